@@ -1,0 +1,116 @@
+/**
+ * API keys: 256 random bits behind the prefix `ph_`, stored as SHA-256 alone.
+ *
+ * A key is looked up by its hash, so no comparison of secrets takes place whose time
+ * could tell anything. Keys need no slow hash: nobody can guess 256 bits.
+ */
+import { createHash } from 'node:crypto'
+import { Refusal } from '../mail/refusal.js'
+import { randomSecret, uuidv7 } from '../platform/ids.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+
+export const scopes = ['full', 'send', 'read'] as const
+export type Scope = (typeof scopes)[number]
+
+export type ApiKeyRow = Tables['api_keys']
+
+export interface NewKey {
+  /** The whole key: shown once, stored nowhere. */
+  readonly secret: string
+  readonly row: ApiKeyRow
+}
+
+export interface WantedKey {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly name: string
+  readonly now: number
+  readonly scopes?: readonly Scope[]
+  readonly expiresAt?: number | null
+  readonly allowedNetworks?: readonly string[]
+  readonly allowedDomains?: readonly string[]
+}
+
+export function newKey(wanted: WantedKey): NewKey {
+  if (wanted.name.trim() === '' || wanted.name.length > 100) {
+    throw new Refusal('invalid-parameter', 'name: 1 to 100 characters', { field: 'name' })
+  }
+  const secret = `ph_${randomSecret(32).toString('base64url')}`
+  return {
+    secret,
+    row: {
+      id: uuidv7(wanted.now),
+      workspace_id: wanted.workspaceId,
+      user_id: wanted.userId,
+      name: wanted.name,
+      key_hash: hashKey(secret),
+      key_prefix: secret.slice(0, 11),
+      scopes: JSON.stringify(wanted.scopes ?? ['full']),
+      allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
+      allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
+      created_at: wanted.now,
+      expires_at: wanted.expiresAt ?? null,
+      last_used_at: null,
+      revoked_at: null,
+    },
+  }
+}
+
+export function hashKey(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+export const insertKey = prepareWrite<ApiKeyRow>(({ db, slot }) =>
+  db.insertInto('api_keys').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    user_id: slot('user_id'),
+    name: slot('name'),
+    key_hash: slot('key_hash'),
+    key_prefix: slot('key_prefix'),
+    scopes: slot('scopes'),
+    allowed_networks: slot('allowed_networks'),
+    allowed_domains: slot('allowed_domains'),
+    created_at: slot('created_at'),
+    expires_at: slot('expires_at'),
+    last_used_at: slot('last_used_at'),
+    revoked_at: slot('revoked_at'),
+  }),
+)
+
+/** Misses when there is no such key in the workspace, or it is revoked already. */
+export const revokeKey = prepareWrite<{ workspaceId: string; id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('api_keys')
+      .set({ revoked_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('revoked_at', 'is', null),
+  1,
+)
+
+export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('api_keys')
+    .set({ last_used_at: slot('at') })
+    .where('id', '=', slot('id')),
+)
+
+export const keyByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
+  db.selectFrom('api_keys').selectAll().where('key_hash', '=', slot('hash')),
+)
+
+export const keyById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('api_keys').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('api_keys')
+    .select(['id', 'name', 'key_prefix', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('created_at')
+    .orderBy('id'),
+)

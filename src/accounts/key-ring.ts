@@ -1,0 +1,70 @@
+/**
+ * Keys as the doors use them: looked up once, kept in memory, checked on every use.
+ *
+ * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
+ * dropped whenever another process has committed, so a revocation from the command
+ * line counts at once. `last_used_at` is written at most once a minute for each key.
+ * Limit: 10,000 keys in memory; unknown keys are never cached, so guesses fill nothing.
+ */
+import type { Clock } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import type { Commit } from '../storage/write.js'
+import { type ApiKeyRow, hashKey, keyByHash, keyById, type Scope, touchKey } from './api-keys.js'
+import { admit } from './key-check.js'
+import type { Principal } from './principal.js'
+
+const MAX_KEYS = 10_000
+const TOUCH_EVERY = 60_000
+
+export interface KeyRing {
+  /** Who acts with this key; throws a Refusal `bad-credentials`. */
+  readonly admit: (secret: string, scope: Scope, remoteAddress: string) => Principal
+  /** False once the principal's key is revoked or expired. */
+  readonly stillValid: (principal: Principal) => boolean
+  /** Forgets what it knows: somebody else changed the database. */
+  readonly drop: () => void
+}
+
+interface Deps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+}
+
+export function keyRing({ read, commit, clock }: Deps): KeyRing {
+  const rows = new Map<string, ApiKeyRow>()
+  const touched = new Map<string, number>()
+
+  function find(hash: string): ApiKeyRow | undefined {
+    const kept = rows.get(hash)
+    if (kept !== undefined) return kept
+    const row = keyByHash(read, { hash })[0]
+    if (row !== undefined) {
+      if (rows.size >= MAX_KEYS) rows.clear()
+      rows.set(hash, row)
+    }
+    return row
+  }
+
+  function touch(id: string, now: number): void {
+    if (now - (touched.get(id) ?? 0) < TOUCH_EVERY) return
+    touched.set(id, now)
+    // A lost time of last use harms nobody: the next use writes it again.
+    commit([touchKey({ id, at: now })]).catch(() => touched.delete(id))
+  }
+
+  return {
+    admit: (secret, scope, remoteAddress) => {
+      const now = clock()
+      const principal = admit(find(hashKey(secret)), scope, remoteAddress, now)
+      if (principal.keyId !== null) touch(principal.keyId, now)
+      return principal
+    },
+    stillValid: ({ keyId, workspaceId }) => {
+      if (keyId === null) return true
+      const row = keyById(read, { workspaceId, id: keyId })[0]
+      return row !== undefined && row.revoked_at === null && (row.expires_at === null || row.expires_at > clock())
+    },
+    drop: () => rows.clear(),
+  }
+}

@@ -1,0 +1,167 @@
+/** `domain add|list|show|verify|delete|import-key`: where a workspace may send from. */
+import { readFile } from 'node:fs/promises'
+import { type DomainResource, domainResource } from '../domains/domain-resource.js'
+import { importedKey, newDomain, refuseTaken } from '../domains/new-domain.js'
+import {
+  deleteDomain,
+  domainByName,
+  domainsOfWorkspace,
+  forceVerified,
+  type SendingDomain,
+} from '../domains/sending-domains.js'
+import { deleteDkimKeys, dkimKeysOf } from '../domains/signing-keys.js'
+import { type DomainName, parseDomainName } from '../mail/address.js'
+import type { Database } from '../storage/database.js'
+import {
+  type Answer,
+  atMost,
+  type Call,
+  type Command,
+  CommandFailed,
+  flag,
+  required,
+  UsageError,
+  word,
+} from './command.js'
+import { table } from './table.js'
+import { chosenWorkspace } from './workspace-choice.js'
+
+const own = { workspace: 'string' } as const
+
+export const domainCommands: readonly Command[] = [
+  {
+    name: 'domain add',
+    usage: 'NAME [--inbound] [--force] [--workspace ID]',
+    summary: 'register a sending domain; --force: verified without DNS, for closed networks',
+    options: { ...own, inbound: 'boolean', force: 'boolean' },
+    run: add,
+  },
+  { name: 'domain list', usage: '[--workspace ID]', summary: 'list the sending domains', options: own, run: list },
+  {
+    name: 'domain show',
+    usage: 'NAME [--workspace ID]',
+    summary: 'show a domain, its DNS records and its DKIM keys',
+    options: own,
+    run: show,
+  },
+  {
+    name: 'domain verify',
+    usage: 'NAME --force [--workspace ID]',
+    summary: 'take a domain as verified, by your word',
+    options: { ...own, force: 'boolean' },
+    run: verify,
+  },
+  { name: 'domain delete', usage: 'NAME [--workspace ID]', summary: 'delete a domain', options: own, run: remove },
+  {
+    name: 'domain import-key',
+    usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
+    summary: 'sign with an existing RSA key (PEM), so that published DNS stays as it is',
+    options: { ...own, selector: 'string' },
+    run: importKey,
+  },
+]
+
+interface Chosen {
+  readonly database: Database
+  readonly workspaceId: string
+  readonly domain: DomainName
+}
+
+async function chosen(call: Call, most = 1): Promise<Chosen> {
+  atMost(call.words, most)
+  const domain = parseDomainName(word(call.words, 0, 'NAME'))
+  const database = await call.database()
+  return { database, workspaceId: chosenWorkspace(database.read, call.options), domain }
+}
+
+function found({ database, workspaceId, domain }: Chosen): SendingDomain {
+  const row = domainByName(database.read, { workspaceId, domain })[0]
+  if (row === undefined) throw new CommandFailed(`${domain} is not registered in this workspace`)
+  return row
+}
+
+async function add(call: Call): Promise<Answer> {
+  const it = await chosen(call)
+  const wanted = {
+    ...it,
+    forced: flag(call.options, 'force'),
+    inbound: flag(call.options, 'inbound'),
+    now: call.clock(),
+  }
+  await it.database.commit(await newDomain(it.database.read, wanted))
+  return shown(call, it)
+}
+
+async function list(call: Call): Promise<Answer> {
+  atMost(call.words, 0)
+  const { read } = await call.database()
+  const rows = domainsOfWorkspace(read, { workspaceId: chosenWorkspace(read, call.options) })
+  const data = rows.map((row) => domainResource(row, call.config.service.zone))
+  return {
+    json: { data },
+    lines: table(
+      ['DOMAIN', 'STATUS', 'CREATED'],
+      data.map((row) => [row.domain, row.status, row.created_at]),
+    ),
+  }
+}
+
+async function show(call: Call): Promise<Answer> {
+  return shown(call, await chosen(call))
+}
+
+async function verify(call: Call): Promise<Answer> {
+  const it = await chosen(call)
+  if (!flag(call.options, 'force')) {
+    throw new UsageError('this version cannot look the records up: --force takes the domain as verified by your word')
+  }
+  const { workspaceId, domain, database } = it
+  found(it)
+  refuseTaken(database.read, workspaceId, domain)
+  await database.commit([forceVerified({ workspaceId, domain, at: call.clock() })])
+  return shown(call, it)
+}
+
+async function remove(call: Call): Promise<Answer> {
+  const it = await chosen(call)
+  const { id } = found(it)
+  await it.database.commit([deleteDomain(it), deleteDkimKeys(it)])
+  return { json: { deleted: true, id }, lines: [`deleted ${it.domain}`] }
+}
+
+async function importKey(call: Call): Promise<Answer> {
+  const it = await chosen(call, 2)
+  const file = word(call.words, 1, 'FILE')
+  found(it)
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandFailed(`the key cannot be read: ${error.message}`)
+  })
+  const selector = call.options['selector'] === undefined ? 'dkim1' : required(call.options, 'selector')
+  const { writes } = importedKey({ ...it, selector, now: call.clock() }, pem)
+  await it.database.commit(writes)
+  return shown(call, it)
+}
+
+/** With the DKIM keys as the TXT records that could stand in the place of the CNAMEs. */
+function shown(call: Call, it: Chosen): Answer {
+  const domain = domainResource(found(it), call.config.service.zone)
+  const keys = dkimKeysOf(it.database.read, it).map((key) => ({
+    selector: key.selector,
+    name: `${key.selector}._domainkey.${it.domain}`,
+    txt: key.public_record,
+    signing: key.signing === 1,
+  }))
+  return { json: { ...domain, dkim_keys: keys }, lines: lines(domain, keys) }
+}
+
+function lines(domain: DomainResource, keys: readonly { name: string; txt: string; signing: boolean }[]): string[] {
+  return [
+    `${domain.domain}  ${domain.status}`,
+    '',
+    'DNS records to publish:',
+    ...domain.dns_records.map(({ name, type, value }) => `  ${name}. ${type} ${value}.`),
+    '',
+    'DKIM keys (as TXT records, where CNAMEs are not possible):',
+    ...keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
+  ]
+}

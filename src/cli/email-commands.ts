@@ -1,0 +1,113 @@
+/** `send`, `explain`: one message through the true pipeline, and what became of any. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { domainBook } from '../domains/domain-book.js'
+import { verifiedAnywhere } from '../domains/sending-domains.js'
+import { type Address, domainOf, parseAddress } from '../mail/address.js'
+import { type EmailStory, emailStory } from '../messages/email-story.js'
+import { accept } from '../sending/accept.js'
+import type { Database } from '../storage/database.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, required, text, word } from './command.js'
+import { emailLines } from './email-lines.js'
+
+const WAIT = 60_000
+const LOOK = 100
+
+export const emailCommands: readonly Command[] = [
+  {
+    name: 'send',
+    usage: '--from ADDRESS --to ADDRESS [--subject TEXT]',
+    summary: 'send one test message, wait for what becomes of it, and tell',
+    options: { from: 'string', to: 'string', subject: 'string' },
+    run: send,
+  },
+  {
+    name: 'explain',
+    usage: 'EMAIL_ID [--transcript]',
+    summary: 'what happened to an email, attempt by attempt, and what comes next',
+    options: { transcript: 'boolean' },
+    run: explain,
+  },
+]
+
+async function explain({ words, options, database }: Call): Promise<Answer> {
+  atMost(words, 1)
+  const id = word(words, 0, 'EMAIL_ID')
+  const story = emailStory((await database()).read, id)
+  if (story === null) throw new CommandFailed(`no email ${id}`)
+  const transcripts = story.recipients.flatMap(({ email, transcript }) =>
+    transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
+  )
+  return { json: story, lines: [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])] }
+}
+
+async function send(call: Call): Promise<Answer> {
+  atMost(call.words, 0)
+  const from = parseAddress(required(call.options, 'from'))
+  const to = parseAddress(required(call.options, 'to'))
+  const subject = text(call.options, 'subject') ?? 'Posthorn test message'
+  const database = await call.database()
+  const emailId = await submit(call, database, from, to, await composed(from, to, subject))
+  const story = await settled(call, database, emailId)
+  const lines = emailLines(story)
+  if (isOpen(story))
+    lines.push('', 'not settled after 60 s: is the daemon running? "posthorn explain" tells more later')
+  return { json: story, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
+}
+
+function composed(from: Address, to: Address, subject: string): Promise<Buffer> {
+  const mail = new MailComposer({
+    from,
+    to,
+    subject,
+    text: 'This message was sent by "posthorn send" to see whether mail gets through.\n',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return mail.compile().build()
+}
+
+async function submit(
+  call: Call,
+  { read, commit }: Database,
+  from: Address,
+  to: Address,
+  raw: Buffer,
+): Promise<string> {
+  const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
+  if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
+  const accepting = accept({
+    read,
+    commit,
+    clock: call.clock,
+    hostname: call.config.service.hostname,
+    verifiedDomain: domainBook({ read }).verified,
+    // The daemon sees the commit and takes the message from the database.
+    handOver: () => undefined,
+  })
+  const principal = { workspaceId: owner.workspace_id, keyId: null, allowedDomains: [] }
+  const { emailId } = await accepting(principal, {
+    envelopeFrom: from,
+    envid: null,
+    ret: null,
+    recipients: [{ address: to, notify: ['never'], orcpt: null }],
+    smtputf8: true,
+    raw,
+    protocol: 'local',
+  })
+  return emailId
+}
+
+async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {
+  const until = clock() + WAIT
+  for (;;) {
+    const story = emailStory(read, emailId)
+    if (story === null) throw new CommandFailed(`the email ${emailId} is gone`)
+    if (!isOpen(story) || clock() >= until) return story
+    await sleep(LOOK)
+  }
+}
+
+function isOpen({ status }: EmailStory): boolean {
+  return status === 'queued' || status === 'scheduled'
+}

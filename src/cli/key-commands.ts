@@ -1,0 +1,108 @@
+/** `key create|list|revoke`. */
+import { insertKey, keysOfWorkspace, newKey, revokeKey, type Scope, scopes } from '../accounts/api-keys.js'
+import { ownerOf } from '../accounts/workspaces.js'
+import { Refusal } from '../mail/refusal.js'
+import { timestamp } from '../platform/clock.js'
+import { Missed } from '../storage/write.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, text, word } from './command.js'
+import { moment, table } from './table.js'
+import { chosenWorkspace } from './workspace-choice.js'
+
+export const keyCommands: readonly Command[] = [
+  {
+    name: 'key create',
+    usage: '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--expires-at TIME]',
+    summary: 'make an API key; prints it once',
+    options: { name: 'string', workspace: 'string', scopes: 'string', 'expires-at': 'string' },
+    run: create,
+  },
+  {
+    name: 'key list',
+    usage: '[--workspace ID]',
+    summary: 'list the keys of a workspace',
+    options: { workspace: 'string' },
+    run: list,
+  },
+  {
+    name: 'key revoke',
+    usage: 'ID [--workspace ID]',
+    summary: 'revoke a key for good; its open SMTP sessions end',
+    options: { workspace: 'string' },
+    run: revoke,
+  },
+]
+
+async function create({ words, options, database, clock }: Call): Promise<Answer> {
+  atMost(words, 0)
+  const now = clock()
+  const { read, commit } = await database()
+  const workspaceId = chosenWorkspace(read, options)
+  const owner = ownerOf(read, { workspaceId })[0]
+  if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
+  const key = newKey({
+    workspaceId,
+    userId: owner.user_id,
+    name: text(options, 'name') ?? '',
+    now,
+    scopes: scopeList(text(options, 'scopes')),
+    expiresAt: expiry(text(options, 'expires-at'), now),
+  })
+  await commit([insertKey(key.row)])
+  const { id, name, key_prefix, created_at } = key.row
+  return {
+    json: { id, name, key: key.secret, key_prefix, created_at: timestamp(created_at) },
+    lines: [`key ${id} (${name})`, key.secret, 'It is shown this once.'],
+  }
+}
+
+function scopeList(given: string | undefined): readonly Scope[] {
+  if (given === undefined) return ['full']
+  const wanted = given.split(',').map((scope) => scope.trim())
+  const known = scopes.filter((scope) => wanted.includes(scope))
+  const unknown = wanted.find((scope) => !known.some((good) => good === scope))
+  if (unknown === undefined) return known
+  throw new Refusal('invalid-parameter', `--scopes: found "${unknown}", allowed: ${scopes.join(', ')}`)
+}
+
+function expiry(given: string | undefined, now: number): number | null {
+  if (given === undefined) return null
+  const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
+  if (Number.isNaN(at) || at <= now) {
+    throw new Refusal('invalid-parameter', `--expires-at: found "${given}", allowed: an ISO 8601 time in the future`)
+  }
+  return at
+}
+
+async function list({ words, options, database }: Call): Promise<Answer> {
+  atMost(words, 0)
+  const { read } = await database()
+  const rows = keysOfWorkspace(read, { workspaceId: chosenWorkspace(read, options) })
+  const iso = (at: number | null): string | null => (at === null ? null : timestamp(at))
+  const data = rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    key_prefix: row.key_prefix,
+    scopes: JSON.parse(row.scopes) as unknown,
+    created_at: iso(row.created_at),
+    expires_at: iso(row.expires_at),
+    last_used_at: iso(row.last_used_at),
+    revoked_at: iso(row.revoked_at),
+  }))
+  const lines = rows.map((row) => [row.id, row.name, row.key_prefix, moment(row.last_used_at), moment(row.revoked_at)])
+  return { json: { data }, lines: table(['ID', 'NAME', 'PREFIX', 'LAST USED', 'REVOKED'], lines) }
+}
+
+async function revoke({ words, options, database, clock }: Call): Promise<Answer> {
+  atMost(words, 1)
+  const id = word(words, 0, 'ID')
+  const at = clock()
+  const { read, commit } = await database()
+  const workspaceId = chosenWorkspace(read, options)
+  try {
+    await commit([revokeKey({ workspaceId, id, at })])
+  } catch (error) {
+    if (error instanceof Missed) throw new CommandFailed(`no key ${id} in this workspace that could be revoked`)
+    throw error
+  }
+  return { json: { id, revoked_at: timestamp(at) }, lines: [`revoked ${id}`] }
+}

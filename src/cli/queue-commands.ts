@@ -1,0 +1,158 @@
+/** `queue list|show|hold|release|retry|delete`: the outbound queue in the operator's hands. */
+import {
+  deleteEntry,
+  holdEntry,
+  type ListedEntry,
+  listEntries,
+  type QueueFilter,
+  type QueueStatus,
+  queueStatuses,
+  releaseEntry,
+  retryEntry,
+  statusOf,
+} from '../messages/queue-admin.js'
+import { timestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { Missed, type Write } from '../storage/write.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, text, UsageError, word } from './command.js'
+import { table } from './table.js'
+
+const PAGE = 500
+
+type Act = (entry: ListedEntry, now: number) => readonly Write[]
+
+export const queueCommands: readonly Command[] = [
+  command('list', 'list the queue, oldest first', list),
+  {
+    name: 'queue show',
+    usage: 'ID',
+    summary: 'show one queue entry',
+    options: {},
+    run: show,
+  },
+  command(
+    'hold',
+    'keep entries in the queue without trying them',
+    acting('held', ({ id }) => [holdEntry(id)]),
+  ),
+  command(
+    'release',
+    'let held entries go on',
+    acting('released', ({ id }) => [releaseEntry(id)]),
+  ),
+  command(
+    'retry',
+    'try entries at once',
+    acting('due now', ({ id }, at) => [retryEntry({ id, at })]),
+  ),
+  command('delete', 'remove entries: their recipients fail', acting('deleted', deleteEntry)),
+]
+
+function command(verb: string, summary: string, run: Command['run']): Command {
+  return {
+    name: `queue ${verb}`,
+    usage: `[--domain D] [--status ${queueStatuses.join('|')}] [--workspace ID] [ID...]`,
+    summary,
+    options: { domain: 'string', status: 'string', workspace: 'string' },
+    run,
+  }
+}
+
+function filterOf({ words, options }: Call): Omit<QueueFilter, 'after' | 'limit'> {
+  const status = text(options, 'status')
+  if (status !== undefined && !queueStatuses.some((known) => known === status)) {
+    throw new UsageError(`--status: found "${status}", allowed: ${queueStatuses.join(', ')}`)
+  }
+  return {
+    workspaceId: text(options, 'workspace'),
+    domain: text(options, 'domain')?.toLowerCase(),
+    status: status as QueueStatus | undefined,
+    ids: words.length > 0 ? words : undefined,
+  }
+}
+
+function* entries(read: Read, filter: Omit<QueueFilter, 'after' | 'limit'>): Generator<ListedEntry> {
+  let after = ''
+  for (;;) {
+    const page = listEntries(read, { ...filter, after, limit: PAGE })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
+}
+
+async function list(call: Call): Promise<Answer> {
+  const { read } = await call.database()
+  const rows = [...entries(read, filterOf(call))]
+  return {
+    json: { data: rows.map(shown) },
+    lines: [
+      ...table(
+        ['ID', 'RECIPIENT', 'STATUS', 'TRIES', 'NEXT ATTEMPT', 'LAST RESPONSE'],
+        rows.map((row) => [
+          row.id,
+          row.recipient,
+          statusOf(row),
+          String(row.attempts),
+          timestamp(row.next_attempt_at),
+          (row.last_response ?? '').slice(0, 80),
+        ]),
+      ),
+      `${rows.length} in the queue`,
+    ],
+  }
+}
+
+async function show({ words, database }: Call): Promise<Answer> {
+  atMost(words, 1)
+  const id = word(words, 0, 'ID')
+  const row = listEntries((await database()).read, { ids: [id], after: '', limit: 1 })[0]
+  if (row === undefined) throw new CommandFailed(`no queue entry ${id}: it is settled, or never was`)
+  const json = shown(row)
+  return { json, lines: Object.entries(json).map(([key, value]) => `${key.padEnd(16)} ${value ?? '-'}`) }
+}
+
+function shown(row: ListedEntry): Record<string, string | number | null> {
+  return {
+    id: row.id,
+    email_id: row.email_id,
+    recipient: row.recipient,
+    domain: row.domain,
+    status: statusOf(row),
+    attempts: row.attempts,
+    next_attempt_at: timestamp(row.next_attempt_at),
+    last_response: row.last_response,
+  }
+}
+
+/** Each entry in a commit of its own: one that is on the wire now does not stop the others. */
+function acting(done: string, act: Act): Command['run'] {
+  return async (call) => {
+    const filter = filterOf(call)
+    if (Object.values(filter).every((value) => value === undefined)) {
+      throw new UsageError('say which: ID..., --domain, --status or --workspace')
+    }
+    const { read, commit } = await call.database()
+    const now = call.clock()
+    const rows = [...entries(read, filter)]
+    const outcomes = await Promise.all(rows.map((row) => attempted(() => commit(act(row, now)))))
+    const data = rows.filter((_, place) => outcomes[place]).map(({ id }) => id)
+    const missed = rows.filter((_, place) => !outcomes[place]).map(({ id }) => id)
+    const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
+    const lines = [`${data.length} ${done}`]
+    if (missed.length > 0) lines.push(`not changed, being sent now or not in that state: ${missed.join(', ')}`)
+    if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
+    return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
+  }
+}
+
+async function attempted(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (error instanceof Missed) return false
+    throw error
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * The command line: finds the command, reads its options, prints what it answers.
+ *
+ * Exit status: 0 done, 1 refused or failed, 2 usage. What is said with `--json` is one
+ * JSON value on standard output; errors always go to standard error.
+ */
+import { mkdirSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Config } from '../config/complete.js'
+import { type Loaded, loadConfig } from '../config/load.js'
+import { problemLines } from '../config/problems.js'
+import { databaseFile } from '../daemon/daemon.js'
+import { Refusal } from '../mail/refusal.js'
+import { type Clock, systemClock } from '../platform/clock.js'
+import { DataFolderHeld } from '../storage/data-lock.js'
+import type { Database } from '../storage/database.js'
+import { openDatabase } from '../storage/open.js'
+import {
+  type Answer,
+  atMost,
+  type Call,
+  type Command,
+  CommandFailed,
+  type OptionValues,
+  UsageError,
+} from './command.js'
+import { domainCommands } from './domain-commands.js'
+import { emailCommands } from './email-commands.js'
+import { keyCommands } from './key-commands.js'
+import { becomeOwner } from './owner.js'
+import { queueCommands } from './queue-commands.js'
+import { serve } from './serve.js'
+import { storageCommands } from './storage-commands.js'
+import { workspaceCommands } from './workspace-commands.js'
+
+export interface World {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly print: (text: string) => void
+  readonly complain: (text: string) => void
+}
+
+const withDatabase: readonly Command[] = [
+  ...workspaceCommands,
+  ...keyCommands,
+  ...domainCommands,
+  ...queueCommands,
+  ...emailCommands,
+  ...storageCommands,
+]
+
+const common = { config: 'string', json: 'boolean', help: 'boolean' } as const
+
+interface Line {
+  readonly words: readonly string[]
+  readonly options: OptionValues
+}
+
+/** Resolves to the exit status. */
+export async function run(world: World): Promise<number> {
+  try {
+    const line = parse(world.argv)
+    if (line.options['help'] === true || line.words.length === 0) {
+      world.print(usage())
+      return line.words.length === 0 && line.options['help'] !== true ? 2 : 0
+    }
+    return await dispatch(world, line)
+  } catch (error) {
+    return failure(world, error)
+  }
+}
+
+async function dispatch(world: World, line: Line): Promise<number> {
+  const [verb] = line.words
+  const loaded = loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
+  if (verb === 'check') return check(world, line, loaded)
+  const command = withDatabase.find(({ name }) => startsWith(line.words, name))
+  if (command === undefined && verb !== 'serve') throw new UsageError(`unknown command: ${line.words.join(' ')}`)
+  refuseForeignOptions(line.options, command)
+  if (loaded.kind === 'problems') throw new CommandFailed(problemLines(loaded.file, loaded.problems))
+  const words = line.words.slice(command?.name.split(' ').length ?? 1)
+  becomeOwner(loaded.config.service.data_dir)
+  if (command === undefined) {
+    await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
+    return 0
+  }
+  const answer = await runCommand(command, words, line.options, loaded.config, systemClock)
+  say(world, line, answer)
+  return answer.failed === true ? 1 : 0
+}
+
+async function runCommand(
+  command: Command,
+  words: readonly string[],
+  options: OptionValues,
+  config: Config,
+  clock: Clock,
+): Promise<Answer> {
+  let opened: Promise<Database> | null = null
+  const database: Call['database'] = () => {
+    mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
+    opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
+    return opened
+  }
+  try {
+    return await command.run({ words, options, config, clock, database })
+  } finally {
+    await (opened as Promise<Database> | null)?.then((open) => open.close())
+  }
+}
+
+function check(world: World, line: Line, loaded: Loaded): number {
+  atMost(line.words, 1)
+  refuseForeignOptions(line.options, undefined)
+  const problems = loaded.kind === 'problems' ? loaded.problems : []
+  const ok = problems.length === 0
+  const lines = ok ? [`${loaded.file ?? 'built-in defaults'}: no problems`] : [problemLines(loaded.file, problems)]
+  say(world, line, { json: { ok, problems }, lines })
+  return ok ? 0 : 1
+}
+
+function parse(argv: readonly string[]): Line {
+  const own = withDatabase.map(({ options }) => options)
+  const kinds = Object.assign({}, common, ...own) as Record<string, 'string' | 'boolean'>
+  const options = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]))
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true })
+    return { words: positionals, options: values as OptionValues }
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function startsWith(words: readonly string[], name: string): boolean {
+  return name.split(' ').every((part, place) => words[place] === part)
+}
+
+/** An option of another command is a mistake, and would be passed over. */
+function refuseForeignOptions(options: OptionValues, command: Command | undefined): void {
+  const foreign = Object.keys(options).find((name) => !(name in common) && !(name in (command?.options ?? {})))
+  if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
+}
+
+function say({ print }: World, { options }: Line, { json, lines }: Answer): void {
+  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${line}\n`).join(''))
+}
+
+function failure({ complain }: World, error: unknown): number {
+  if (error instanceof UsageError) {
+    complain(`posthorn: ${error.message}\n"posthorn --help" lists the commands\n`)
+    return 2
+  }
+  const known = error instanceof Refusal || error instanceof CommandFailed || error instanceof DataFolderHeld
+  const said = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+  complain(`posthorn: ${said}\n`)
+  return 1
+}
+
+function usage(): string {
+  const commands = [
+    { name: 'serve', usage: '', summary: 'run the daemon' },
+    { name: 'check', usage: '', summary: 'read the configuration and print its problems' },
+    ...withDatabase,
+  ]
+  return [
+    'posthorn COMMAND [--config FILE] [--json]',
+    '',
+    ...commands.flatMap(({ name, usage: use, summary }) => [`  ${`${name} ${use}`.trim()}`, `      ${summary}`]),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,39 @@
+/**
+ * `serve`: runs the daemon until SIGTERM or SIGINT, then lets it stop.
+ *
+ * A second signal ends the process at once: what is acknowledged is on disk anyway.
+ */
+import { startDaemon } from '../daemon/daemon.js'
+import { openLog } from '../platform/log.js'
+import { notifySocket } from '../platform/notify-socket.js'
+import { atMost, type Call } from './command.js'
+
+export async function serve(
+  { words, config, clock }: Pick<Call, 'words' | 'config' | 'clock'>,
+  socket: string | null,
+): Promise<void> {
+  atMost(words, 0)
+  const log = openLog(config.log)
+  const systemd = notifySocket(socket, log)
+  const stopped = signalled()
+  const daemon = await startDaemon({ config, clock, log })
+  const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
+  log.info({ submission: listening, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
+  await systemd.ready(`submission on ${listening.join(', ')}`)
+  const signal = await stopped
+  log.info({ signal }, 'stopping')
+  await systemd.stopping()
+  await daemon.stop()
+  log.info('stopped')
+}
+
+function signalled(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        resolve(signal)
+        process.once(signal, () => process.exit(1))
+      })
+    }
+  })
+}

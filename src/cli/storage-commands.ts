@@ -1,0 +1,76 @@
+/** `backup`, `restore`, `verify-data`. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { databaseFile } from '../daemon/daemon.js'
+import { backup, FileExists } from '../storage/backup.js'
+import { DataFolderHeld } from '../storage/data-lock.js'
+import { restore, UnusableBackup } from '../storage/restore.js'
+import { verifyData } from '../storage/verify.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, word } from './command.js'
+
+export const storageCommands: readonly Command[] = [
+  {
+    name: 'backup',
+    usage: 'FILE',
+    summary: 'write a consistent copy of the database, while the daemon works',
+    options: {},
+    run: ({ words, config }) =>
+      told(() => {
+        const to = file(words)
+        backup({ from: existing(config), to })
+        return { json: { file: to }, lines: [`backup written to ${to}`] }
+      }),
+  },
+  {
+    name: 'restore',
+    usage: 'FILE',
+    summary: 'put a backup in the place of the database; the daemon must be stopped',
+    options: {},
+    run: ({ words, config, clock }) =>
+      told(() => {
+        const { aside } = restore({ backup: file(words), file: databaseFile(config.service.data_dir), now: clock() })
+        const lines = ['restored', ...(aside === undefined ? [] : [`the database that was there is now ${aside}`])]
+        return { json: { restored: true, aside: aside ?? null }, lines }
+      }),
+  },
+  {
+    name: 'verify-data',
+    usage: '',
+    summary: 'check the database: is it whole, and does it make sense',
+    options: {},
+    run: ({ words, config }) =>
+      told(() => {
+        atMost(words, 0)
+        const problems = verifyData(existing(config))
+        const lines = problems.map(({ check, message }) => `${check}: ${message}`)
+        return {
+          json: { ok: problems.length === 0, problems },
+          lines: problems.length === 0 ? ['no problems'] : lines,
+          failed: problems.length > 0,
+        }
+      }),
+  },
+]
+
+function file(words: Call['words']): string {
+  atMost(words, 1)
+  return resolve(word(words, 0, 'FILE'))
+}
+
+function existing(config: Call['config']): string {
+  const path = databaseFile(config.service.data_dir)
+  if (!existsSync(path)) throw new CommandFailed(`there is no database at ${path}`)
+  return path
+}
+
+/** What the operator can mend is told in its own words; all else is a bug. */
+async function told(work: () => Answer): Promise<Answer> {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof FileExists || error instanceof DataFolderHeld || error instanceof UnusableBackup) {
+      throw new CommandFailed(error.message)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,21 @@
+/** Which workspace a command is about: `--workspace ID`, or the only one there is. */
+import { allWorkspaces } from '../accounts/workspaces.js'
+import type { Read } from '../storage/prepared.js'
+import { CommandFailed, type OptionValues, text } from './command.js'
+
+export function chosenWorkspace(read: Read, options: OptionValues): string {
+  const workspaces = allWorkspaces(read, {})
+  const wanted = text(options, 'workspace')
+  if (wanted !== undefined) {
+    const found = workspaces.find(({ id, slug }) => id === wanted || slug === wanted)
+    if (found === undefined) throw new CommandFailed(`no such workspace: ${wanted}`)
+    return found.id
+  }
+  const [only, ...others] = workspaces
+  if (only === undefined) throw new CommandFailed('there is no workspace yet: run "posthorn setup" first')
+  if (others.length > 0) {
+    const names = workspaces.map(({ id, name }) => `${id} (${name})`).join(', ')
+    throw new CommandFailed(`there are several workspaces, choose one with --workspace: ${names}`)
+  }
+  return only.id
+}

@@ -1,0 +1,75 @@
+/** `setup`, `workspace`: who is here. */
+import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
+import { parseAddress } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import { timestamp } from '../platform/clock.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from './command.js'
+import { table } from './table.js'
+
+export const workspaceCommands: readonly Command[] = [
+  {
+    name: 'setup',
+    usage: '--workspace NAME --email ADDRESS',
+    summary: 'make the first workspace, its owner and a full key; prints them once',
+    options: { workspace: 'string', email: 'string' },
+    run: async (call) => {
+      atMost(call.words, 0)
+      const name = required(call.options, 'workspace')
+      const { read } = await call.database()
+      if (allWorkspaces(read, {}).length > 0) {
+        throw new CommandFailed('there is a workspace already: "posthorn workspace create" makes another')
+      }
+      return founded(call, name)
+    },
+  },
+  {
+    name: 'workspace create',
+    usage: 'NAME --email ADDRESS',
+    summary: 'make another workspace with its owner and a full key',
+    options: { email: 'string' },
+    run: async (call) => {
+      atMost(call.words, 1)
+      return founded(call, word(call.words, 0, 'NAME'))
+    },
+  },
+  {
+    name: 'workspace list',
+    usage: '',
+    summary: 'list the workspaces',
+    options: {},
+    run: async ({ words, database }) => {
+      atMost(words, 0)
+      const rows = allWorkspaces((await database()).read, {})
+      return {
+        json: { data: rows.map((row) => ({ ...row, created_at: timestamp(row.created_at) })) },
+        lines: table(
+          ['ID', 'NAME', 'PLAN', 'CREATED'],
+          rows.map((row) => [row.id, row.name, row.plan, timestamp(row.created_at)]),
+        ),
+      }
+    },
+  },
+]
+
+async function founded({ options, database, clock }: Call, name: string): Promise<Answer> {
+  const email = parseAddress(required(options, 'email'))
+  if (name.trim() === '' || name.length > 100)
+    throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters')
+  const { read, commit } = await database()
+  const made = foundWorkspace(read, name, email, clock())
+  await commit(made.writes)
+  return answer(made, name, email)
+}
+
+function answer({ workspaceId, userId, key }: Founded, name: string, email: string): Answer {
+  return {
+    json: { workspace_id: workspaceId, user_id: userId, api_key: key.secret, key_prefix: key.row.key_prefix },
+    lines: [
+      `workspace  ${workspaceId}  ${name}`,
+      `owner      ${userId}  ${email}`,
+      `API key    ${key.secret}`,
+      '',
+      'The key is shown this once. It is the SMTP password too; any user name will do.',
+    ],
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * From settings to the configuration that rooms are given: the defaults that depend on the
+ * machine or on another key are filled in, paths are absolute, and all of it is frozen.
+ *
+ * Without `data_dir` the state lies in /var/lib/posthorn for root, and for everybody else in
+ * $XDG_STATE_HOME/posthorn (~/.local/state/posthorn): a trial on a laptop needs no rights.
+ * A relative path counts from the folder of the file that names it.
+ */
+import { isAbsolute, join, resolve } from 'node:path'
+import { parseHostName } from './places.js'
+import type { Settings } from './schema.js'
+
+export interface Machine {
+  readonly hostname: string
+  readonly home: string
+  readonly root: boolean
+  /** $XDG_STATE_HOME, where it is set. */
+  readonly stateHome: string | undefined
+}
+
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
+
+export interface ServiceConfig {
+  readonly hostname: string
+  readonly data_dir: string
+  readonly zone: string
+  readonly mail_from: string
+}
+
+/** null: no certificate configured, a self-signed one is made. */
+export interface TlsConfig {
+  readonly cert_file: string | null
+  readonly key_file: string | null
+}
+
+export interface Config extends Frozen<Omit<Settings, 'service' | 'tls'>> {
+  readonly service: ServiceConfig
+  readonly tls: TlsConfig
+}
+
+/** `folder`: of the configuration file. */
+export function complete(settings: Settings, machine: Machine, folder: string): Config {
+  const { service, tls } = settings
+  const hostname = service.hostname ?? parseHostName(machine.hostname) ?? 'localhost'
+  const zone = service.zone ?? hostname
+  return freeze({
+    ...settings,
+    service: {
+      hostname,
+      data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
+      zone,
+      mail_from: service.mail_from ?? `posthorn@${zone}`,
+    },
+    tls: {
+      cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),
+      key_file: tls.key_file === '' ? null : resolve(folder, tls.key_file),
+    },
+  })
+}
+
+function defaultDataDir({ home, root, stateHome = '' }: Machine): string {
+  if (root) return '/var/lib/posthorn'
+  return join(isAbsolute(stateHome) ? stateHome : join(home, '.local/state'), 'posthorn')
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(freeze)
+  return Object.freeze(value)
+}

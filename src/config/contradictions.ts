@@ -1,0 +1,86 @@
+/**
+ * Settings that are right one by one and cannot be meant together.
+ *
+ * Only what the file itself states is compared: who shortens `expire_after` to an hour has not
+ * contradicted the default of another key.
+ */
+import type { Listen } from './places.js'
+import type { Problem } from './problems.js'
+import type { Settings } from './schema.js'
+
+/** What the file holds, already known to fit the schema. */
+export interface Written {
+  readonly outbound?: Readonly<Record<string, unknown>>
+}
+
+export function contradictions(settings: Settings, written: Written): readonly Problem[] {
+  return [
+    ...halfPair(settings.tls),
+    ...longWaits(settings.outbound, written.outbound ?? {}),
+    ...sharedListeners(settings.submission),
+    ...wideTrust(settings.submission.trusted),
+  ]
+}
+
+function halfPair({ cert_file, key_file }: Settings['tls']): readonly Problem[] {
+  if ((cert_file === '') === (key_file === '')) return []
+  const [key, other] = cert_file === '' ? ['tls.key_file', 'tls.cert_file'] : ['tls.cert_file', 'tls.key_file']
+  return [{ key, message: `found without ${other}; allowed: both, or neither for a self-signed pair` }]
+}
+
+function longWaits(outbound: Settings['outbound'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
+  if (written['expire_after'] === undefined) return []
+  const limit = `allowed: less than outbound.expire_after, ${JSON.stringify(written['expire_after'])}`
+  const problems: Problem[] = []
+  const schedule = written['retry_schedule']
+  if (Array.isArray(schedule)) {
+    outbound.retry_schedule.forEach((step, at) => {
+      if (step < outbound.expire_after) return
+      problems.push({
+        key: `outbound.retry_schedule[${at}]`,
+        message: `found ${JSON.stringify(schedule[at])}; ${limit}`,
+      })
+    })
+  }
+  const notice = written['delay_notice_after']
+  if (notice !== undefined && outbound.delay_notice_after >= outbound.expire_after) {
+    problems.push({ key: 'outbound.delay_notice_after', message: `found ${JSON.stringify(notice)}; ${limit}` })
+  }
+  return problems
+}
+
+function sharedListeners({ listen, listen_tls }: Settings['submission']): readonly Problem[] {
+  const seen = new Map<string, string>()
+  const places = [...named('submission.listen', listen), ...named('submission.listen_tls', listen_tls)]
+  return places.flatMap(({ key, host, port }) => {
+    const place = JSON.stringify(host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
+    const first = seen.get(place)
+    if (first === undefined || port === 0) {
+      seen.set(place, key)
+      return []
+    }
+    return [{ key, message: `found ${place}, which ${first} has; allowed: each address and port once` }]
+  })
+}
+
+function named(key: string, places: readonly Listen[]): readonly (Listen & { readonly key: string })[] {
+  return places.map((place, at) => ({ key: `${key}[${at}]`, ...place }))
+}
+
+/** A network of every address would make an open relay of that workspace. */
+function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem[] {
+  return trusted.flatMap(({ network }, at) => {
+    const key = `submission.trusted[${at}].network`
+    if (network.endsWith('/0')) {
+      return [{ key, message: `found ${JSON.stringify(network)}; allowed: a network that is not the whole internet` }]
+    }
+    const first = trusted.findIndex((other) => other.network === network)
+    if (first === at) return []
+    return [
+      {
+        key,
+        message: `found ${JSON.stringify(network)}, as in submission.trusted[${first}]; allowed: each network once`,
+      },
+    ]
+  })
+}

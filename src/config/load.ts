@@ -1,0 +1,83 @@
+/**
+ * Finds the configuration file, reads it, and answers a configuration or everything that is wrong with it.
+ *
+ * `--config FILE`, else POSTHORN_CONFIG, else /etc/posthorn/posthorn.toml if it is there, else
+ * built-in defaults, which listen on loopback alone. A file that is named and cannot be read is a
+ * problem, never a reason to go on with defaults. The environment is read here and nowhere below.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
+import { type Config, complete, type Machine } from './complete.js'
+import { contradictions, type Written } from './contradictions.js'
+import { type Problem, problemsOf, withoutFaults } from './problems.js'
+import { settings } from './schema.js'
+
+export type Loaded =
+  /** `file` null: built-in defaults. */
+  | { readonly kind: 'config'; readonly file: string | null; readonly config: Config }
+  | { readonly kind: 'problems'; readonly file: string | null; readonly problems: readonly Problem[] }
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface Source {
+  /** Of `--config`. */
+  readonly file: string | null
+  readonly env: Env
+  /** Where packages put the configuration. */
+  readonly systemFile?: string
+}
+
+export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.toml' }: Source): Loaded {
+  const named = file ?? (env['POSTHORN_CONFIG'] || null)
+  if (named === null && !existsSync(systemFile)) return parseConfig('', null, thisMachine(env))
+  const path = resolve(named ?? systemFile)
+  const text = read(path)
+  return typeof text === 'string'
+    ? parseConfig(text, path, thisMachine(env))
+    : { kind: 'problems', file: path, ...text }
+}
+
+/** `file` is for messages, and for the folder from which relative paths count. */
+export function parseConfig(text: string, file: string | null, machine: Machine): Loaded {
+  const written = parseToml(text)
+  if ('problems' in written) return { kind: 'problems', file, problems: written.problems }
+  const issues = settings.safeParse(written.toml).error?.issues ?? []
+  const sound: Written = withoutFaults(written.toml, issues)
+  const checked = settings.parse(sound)
+  const problems = [...problemsOf(issues, written.toml), ...contradictions(checked, sound)]
+  if (problems.length > 0) return { kind: 'problems', file, problems }
+  return { kind: 'config', file, config: complete(checked, machine, file === null ? '.' : dirname(file)) }
+}
+
+type Failed = { readonly problems: readonly Problem[] }
+
+function read(path: string): string | Failed {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return { problems: [{ key: '', message: `cannot be read: ${(error as Error).message}` }] }
+  }
+}
+
+/** The parser's message goes on with an excerpt of the file; that may hold a password and is cut off. */
+function parseToml(text: string): Failed | { readonly toml: object } {
+  try {
+    return { toml: parse(text) }
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const [what = ''] = error.message.split('\n')
+    const message = `line ${error.line}, column ${error.column}: ${what}`
+    return { problems: [{ key: '', message }] }
+  }
+}
+
+function thisMachine(env: Env): Machine {
+  return {
+    hostname: hostname(),
+    home: env['HOME'] || homedir(),
+    root: process.getuid?.() === 0,
+    stateHome: env['XDG_STATE_HOME'],
+  }
+}

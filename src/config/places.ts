@@ -1,0 +1,85 @@
+/**
+ * How a setting writes a place on the network: a host name, an address with a port, a network, a route.
+ *
+ * Each parser answers undefined for what it does not take. Nothing is looked up: a name that
+ * does not resolve is found when it is used.
+ */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+export interface Listen {
+  /** Name or address, without brackets. */
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+/** The last label is no number: `256.0.0.1` is a mistyped address, not a name. */
+const hostNamePattern = new RegExp(`^(?!(?:.*\\.)?\\d+$)${label}(?:\\.${label})*$`)
+
+/** A host name of ASCII letters, digits and hyphens (RFC 1123 section 2.1), in lower case. */
+export function parseHostName(text: string): string | undefined {
+  const name = text.toLowerCase()
+  return name.length <= 253 && hostNamePattern.test(name) ? name : undefined
+}
+
+/** `name:587`, `192.0.2.1:587`, `[2001:db8::1]:587`. */
+export function parseListen(text: string): Listen | undefined {
+  const found = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
+  if (found === null) return undefined
+  const [, bracketed, plain = '', digits] = found
+  const host = bracketed === undefined ? parsePlainHost(plain) : isIP(bracketed) === 6 ? bracketed : undefined
+  const port = Number(digits)
+  return host === undefined || port > 65_535 ? undefined : { host, port }
+}
+
+function parsePlainHost(text: string): string | undefined {
+  return isIP(text) === 4 ? text : parseHostName(text)
+}
+
+/** An IPv4 or IPv6 address. */
+export function parseAddress(text: string): string | undefined {
+  return isIP(text) === 0 ? undefined : text
+}
+
+/** `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Answers the address/prefix form. */
+export function parseNetwork(text: string): string | undefined {
+  const [address = '', ...prefix] = text.split('/')
+  if (isIP(address) === 0 || prefix.length > 1) return undefined
+  const whole = prefix.length === 1 ? text : `${address}/${isIP(address) === 4 ? 32 : 128}`
+  return ipaddr.isValidCIDR(whole) ? whole : undefined
+}
+
+/** A DNS server: an address, with a port or without. */
+export function parseDnsServer(text: string): string | undefined {
+  if (isIP(text) !== 0) return text
+  const listen = parseListen(text)
+  return listen !== undefined && listen.port > 0 && isIP(listen.host) !== 0 ? text : undefined
+}
+
+/** The left side of a route: a domain, or `*` for all the others. */
+export function parseRouteDomain(text: string): string | undefined {
+  return text === '*' ? text : parseHostName(text)
+}
+
+const targetForm = /^(?:smtps?:\/\/(?:(?<login>[^\s:@/]+:[^\s@/]+)@)?)?(?<place>[^\s@/]+)$/
+
+/**
+ * The right side of a route: `host:port`, or `smtps://` or `smtp://` before it, with `user:password@` where
+ * the next hop wants a login. The port may be left out. The text is kept as it is: it is taken apart where
+ * mail is routed, and a test holds the two together.
+ */
+export function parseRouteTarget(text: string): string | undefined {
+  const { login = '', place = '' } = targetForm.exec(text)?.groups ?? {}
+  const listen = parseListen(/^[^:]*$|\]$/.test(place) ? `${place}:25` : place)
+  return listen !== undefined && listen.port > 0 && percentDecodes(login) ? text : undefined
+}
+
+function percentDecodes(login: string): boolean {
+  try {
+    return !/[\0\r\n]/.test(decodeURIComponent(login))
+  } catch {
+    return false
+  }
+}

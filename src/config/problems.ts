@@ -1,0 +1,85 @@
+/**
+ * What is wrong with a configuration, as an operator needs to read it: the key, what was found, what is allowed.
+ *
+ * A value that may hold a password is never repeated.
+ */
+import type { z } from 'zod'
+
+export interface Problem {
+  /** As `outbound.retry_schedule[2]`; empty: the file as a whole. */
+  readonly key: string
+  readonly message: string
+}
+
+type Issue = z.core.$ZodIssue
+type Path = readonly PropertyKey[]
+
+/** One problem for each key at fault. `written` is what the file holds. */
+export function problemsOf(issues: readonly Issue[], written: unknown): readonly Problem[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') return unknownKeys(issue)
+    const allowed = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+    return [{ key: keyOf(issue.path), message: `${found(issue, written)}; allowed: ${allowed}` }]
+  })
+}
+
+/** The lines that `check` and a failed start print. */
+export function problemLines(file: string | null, problems: readonly Problem[]): string {
+  const place = file ?? 'built-in defaults'
+  return problems.map(({ key, message }) => [place, key, message].filter((part) => part !== '').join(': ')).join('\n')
+}
+
+function unknownKeys(issue: z.core.$ZodIssueUnrecognizedKeys): readonly Problem[] {
+  const message = `found a key that is not known here; allowed: ${issue.message}`
+  return issue.keys.map((key) => ({ key: keyOf([...issue.path, key]), message }))
+}
+
+function keyOf(path: Path): string {
+  return path.reduce<string>((key, part) => {
+    if (typeof part === 'number') return `${key}[${part}]`
+    const word = /^[\w-]+$/.test(String(part)) ? String(part) : JSON.stringify(part)
+    return key === '' ? word : `${key}.${word}`
+  }, '')
+}
+
+function found(issue: Issue, written: unknown): string {
+  if (issue.code === 'custom' && issue.params?.['secret'] === true) return 'found a value that is not shown here'
+  const value = issue.code === 'invalid_key' ? issue.path.at(-1) : valueAt(issue.path, written)
+  return value === undefined ? 'missing' : `found ${shown(value)}`
+}
+
+function valueAt(path: Path, written: unknown): unknown {
+  return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | undefined)?.[part], written)
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (value instanceof Date) return 'a date'
+  if (typeof value === 'object' && value !== null) return 'a section'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
+/**
+ * What the file holds without the values at fault (a list goes as a whole), so that the rest can
+ * still be compared and an operator hears of everything at once.
+ */
+export function withoutFaults(written: object, issues: readonly Issue[]): object {
+  const rest: object = structuredClone(written)
+  for (const issue of issues) {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
+    for (const key of keys) remove(rest, outsideLists(key))
+  }
+  return rest
+}
+
+function outsideLists(path: Path): Path {
+  const inList = path.findIndex((part) => typeof part === 'number')
+  return inList === -1 ? path : path.slice(0, inList)
+}
+
+function remove(from: object, path: Path): void {
+  const section = valueAt(path.slice(0, -1), from)
+  const key = path.at(-1)
+  if (typeof section === 'object' && section !== null && key !== undefined) Reflect.deleteProperty(section, key)
+}

@@ -1,0 +1,86 @@
+/**
+ * Every setting that works, with its kind and its default.
+ *
+ * A setting has one name: what the file calls it, the code calls it. A key is added together
+ * with its feature and its lines in config/posthorn.toml (a test compares the two).
+ * Known limit: a password in a route stands in the file itself, so the file must not be world-readable.
+ */
+import { z } from 'zod'
+import * as value from './values.js'
+
+function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
+  const keys = Object.keys(shape).join(', ')
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? keys : `a section with ${keys}`),
+  })
+}
+
+/** Where a default depends on the machine or on another key, it is set in `complete.ts`. */
+const service = section({
+  hostname: value.hostName.optional(),
+  data_dir: value.path.optional(),
+  zone: value.hostName.optional(),
+  mail_from: value.mailbox.optional(),
+})
+
+const tls = section({
+  cert_file: value.pathOrNone.prefault(''),
+  key_file: value.pathOrNone.prefault(''),
+})
+
+const trusted = section({ network: value.network, workspace: value.workspaceId })
+
+const submission = section({
+  listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:1587']),
+  listen_tls: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:1465']),
+  allow_plaintext_loopback: value.flag.prefault(false),
+  max_connections: value.count(1, 100_000).prefault(1000),
+  max_connections_per_address: value.count(1, 100_000).prefault(200),
+  max_size: value.size('1KB', '100MB').prefault('15MB'),
+  max_recipients: value.count(1, 1000).prefault(50),
+  max_line_length: value.count(78, 1_000_000).prefault(998),
+  session_deadline: value.duration('1d').prefault('1h'),
+  trusted: value.list(trusted, '[[submission.trusted]] sections').prefault([]),
+})
+
+const dns = section({
+  servers: value.list(value.dnsServer, 'DNS servers').prefault([]),
+})
+
+const outbound = section({
+  port: value.count(1, 65_535).prefault(25),
+  source_addresses: value.list(value.address, 'addresses of this machine').prefault([]),
+  allowed_private_networks: value.list(value.network, 'networks').prefault([]),
+  routes: z.record(value.routeDomain, value.routeTarget, 'a table of domain = "host:port"').prefault({}),
+  max_connections: value.count(1, 10_000).prefault(100),
+  max_connections_per_host: value.count(1, 10_000).prefault(10),
+  retry_schedule: value
+    .list(value.duration(), 'durations, at least one')
+    .min(1, 'a list of durations, at least one')
+    .prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
+  expire_after: value.duration().prefault('4d'),
+  delay_notice_after: value.duration().prefault('4h'),
+})
+
+const retention = section({
+  messages: value.duration().prefault('30d'),
+  events: value.duration().prefault('90d'),
+})
+
+const log = section({
+  level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
+  format: value.oneOf('json', 'pretty').prefault('json'),
+})
+
+export const settings = section({
+  service: service.prefault({}),
+  tls: tls.prefault({}),
+  submission: submission.prefault({}),
+  dns: dns.prefault({}),
+  outbound: outbound.prefault({}),
+  retention: retention.prefault({}),
+  log: log.prefault({}),
+})
+
+/** The settings as parsed: durations in milliseconds, sizes in bytes. */
+export type Settings = z.output<typeof settings>

@@ -1,0 +1,91 @@
+/**
+ * The kinds of value that a setting may have.
+ *
+ * Each kind says once, in words, what it allows. That text is the message of every issue of
+ * the kind; `problems.ts` puts what was found in front of it.
+ */
+import { z } from 'zod'
+import type { Listen } from './places.js'
+import * as places from './places.js'
+import { parseDuration, parseSize } from './units.js'
+
+/** A setting that is written as a string. `secret`: it may hold a password, and no message repeats it. */
+function text<T>(allowed: string, parse: (written: string) => T | undefined, secret = false): z.ZodType<T, string> {
+  return z.string(allowed).transform((written, context): T => {
+    const value = parse(written)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: allowed, params: { secret } })
+    return z.NEVER
+  })
+}
+
+function bounded(value: number | undefined, least: number, most: number): number | undefined {
+  return value !== undefined && value >= least && value <= most ? value : undefined
+}
+
+/** Milliseconds, at least one second. */
+export function duration(most?: string): z.ZodType<number, string> {
+  const limit = most === undefined ? undefined : parseDuration(most)
+  const allowed = `a duration such as "90s", "5m", "8h", "4d"${most === undefined ? '' : `, up to "${most}"`}`
+  return text(allowed, (written) => bounded(parseDuration(written), 1000, limit ?? Number.POSITIVE_INFINITY))
+}
+
+/** Bytes, from `least` to `most`. */
+export function size(least: string, most: string): z.ZodType<number, string> {
+  const [lower, upper] = [parseSize(least) ?? 0, parseSize(most) ?? 0]
+  const allowed = `a size such as "500KB", "15MB", from "${least}" to "${most}"`
+  return text(allowed, (written) => bounded(parseSize(written), lower, upper))
+}
+
+export function count(least: number, most: number): z.ZodType<number, number> {
+  const allowed = `a whole number from ${least} to ${most}`
+  return z.int(allowed).min(least, allowed).max(most, allowed)
+}
+
+export function oneOf<const T extends string>(...words: readonly T[]): z.ZodType<T, T> {
+  return z.enum(words, `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`)
+}
+
+export function list<T, W>(item: z.ZodType<T, W>, allowed: string): z.ZodArray<z.ZodType<T, W>> {
+  return z.array(item, `a list of ${allowed}`)
+}
+
+export const flag: z.ZodType<boolean, boolean> = z.boolean('true or false')
+
+/** Path of a file or folder; empty is for the kinds that say so. */
+export const path: z.ZodType<string, string> = text('a path', (written) => (written === '' ? undefined : written))
+export const pathOrNone: z.ZodType<string, string> = z.string('a path, or "" for none')
+
+export const hostName: z.ZodType<string, string> = text(
+  'a host name such as "mail.example.net" (international names in their xn-- form)',
+  places.parseHostName,
+)
+export const mailbox: z.ZodType<string, string> = text('an address such as "posthorn@example.net"', (written) => {
+  const [local = '', domain = '', ...more] = written.split('@')
+  const plain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
+  return plain && local.length <= 64 && written.length <= 254 && more.length === 0 && places.parseHostName(domain)
+    ? written
+    : undefined
+})
+export const listen: z.ZodType<Listen, string> = text(
+  'an address with a port such as "127.0.0.1:587", "[::1]:587"',
+  places.parseListen,
+)
+export const address: z.ZodType<string, string> = text('an IPv4 or IPv6 address', places.parseAddress)
+export const network: z.ZodType<string, string> = text(
+  'a network such as "192.168.1.0/24", "fd00::/8"',
+  places.parseNetwork,
+)
+export const dnsServer: z.ZodType<string, string> = text(
+  'the address of a DNS server such as "192.0.2.53", "127.0.0.1:5353", "[::1]:5353"',
+  places.parseDnsServer,
+)
+export const workspaceId: z.ZodType<string, string> = text('the id of a workspace, "ws_..."', (written) =>
+  /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
+)
+export const routeDomain: z.ZodType<string, string> = text('a domain, or "*"', places.parseRouteDomain)
+export const routeTarget: z.ZodType<string, string> = text(
+  '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
+  places.parseRouteTarget,
+  true,
+)

@@ -1,0 +1,132 @@
+/**
+ * The daemon: everything is built once, here, and ended in the opposite order.
+ *
+ * Stopping closes the door first, so that nothing new is acknowledged; then attempts
+ * finish or are released; then the database closes. Whatever was acknowledged is on disk
+ * before any of that.
+ */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import type { Config } from '../config/complete.js'
+import { type DomainBook, domainBook } from '../domains/domain-book.js'
+import { type KeyChain, keyChain } from '../domains/signing-keys.js'
+import { parseAddress } from '../mail/address.js'
+import type { Clock } from '../platform/clock.js'
+import { diskSpace } from '../platform/disk-space.js'
+import type { Log } from '../platform/log.js'
+import { loadTls, type TlsFiles } from '../platform/tls-files.js'
+import { accept } from '../sending/accept.js'
+import type { BoundEndpoint, SubmissionListener } from '../smtp/submission.js'
+import { lockDataFolder } from '../storage/data-lock.js'
+import type { Database } from '../storage/database.js'
+import { diskGuard } from '../storage/disk-guard.js'
+import { openDatabase } from '../storage/open.js'
+import { type Delivery, wireDelivery } from './delivery.js'
+import { startHousekeeping } from './housekeeping.js'
+import { ensureIdentity } from './identity.js'
+import { openSubmission } from './submission.js'
+
+/** What clients get to finish, and then attempts: together less than systemd's patience. */
+const DOOR_LIMIT = 5_000
+const DELIVERY_LIMIT = 20_000
+
+export interface DaemonParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Daemon {
+  readonly submission: readonly BoundEndpoint[]
+  readonly tls: TlsFiles
+  readonly database: Database
+  readonly stop: () => Promise<void>
+}
+
+/** Where the database of a data folder lies. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, 'posthorn.db')
+}
+
+export async function startDaemon({ config, clock, log }: DaemonParts): Promise<Daemon> {
+  const folder = config.service.data_dir
+  const ends: (() => Promise<void> | void)[] = []
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).reverse()) await end()
+  }
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const lock = lockDataFolder(folder)
+    ends.push(() => lock.release())
+    const database = await openDatabase({ file: databaseFile(folder) })
+    ends.push(() => database.close())
+    const tls = await certificate(config, clock())
+    const rooms = await openRooms({ config, clock, log }, database, ends)
+    const submission = await openDoor({ config, clock, log }, database, tls, rooms)
+    ends.push(() => submission.stop(DOOR_LIMIT))
+    followForeignCommits(database, rooms, submission)
+    await rooms.delivery.runner.start()
+    return { submission: submission.endpoints, tls, database, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+interface Rooms {
+  readonly keyRing: KeyRing
+  readonly domains: DomainBook
+  readonly keys: KeyChain
+  readonly delivery: Delivery
+}
+
+async function openRooms(parts: DaemonParts, database: Database, ends: (() => Promise<void> | void)[]): Promise<Rooms> {
+  const { config, clock, log } = parts
+  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const keys = keyChain(database)
+  const delivery = wireDelivery({ config, clock, log, database, identity, keys })
+  ends.push(() => delivery.stop(DELIVERY_LIMIT))
+  const housekeeping = startHousekeeping({ config, clock, log, database })
+  ends.push(() => housekeeping.stop())
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
+}
+
+async function openDoor(
+  { config, clock, log }: DaemonParts,
+  { read, commit }: Database,
+  tls: TlsFiles,
+  { keyRing, domains, delivery }: Rooms,
+): Promise<SubmissionListener> {
+  const guard = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
+  const accepting = accept({
+    read,
+    commit,
+    clock,
+    hostname: config.service.hostname,
+    verifiedDomain: domains.verified,
+    handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+  })
+  return openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake: guard.hasRoom })
+}
+
+/** The command line changed something: nothing that was remembered counts any more. */
+function followForeignCommits(
+  database: Database,
+  { keyRing, domains, keys, delivery }: Rooms,
+  door: SubmissionListener,
+): void {
+  database.onForeignCommit(() => {
+    keyRing.drop()
+    domains.drop()
+    keys.drop()
+    door.endSessions((principal) => !keyRing.stillValid(principal))
+    delivery.runner.wake()
+  })
+}
+
+function certificate({ service, tls }: Config, now: number): Promise<TlsFiles> {
+  const configured =
+    tls.cert_file === null || tls.key_file === null ? null : { certFile: tls.cert_file, keyFile: tls.key_file }
+  return loadTls(configured, { folder: join(service.data_dir, 'tls'), hostname: service.hostname, now })
+}

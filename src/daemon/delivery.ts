@@ -1,0 +1,126 @@
+/** Wires the delivery engine: DNS, routes, kept sessions, signatures, the queue's runner. */
+import type { Config } from '../config/complete.js'
+import { addressGuard } from '../delivery/address-guard.js'
+import { type AttemptDeps, attempt } from '../delivery/attempt.js'
+import { defaultAttemptLimits } from '../delivery/attempt-decision.js'
+import type { FindDestination } from '../delivery/destination.js'
+import { MessageShelf } from '../delivery/message-shelf.js'
+import { destinationFinder } from '../delivery/mx-hosts.js'
+import { notifySender } from '../delivery/notify-sender.js'
+import { QueueRunner, type RunnerDeps } from '../delivery/queue-runner.js'
+import { readyMessage } from '../delivery/ready-message.js'
+import type { RetryPolicy } from '../delivery/retry-schedule.js'
+import { routeTable } from '../delivery/routes.js'
+import { defaultPoolSettings, SessionPool } from '../delivery/session-pool.js'
+import { hostOpener } from '../delivery/session-pool-opening.js'
+import { type SettleDeps, settleAttempt } from '../delivery/settle-attempt.js'
+import { defaultTimeouts } from '../delivery/smtp-client-timeouts.js'
+import { sourceAddress } from '../delivery/source-address.js'
+import type { KeyChain } from '../domains/signing-keys.js'
+import { parseAddress } from '../mail/address.js'
+import type { Clock } from '../platform/clock.js'
+import { createDialer } from '../platform/dialer.js'
+import { systemDice } from '../platform/dice.js'
+import type { Log } from '../platform/log.js'
+import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
+import type { Database } from '../storage/database.js'
+import type { Identity } from './identity.js'
+
+/** Bytes of fresh messages that wait in memory for their first attempt. */
+const SHELF = 32 * 1_048_576
+
+export interface DeliveryParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly identity: Identity
+  readonly keys: KeyChain
+}
+
+export interface Delivery {
+  readonly runner: QueueRunner
+  /** Lets attempts finish within `limit` milliseconds, then ends the sessions. */
+  readonly stop: (limit: number) => Promise<void>
+}
+
+export function wireDelivery(parts: DeliveryParts): Delivery {
+  const { config, clock, log, database, identity, keys } = parts
+  const { read, commit } = database
+  const ended = new AbortController()
+  const shelf = new MessageShelf(SHELF)
+  const pool = sessionPool(parts)
+  const runner: QueueRunner = new QueueRunner({
+    read,
+    commit,
+    clock,
+    log,
+    shelf,
+    ready: (entry, now) => readyMessage({ read, keys, shelf, secret: identity.returnPathSecret }, entry, now),
+    findDestination: destinations(parts, ended.signal),
+    attempt: attempts(pool, clock),
+    settle: settling(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
+    maxConnections: config.outbound.max_connections,
+    maxConnectionsPerHost: config.outbound.max_connections_per_host,
+  })
+  return {
+    runner,
+    stop: async (limit) => {
+      await runner.stop(limit)
+      ended.abort()
+      await pool.close()
+    },
+  }
+}
+
+function destinations(
+  { config: { outbound, service, dns }, clock }: DeliveryParts,
+  signal: AbortSignal,
+): FindDestination {
+  return destinationFinder({
+    resolver: openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+    routeFor: routeTable(outbound.routes),
+    mayDial: addressGuard(outbound.allowed_private_networks),
+    dice: systemDice,
+    port: outbound.port,
+    ownNames: new Set([service.hostname]),
+  })
+}
+
+function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+  return (message, to, party, signal) => {
+    const send: AttemptDeps['send'] = (host, what, until) => pool.send(host, what, party, until)
+    return attempt(message, to, { send, clock, limits: defaultAttemptLimits }, signal)
+  }
+}
+
+function settling(
+  { config, clock, log, database: { read, commit } }: DeliveryParts,
+  offer: SettleDeps['offer'],
+): RunnerDeps['settle'] {
+  const policy = retryPolicy(config)
+  const { hostname, mail_from } = config.service
+  const notices = notifySender({ hostname, mailFrom: parseAddress(mail_from), expireAfter: policy.expireAfter })
+  return settleAttempt({ read, commit, clock, dice: systemDice, log, policy, notifySender: notices, offer })
+}
+
+function sessionPool({ config: { outbound, service }, clock }: DeliveryParts): SessionPool {
+  const open = hostOpener({
+    dialer: createDialer(),
+    helloName: service.hostname,
+    timeouts: defaultTimeouts,
+    sourceAddress: sourceAddress(outbound.source_addresses),
+    clock,
+  })
+  return new SessionPool(open, {
+    ...defaultPoolSettings,
+    connections: outbound.max_connections,
+    connectionsPerHost: outbound.max_connections_per_host,
+  })
+}
+
+function retryPolicy({ outbound }: Config): RetryPolicy {
+  const [first, ...others] = outbound.retry_schedule
+  if (first === undefined) throw new Error('outbound.retry_schedule is empty')
+  return { steps: [first, ...others], noticeAfter: outbound.delay_notice_after, expireAfter: outbound.expire_after }
+}

@@ -1,0 +1,59 @@
+/**
+ * Forgets what is old, every hour, in small steps with pauses between them.
+ *
+ * The time of the last run is kept, so that a daemon that is restarted often still gets
+ * to it: a run that is overdue takes place at once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { schedule } from 'node-cron'
+import type { Config } from '../config/complete.js'
+import { forgetStep } from '../messages/retention.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { IDEMPOTENCY_LIFETIME, removeOldIdempotency } from '../sending/idempotency.js'
+import type { Database } from '../storage/database.js'
+import { serviceState, setServiceState } from '../storage/service-state.js'
+
+const LAST_RUN = 'housekeeping_last_run'
+const HOUR = 3_600_000
+const PAUSE = 50
+
+interface Parts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+}
+
+/** Returns the way to end it; a run under way stops after its step. */
+export function startHousekeeping(parts: Parts): { readonly stop: () => Promise<void> } {
+  const ended = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  const run = (): Promise<void> => {
+    running = running.then(() => forget(parts, ended.signal))
+    return running
+  }
+  const task = schedule('17 * * * *', run, { noOverlap: true })
+  const last = Number(serviceState(parts.database.read, { key: LAST_RUN })[0]?.value ?? 0)
+  if (parts.clock() - last > HOUR) void run()
+  return {
+    stop: async () => {
+      ended.abort()
+      await task.destroy()
+      await running
+    },
+  }
+}
+
+/** A fault is logged, and the next hour tries again. */
+async function forget({ config, clock, log, database }: Parts, signal: AbortSignal): Promise<void> {
+  try {
+    const now = clock()
+    const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
+    await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME })])
+    while (!signal.aborted && (await forgetStep(database, limits))) await sleep(PAUSE)
+    if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
+  } catch (error) {
+    log.error({ err: error }, 'housekeeping failed')
+  }
+}

@@ -1,0 +1,64 @@
+/** Wires the submission listener to the rooms below it. */
+import { contains } from '../accounts/key-check.js'
+import type { KeyRing } from '../accounts/key-ring.js'
+import type { Principal } from '../accounts/principal.js'
+import type { Config } from '../config/complete.js'
+import type { DomainBook } from '../domains/domain-book.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { TlsFiles } from '../platform/tls-files.js'
+import type { Accept } from '../sending/accept.js'
+import { checkSender } from '../sending/sender-policy.js'
+import { listenForSubmissions, type SubmissionListener } from '../smtp/submission.js'
+import { type SubmissionSettings, submissionLimits } from '../smtp/submission-deps.js'
+
+export interface SubmissionParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly tls: TlsFiles
+  readonly keyRing: KeyRing
+  readonly domains: DomainBook
+  readonly accept: Accept
+  readonly mayTake: () => boolean
+}
+
+export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
+  const { config, clock, log, keyRing, domains, accept, mayTake } = parts
+  return listenForSubmissions({
+    authenticate: (password, address) => keyRing.admit(password, 'send', address),
+    trusted: (address) => trustedPrincipal(config, address),
+    checkSender: (principal, sender) => {
+      if (sender === '') return
+      checkSender(principal, sender, 'sender', (workspace, domain) => domains.verified(workspace, domain) !== undefined)
+    },
+    accept,
+    mayTake,
+    clock,
+    log,
+    settings: settings(config, parts.tls),
+  })
+}
+
+function settings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
+  return {
+    ...submissionLimits,
+    hostname: service.hostname,
+    listen: submission.listen,
+    listenTls: submission.listen_tls,
+    tls: { cert, key },
+    allowPlaintextLoopback: submission.allow_plaintext_loopback,
+    maxConnections: submission.max_connections,
+    maxConnectionsPerAddress: submission.max_connections_per_address,
+    maxSize: submission.max_size,
+    maxRecipients: submission.max_recipients,
+    maxLineLength: submission.max_line_length,
+    sessionDeadline: submission.session_deadline,
+  }
+}
+
+/** The first network that holds the address decides. */
+function trustedPrincipal({ submission }: Config, address: string): Principal | null {
+  const network = submission.trusted.find((trusted) => contains(trusted.network, address))
+  return network === undefined ? null : { workspaceId: network.workspace, keyId: null, allowedDomains: [] }
+}

@@ -1,0 +1,118 @@
+/**
+ * What an exchange with one host means for the recipient, and whether another host is asked.
+ *
+ * | what happened                                   | outcome         | next host?        |
+ * |-------------------------------------------------|-----------------|-------------------|
+ * | accepted                                        | accepted        | no                |
+ * | the server offers too little for the message    | refused         | no                |
+ * | 5xx about sender, recipient or message          | refused         | no                |
+ * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
+ * | 5xx that asks for encryption                    | deferred        | yes               |
+ * | 4xx, 421                                        | deferred        | yes               |
+ * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
+ * | lost between the final dot and its reply        | deferred        | no: no duplicates |
+ *
+ * A 5xx to the connection speaks of us, not of the mailbox, and another host may think
+ * otherwise; when none does, it stays a deferral, as with Postfix (smtp_skip_5xx_greeting).
+ * 4xx replies lead on as with Postfix too, and like there to no more than two hosts at which
+ * a transaction was begun, five that were called, and none once the time is up.
+ */
+import { assertNever } from '../mail/assert-never.js'
+import { type Reply, replyLine } from '../mail/reply.js'
+import type { AttemptOutcome } from './attempt-result.js'
+import { classifyFailure, classifyReply, type Stage } from './classify-reply.js'
+import type { Host } from './destination.js'
+import type { Exchange, Sent, Trouble } from './smtp-client-outcome.js'
+
+export interface AttemptLimits {
+  /** Hosts that are called. */
+  readonly hosts: number
+  /** Hosts at which a transaction is begun. */
+  readonly transactions: number
+  /** Milliseconds after which no further host is called. */
+  readonly time: number
+  /** Milliseconds after which the attempt is cut off, whatever it is at. A lease must be longer. */
+  readonly cutOff: number
+}
+
+export const defaultAttemptLimits: AttemptLimits = { hosts: 5, transactions: 2, time: 300_000, cutOff: 840_000 }
+
+export interface Verdict {
+  readonly outcome: AttemptOutcome
+  /** Another host may do better. */
+  readonly onward: boolean
+}
+
+export function judge(sent: Sent, host: Host): Verdict {
+  switch (sent.kind) {
+    case 'accepted': {
+      const { reply, dsnRelayed } = sent
+      return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, onward: false }
+    }
+    case 'unsendable':
+      return { outcome: refused('message', sent.reply), onward: false }
+    case 'refused':
+      return judgeReply(sent.stage, sent.reply)
+    case 'failed':
+      return { outcome: silence(sent, host), onward: sent.stage !== 'message' }
+    default:
+      return assertNever(sent)
+  }
+}
+
+function judgeReply(stage: Stage, reply: Reply): Verdict {
+  const { kind, scope, reason } = classifyReply(stage, reply)
+  // We spoke plain text to a host whose TLS failed: no fault of the message.
+  const plain = reason === 'tls'
+  if (kind === 'permanent' && scope !== 'session' && !plain) return { outcome: refused(stage, reply), onward: false }
+  return { outcome: { kind: 'deferred', reason, response: replyLine(reply), reached: true }, onward: true }
+}
+
+function refused(stage: Stage, reply: Reply): AttemptOutcome {
+  const { reason, status, recipientsFault } = classifyReply(stage, reply)
+  return { kind: 'refused', reason, response: replyLine(reply), status, recipientsFault }
+}
+
+type Silence = Extract<Trouble, { kind: 'failed' }>
+
+const doing: Readonly<Record<Stage, string>> = {
+  connect: 'while connecting',
+  banner: 'while waiting for the greeting',
+  ehlo: 'after EHLO',
+  starttls: 'after STARTTLS',
+  auth: 'after AUTH',
+  mail: 'after MAIL',
+  rcpt: 'after RCPT',
+  data: 'while sending the message',
+  message: 'after the end of the message, which may arrive twice',
+}
+
+function silence({ stage, failure, detail }: Silence, host: Host): AttemptOutcome {
+  const { reason } = classifyFailure(stage, failure)
+  const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${doing[stage]}`
+  return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
+}
+
+/** `calls`: made so far; `elapsed`: milliseconds since the attempt began. A skipped host costs nothing. */
+export function mayCallAnother(
+  calls: readonly Pick<Exchange, 'sent' | 'skipped'>[],
+  elapsed: number,
+  limits: AttemptLimits,
+): boolean {
+  const called = calls.filter(({ skipped }) => !skipped)
+  const transactions = called.filter(({ sent }) => beganTransaction(sent))
+  return called.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
+}
+
+/** The stage is one of a transaction, not of the way to it. */
+function beganTransaction(sent: Sent): boolean {
+  return 'stage' in sent && ['mail', 'rcpt', 'data', 'message'].includes(sent.stage)
+}
+
+/**
+ * Which of two deferrals to tell: a server's words before silence, the later before the
+ * earlier. `reached` holds once any server was.
+ */
+export function moreTelling<Told extends { readonly sent: Sent }>(earlier: Told | null, later: Told): Told {
+  return earlier?.sent.kind === 'refused' && later.sent.kind === 'failed' ? earlier : later
+}

@@ -1,0 +1,119 @@
+/**
+ * What a refusal means for the queue: try again or not, whose matter it is, and why.
+ *
+ * The code decides the class (RFC 5321 section 4.2.1), the words decide the reason
+ * (`reply-patterns`), then the enhanced code, then the code (`status-reasons`).
+ * Invariants: before MAIL everything is temporary, since a host that will not talk to
+ * us says nothing about the recipient; 421 always ends the session; `recipientsFault`
+ * holds only for a permanent answer about a dead mailbox, to RCPT or to the message.
+ *
+ * Pure. Known limit: a server that calls every block "user unknown" (some Japanese
+ * mobile carriers do) cannot be told from an honest one.
+ */
+import type { Reply } from '../mail/reply.js'
+import type { Reason } from './reasons.js'
+import { matchingPattern } from './reply-patterns.js'
+import type { Stage } from './stage.js'
+import { reasonOfCode, reasonOfStatus } from './status-reasons.js'
+
+export type { Stage } from './stage.js'
+
+export interface Classified {
+  readonly kind: 'temporary' | 'permanent'
+  /** What the reply speaks of: the session as a whole, the return path, the recipient, or the message. */
+  readonly scope: 'session' | 'sender' | 'recipient' | 'message'
+  readonly reason: Reason
+  /** Enhanced status code of the class of `kind`; derived where the server gave none. */
+  readonly status: string
+  /** The mailbox itself is dead: suppresses the address. */
+  readonly recipientsFault: boolean
+}
+
+const scopes = {
+  connect: 'session',
+  banner: 'session',
+  ehlo: 'session',
+  starttls: 'session',
+  auth: 'session',
+  mail: 'sender',
+  rcpt: 'recipient',
+  data: 'message',
+  message: 'message',
+} as const satisfies Readonly<Record<Stage, Classified['scope']>>
+
+const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'mailbox-full', 'null-mx'])
+const deadMailbox: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'null-mx'])
+
+export function classifyReply(stage: Stage, reply: Reply): Classified {
+  if (reply.code < 400) {
+    return { kind: 'temporary', scope: 'session', reason: 'protocol', status: '4.5.0', recipientsFault: false }
+  }
+  const enhanced = reply.enhanced ?? quotedStatus(reply.text)
+  const pattern = matchingPattern({ stage, code: reply.code, enhanced, text: reply.text })
+  const named = pattern?.reason ?? reasonOfStatus(enhanced) ?? reasonOfCode(reply.code, stage) ?? 'unclassified'
+  // What a server says of a mailbox at MAIL, it says of ours.
+  const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
+  const scope = reply.code === 421 ? 'session' : scopes[stage]
+  const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
+  return {
+    kind: permanent ? 'permanent' : 'temporary',
+    scope,
+    reason,
+    status: statusOf(permanent, enhanced, reason),
+    recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && deadMailbox.has(reason),
+  }
+}
+
+/** qmail and Cisco put the code into the words: `no mailbox here by that name. (#5.1.1)`. */
+function quotedStatus(text: string): string | null {
+  return /#([45]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
+}
+
+const derived: Readonly<Partial<Record<Reason, string>>> = {
+  'bad-mailbox': '1.1',
+  'mailbox-disabled': '2.1',
+  'mailbox-full': '2.2',
+  'bad-domain': '1.2',
+  'null-mx': '1.10',
+  policy: '7.1',
+  'spam-block': '7.1',
+  'spam-content': '7.1',
+  content: '6.0',
+  'too-large': '3.4',
+  authentication: '7.26',
+  'reverse-dns': '7.25',
+  greylisted: '7.1',
+  'rate-limited': '7.28',
+  'relay-denied': '7.1',
+  'sender-rejected': '1.8',
+  credentials: '7.8',
+  'smtputf8-unsupported': '6.7',
+  'routing-loop': '4.6',
+  'remote-error': '3.0',
+  protocol: '5.0',
+}
+
+/** The server's code, with its class made to agree with ours; else the code of the reason. */
+function statusOf(permanent: boolean, enhanced: string | null, reason: Reason): string {
+  const detail = enhanced === null ? (derived[reason] ?? '0.0') : enhanced.slice(2)
+  return `${permanent ? 5 : 4}.${detail}`
+}
+
+export type Failure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable' | 'protocol'
+
+const failureReasons = {
+  timeout: 'timeout',
+  refused: 'connection-refused',
+  reset: 'connection-lost',
+  closed: 'connection-lost',
+  tls: 'tls',
+  unreachable: 'unreachable',
+  protocol: 'protocol',
+} as const satisfies Readonly<Record<Failure, Reason>>
+
+/** Why an attempt failed without a reply. Always temporary. */
+export function classifyFailure(stage: Stage, failure: Failure): { readonly reason: Reason } {
+  // A peer that hangs up in the handshake did not like our TLS.
+  if (stage === 'starttls' && (failure === 'reset' || failure === 'closed')) return { reason: 'tls' }
+  return { reason: failureReasons[failure] }
+}

@@ -1,0 +1,62 @@
+/**
+ * A message as it stands between 354 and the final reply (RFC 5321 section 4.5.2).
+ *
+ * A line that begins with a dot gets a second one, and a line with a lone dot ends it; a
+ * message that ends with CRLF gets no further one. Pieces may be cut anywhere, inside a
+ * CRLF too. What needs no dot is passed on uncopied, in blocks, so that memory stays
+ * bounded whatever the message holds. Only CRLF ends a line: bare CR and LF were refused
+ * when the message was accepted.
+ */
+const BLOCK = 128 * 1024
+const DOT = 0x2e
+const CR = 0x0d
+const LF = 0x0a
+const DOTTED_LINE = Buffer.from('\r\n.')
+const END = Buffer.from('.\r\n')
+const LINE_END = Buffer.from('\r\n.\r\n')
+
+/** Where the bytes so far have ended. */
+type Tail = 'line-start' | 'cr' | 'inside'
+
+export function* dotStuffed(pieces: readonly Buffer[]): Generator<Buffer> {
+  let tail: Tail = 'line-start'
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += BLOCK) {
+      const block = piece.subarray(at, at + BLOCK)
+      yield stuffed(block, tail)
+      tail = tailAfter(block, tail)
+    }
+  }
+  yield tail === 'line-start' ? END : LINE_END
+}
+
+function tailAfter(block: Buffer, before: Tail): Tail {
+  const last = block.at(-1)
+  if (last === CR) return 'cr'
+  const previousIsCr = block.length > 1 ? block.at(-2) === CR : before === 'cr'
+  return last === LF && previousIsCr ? 'line-start' : 'inside'
+}
+
+function stuffed(block: Buffer, tail: Tail): Buffer {
+  const dots = lineDots(block, tail)
+  if (dots.length === 0) return block
+  const out = Buffer.allocUnsafe(block.length + dots.length)
+  let from = 0
+  let to = 0
+  for (const dot of dots) {
+    to += block.copy(out, to, from, dot)
+    out[to++] = DOT
+    from = dot
+  }
+  block.copy(out, to, from)
+  return out
+}
+
+/** Positions of the dots with which lines begin. */
+function lineDots(block: Buffer, tail: Tail): readonly number[] {
+  const dots: number[] = []
+  const start = tail === 'line-start' ? 0 : tail === 'cr' && block[0] === LF ? 1 : -1
+  if (start !== -1 && block[start] === DOT) dots.push(start)
+  for (let at = block.indexOf(DOTTED_LINE); at !== -1; at = block.indexOf(DOTTED_LINE, at + 3)) dots.push(at + 2)
+  return dots
+}

@@ -1,0 +1,101 @@
+/**
+ * Makes a leased entry ready for the wire: its bytes, its signature, its return path.
+ *
+ * The signature is made once for a message, whoever of its recipients comes first; the
+ * write that keeps it goes into the commit of that recipient's lease, before the dial.
+ */
+import type { KeyObject } from 'node:crypto'
+import { dkimSign } from '../domains/dkim-sign.js'
+import { mailHost } from '../domains/sending-domains.js'
+import type { KeyChain } from '../domains/signing-keys.js'
+import { type Address, domainOf, needsUtf8 } from '../mail/address.js'
+import { parseNotify } from '../mail/dsn-parameters.js'
+import { returnPath } from '../mail/return-path.js'
+import { type Email, emailById } from '../messages/email.js'
+import type { QueueEntry } from '../messages/queue.js'
+import { insertSignature, rawOfEmail, signatureOfEmail } from '../messages/raw-message.js'
+import { moveRecipient, recipientWishes } from '../messages/recipients.js'
+import { rollUpEmail } from '../messages/roll-up.js'
+import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
+import type { Write } from '../storage/write.js'
+import type { MessageShelf, ShelvedMessage } from './message-shelf.js'
+import type { OutboundMessage } from './outbound-message.js'
+
+export interface ReadyDeps {
+  readonly read: Read
+  readonly keys: KeyChain
+  readonly shelf: MessageShelf
+  /** Of the return paths. */
+  readonly secret: KeyObject
+}
+
+export interface ReadyMessage {
+  readonly message: OutboundMessage
+  readonly shelved: ShelvedMessage
+  /** To be committed with the lease. */
+  readonly writes: readonly Write[]
+}
+
+/** Null where the message is gone: its entry cannot be delivered any more. */
+export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage | null> {
+  const shelved = deps.shelf.get(entry.email_id) ?? fromDatabase(deps, entry)
+  if (shelved === null) return null
+  shelved.signature ??= sign(deps.keys, shelved, now)
+  const field = await shelved.signature
+  const wishes = recipientWishes(deps.read, { id: entry.id })[0]
+  const writes: Write[] = wishes?.status === 'scheduled' ? releaseScheduled(entry) : []
+  if (field !== null && !shelved.signatureKept) {
+    writes.push(insertSignature({ email_id: entry.email_id, workspace_id: entry.workspace_id, created_at: now, field }))
+  }
+  const { email, raw } = shelved
+  const message: OutboundMessage = {
+    returnPath: returnPathOf(deps.secret, email, entry.id),
+    recipient: entry.recipient,
+    domain: entry.domain,
+    pieces: field === null ? [raw] : [Buffer.from(field, 'latin1'), raw],
+    smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
+    envid: email.envid,
+    ret: email.ret,
+    notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
+    orcpt: wishes?.orcpt ?? null,
+  }
+  return { message, shelved, writes }
+}
+
+/** Its time has come. Misses, and the lease with it, when it was cancelled at the same moment. */
+function releaseScheduled({ id, email_id }: QueueEntry): Write[] {
+  return [
+    moveRecipient({ id, from: 'scheduled', to: 'queued', reason: null, settledAt: null }),
+    rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+}
+
+/** On the shelf for the others of its recipients, who may come at the same moment. */
+function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): ShelvedMessage | null {
+  const shelved = readMessage(read, entry)
+  if (shelved !== null) shelf.put(shelved, 1)
+  return shelved
+}
+
+function readMessage(read: Read, entry: QueueEntry): ShelvedMessage | null {
+  const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
+  const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+  const raw = rawOfEmail(read, key)[0]?.raw
+  if (email === undefined || raw === undefined) return null
+  const field = signatureOfEmail(read, key)[0]?.field
+  return field === undefined
+    ? { email, raw, signatureKept: false }
+    : { email, raw, signature: Promise.resolve(field), signatureKept: true }
+}
+
+async function sign(keys: KeyChain, { email, raw }: ShelvedMessage, now: number): Promise<string | null> {
+  const key = keys.signing(email.workspace_id, domainOf(email.from_email as Address))
+  return key === undefined ? null : dkimSign(raw, key, now)
+}
+
+/** The service's own mail has the null return path: what bounces of it ends there. */
+function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
+  if (email.workspace_id === SERVICE) return ''
+  return returnPath(secret, recipientId, mailHost(domainOf(email.from_email as Address)))
+}

@@ -1,0 +1,60 @@
+/**
+ * What the words of a refusal mean: an ordered table, the first match wins.
+ *
+ * Words beat codes, which are misused far more often: 550 5.7.1 stands before full
+ * mailboxes, unknown users and blocklists alike. Order is safety: whatever blames us
+ * (address, sender, authentication, pace) stands before whatever blames the mailbox,
+ * because only the latter suppresses an address, and a server that blocks us often
+ * says "mailbox unavailable" in the same breath.
+ *
+ * Patterns see at most 2 KB of text with mail addresses replaced by `<>`. They hold no
+ * nested repetition. Known limit: English, plus a few words of the other languages in
+ * which large providers answer.
+ */
+import { patternsOfContent } from './reply-patterns/content.js'
+import { patternsOfPace } from './reply-patterns/pace.js'
+import type { ReplyPattern } from './reply-patterns/pattern.js'
+import { patternsOfRecipient } from './reply-patterns/recipient.js'
+import { patternsOfReputation } from './reply-patterns/reputation.js'
+import { patternsOfSender } from './reply-patterns/sender.js'
+import { patternsOfServer } from './reply-patterns/server.js'
+import type { Stage } from './stage.js'
+
+const table: readonly ReplyPattern[] = [
+  ...patternsOfPace,
+  ...patternsOfSender,
+  ...patternsOfReputation,
+  ...patternsOfRecipient,
+  ...patternsOfContent,
+  ...patternsOfServer,
+]
+
+export interface Wording {
+  readonly stage: Stage
+  readonly code: number
+  /** As `5.1.1`, or null. */
+  readonly enhanced: string | null
+  readonly text: string
+}
+
+/** The first row that fits, or null where the words tell nothing. */
+export function matchingPattern({ stage, code, enhanced, text }: Wording): ReplyPattern | null {
+  const words = plainWords(text)
+  const detail = enhanced?.slice(2) ?? ''
+  const found = table.find(({ when, texts }) => {
+    if (when?.codes !== undefined && !when.codes.includes(code)) return false
+    if (when?.stages !== undefined && !when.stages.includes(stage)) return false
+    if (when?.status !== undefined && !detail.startsWith(when.status)) return false
+    return texts.some((pattern) => pattern.test(words))
+  })
+  return found ?? null
+}
+
+/** Addresses hold words that nobody meant (`no-spam@…`); codes between the lines tear sentences apart. */
+function plainWords(text: string): string {
+  return text
+    .slice(0, 2048)
+    .replace(/<?[^\s<>@]{1,320}@[^\s<>@]{1,255}>?/g, '<>')
+    .replace(/\b[245]\d\d-(?:[245]\.\d{1,3}\.\d{1,3})?|#[245]\.\d{1,3}\.\d{1,3}/g, ' ')
+    .replace(/\s+/g, ' ')
+}

@@ -1,0 +1,112 @@
+/**
+ * Sends messages over kept sessions: to one host as many connections as it may be asked to
+ * bear, each for many messages.
+ *
+ * - A message holds one permit of its MX name while it is sent; waiters come in turn.
+ * - Busy and idle sessions together stay within the limit of the name, and of all names as
+ *   long as anything idle can make room.
+ * - A kept session may have died unseen. When it fails before MAIL was answered, nothing has
+ *   been handed over yet, and the message goes once more, over a fresh connection.
+ */
+import type { Host } from './destination.js'
+import type { OutboundMessage } from './outbound-message.js'
+import { IdleSessions } from './session-pool-idle.js'
+import type { OpenHost } from './session-pool-opening.js'
+import { Permits } from './session-pool-permits.js'
+import type { Exchange, Sent } from './smtp-client-outcome.js'
+import { isFarewell } from './smtp-client-transaction.js'
+import type { SmtpSession } from './smtp-session.js'
+
+export interface SessionPoolSettings {
+  readonly connectionsPerHost: number
+  /** Of all hosts; idle sessions give way beyond it. */
+  readonly connections: number
+  readonly messagesPerSession: number
+  /** Milliseconds. */
+  readonly idleTimeout: number
+}
+
+export const defaultPoolSettings: SessionPoolSettings = {
+  connectionsPerHost: 10,
+  connections: 100,
+  messagesPerSession: 100,
+  idleTimeout: 10_000,
+}
+
+export class SessionPool {
+  readonly #open: OpenHost
+  readonly #settings: SessionPoolSettings
+  readonly #permits: Permits
+  readonly #idle: IdleSessions
+  /** Sessions that say QUIT. */
+  readonly #ending = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(open: OpenHost, settings: SessionPoolSettings) {
+    this.#open = open
+    this.#settings = settings
+    this.#permits = new Permits(settings.connectionsPerHost)
+    this.#idle = new IdleSessions(settings.idleTimeout, (session) => this.#quit(session))
+  }
+
+  /** Rejects with the signal's reason when that strikes, and only then. */
+  async send(host: Host, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
+    await this.#permits.acquire(host.mx, signal)
+    try {
+      const kept = this.#idle.take(host)
+      if (kept !== null) {
+        const exchange = await this.#use(host, kept, message, signal)
+        if (!wasDead(exchange.sent)) return exchange
+      }
+      return await this.#sendAnew(host, message, signal)
+    } finally {
+      this.#permits.release(host.mx)
+    }
+  }
+
+  /** Ends the idle sessions. Sessions at work end after their message: stop the attempts first. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#idle.clear()
+    await Promise.all(this.#ending)
+  }
+
+  async #sendAnew(host: Host, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
+    this.#makeRoom(host.mx)
+    const opened = await this.#open(host, signal)
+    if (opened.kind === 'open') return this.#use(host, opened.session, message, signal)
+    const { trouble, tls, transcript, skipped } = opened
+    return { sent: trouble, tls, transcript, skipped }
+  }
+
+  async #use(host: Host, session: SmtpSession, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
+    try {
+      const sent = await session.send(message, signal)
+      return { sent, tls: session.tls, transcript: session.transcript, skipped: false }
+    } finally {
+      this.#keep(host, session)
+    }
+  }
+
+  #keep(host: Host, session: SmtpSession): void {
+    if (this.#closed || session.count >= this.#settings.messagesPerSession) this.#quit(session)
+    else if (session.usable) this.#idle.put(host, session)
+  }
+
+  /** The permit for the connection to come is held already, and counted. */
+  #makeRoom(mx: string): void {
+    const { connections, connectionsPerHost } = this.#settings
+    if (this.#idle.countOf(mx) + this.#permits.inUse(mx) > connectionsPerHost) this.#idle.evict(mx)
+    if (this.#idle.size + this.#permits.total > connections) this.#idle.evict(null)
+  }
+
+  #quit(session: SmtpSession): void {
+    const ending = session.quit().finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
+  }
+}
+
+/** A kept session that failed before it took anything, or was waiting with its goodbye. */
+function wasDead(sent: Sent): boolean {
+  return (sent.kind === 'failed' || (sent.kind === 'refused' && isFarewell(sent))) && sent.stage === 'mail'
+}

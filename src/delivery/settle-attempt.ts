@@ -1,0 +1,136 @@
+/**
+ * Writes down what came of an attempt: the entry, the recipient, the email, the event,
+ * the suppression and the notification to the sender, all in one commit.
+ *
+ * An outcome is never dropped: while the database cannot take it, it is kept and tried
+ * again every second. Only a crash in that time can make us send the message again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertNever } from '../mail/assert-never.js'
+import { replyLine } from '../mail/reply.js'
+import { reachedBefore } from '../messages/attempts.js'
+import type { Enqueued } from '../messages/enqueue.js'
+import { type Attempted, settleAccepted, settleBounced, settleDeferred, settleFailed } from '../messages/settle.js'
+import type { Clock } from '../platform/clock.js'
+import type { Dice } from '../platform/dice.js'
+import type { Log } from '../platform/log.js'
+import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
+import { type Commit, StorageFault, type Write } from '../storage/write.js'
+import { addSuppression } from '../suppressions/suppressions.js'
+import type { AttemptOutcome } from './attempt-result.js'
+import { type Decision, decideOutcome } from './decide-outcome.js'
+import type { NotifySender } from './notify-sender.js'
+import type { MadeAttempt } from './queue-runner.js'
+import { reasonSentence } from './reasons.js'
+import type { RetryPolicy } from './retry-schedule.js'
+
+export interface SettleDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly dice: Dice
+  readonly log: Log
+  readonly policy: RetryPolicy
+  readonly notifySender: NotifySender
+  /** Hands a notification that is on disk to delivery. */
+  readonly offer: (enqueued: Enqueued, raw: Buffer) => void
+}
+
+export function settleAttempt(deps: SettleDeps): (made: MadeAttempt) => Promise<void> {
+  return async (made) => {
+    const now = deps.clock()
+    const decision = decideOutcome(made.result.outcome, entryAge(deps.read, made), deps.policy, now, deps.dice())
+    const attempted = attemptedOf(made, decision, now)
+    const { message, shelved } = made.ready
+    const notice = deps.notifySender({ ...shelved, message }, attempted, decision, now)
+    const writes = [...writesOf(attempted, decision, made, now), ...(notice?.enqueued.writes ?? [])]
+    await untilStored(deps, writes)
+    logOutcome(deps.log, attempted, decision)
+    if (notice !== null) deps.offer(notice.enqueued, notice.raw)
+  }
+}
+
+function entryAge(read: Read, { entry, number }: MadeAttempt): Parameters<typeof decideOutcome>[1] {
+  return {
+    enqueuedAt: entry.enqueued_at,
+    attempts: number,
+    noticed: entry.noticed === 1,
+    reachedBefore: () => reachedBefore(read, { emailId: entry.email_id, recipientId: entry.id }).length > 0,
+  }
+}
+
+function attemptedOf({ entry, ready, result, number, at }: MadeAttempt, decision: Decision, now: number): Attempted {
+  return {
+    entry,
+    email: ready.shelved.email,
+    number,
+    at,
+    endedAt: now,
+    mx: result.peer?.mx ?? null,
+    address: result.peer?.address ?? null,
+    tls: result.peer?.tls ?? null,
+    response: responseOf(result.outcome),
+    reason: decision.kind === 'accepted' ? null : decision.reason,
+    transcript: result.transcript,
+  }
+}
+
+function responseOf(outcome: AttemptOutcome): string {
+  return outcome.kind === 'accepted' ? replyLine(outcome.reply) : outcome.response
+}
+
+function writesOf(attempted: Attempted, decision: Decision, made: MadeAttempt, now: number): Write[] {
+  switch (decision.kind) {
+    case 'accepted':
+      return settleAccepted(attempted, decision.final)
+    case 'deferred':
+      return settleDeferred(attempted, decision.at, decision.notice || made.entry.noticed === 1)
+    case 'bounced':
+      return [
+        ...settleBounced(attempted, decision.hard),
+        ...(decision.recipientsFault ? suppression(attempted, now) : []),
+      ]
+    case 'failed':
+      return settleFailed(attempted)
+    default:
+      return assertNever(decision)
+  }
+}
+
+/** Only for the recipient's own fault: see the contract of `recipientsFault`. */
+function suppression({ email, entry, reason, response }: Attempted, now: number): Write[] {
+  if (email.workspace_id === SERVICE) return []
+  const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
+  return [
+    addSuppression({
+      workspaceId: email.workspace_id,
+      email: entry.recipient,
+      reason: 'hard_bounce',
+      sourceEmailId: email.id,
+      metadata,
+      at: now,
+    }),
+  ]
+}
+
+async function untilStored({ commit, log }: SettleDeps, writes: readonly Write[]): Promise<void> {
+  for (;;) {
+    try {
+      await commit(writes)
+      return
+    } catch (error) {
+      if (!(error instanceof StorageFault)) throw error
+      log.error({ err: error }, 'an outcome cannot be written down yet')
+      await sleep(1_000)
+    }
+  }
+}
+
+function logOutcome(log: Log, attempted: Attempted, decision: Decision): void {
+  const { entry, email, mx, tls, response, reason, number } = attempted
+  const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
+  const more = decision.kind === 'deferred' ? { next: decision.at } : {}
+  const sentence = reason === null ? undefined : reasonSentence(reason as Parameters<typeof reasonSentence>[0])
+  log.info({ ...facts, ...more, sentence }, decision.kind)
+}

@@ -1,0 +1,65 @@
+/**
+ * What was said on a connection, for `posthorn explain`: how it was opened, then the last
+ * transaction.
+ *
+ * Invariants: at most 8 KB; no message bytes, no credentials (who writes a line sees to it).
+ * Both parts have room of their own, so that a server's long greeting cannot push out the
+ * reply that matters; of several connections the last ones are kept.
+ */
+import { beginning } from './reply-parser-text.js'
+
+export const MAX_TRANSCRIPT = 8192
+
+const MAX_OPENING = 3000
+const MAX_TRANSACTION = MAX_TRANSCRIPT - MAX_OPENING
+/** Twelve lines of a transaction fit whole. */
+const MAX_LINE = 400
+
+export class Transcript {
+  #opening = ''
+  #transaction = ''
+  #opened = false
+
+  /** From here on it is a transaction; the one before it is forgotten. */
+  begin(): void {
+    this.#opened = true
+    this.#transaction = ''
+  }
+
+  sent(line: string): void {
+    this.#add(`> ${line}`)
+  }
+
+  heard(line: string): void {
+    this.#add(`< ${line}`)
+  }
+
+  /** What happened without words: `* connected`. */
+  note(line: string): void {
+    this.#add(`* ${line}`)
+  }
+
+  toString(): string {
+    return this.#opening + this.#transaction
+  }
+
+  #add(line: string): void {
+    const text = `${beginning(line, MAX_LINE)}\n`
+    if (this.#opened) this.#transaction = longer(this.#transaction, text, MAX_TRANSACTION)
+    else this.#opening = longer(this.#opening, text, MAX_OPENING)
+  }
+}
+
+/** With `line`, if there is room for it. */
+function longer(text: string, line: string, limit: number): string {
+  return Buffer.byteLength(text) + Buffer.byteLength(line) <= limit ? text + line : text
+}
+
+/** Transcripts of one attempt in the order of its connections. */
+export function joinedTranscripts(parts: readonly string[]): string {
+  const text = parts.filter((part) => part !== '').join('\n')
+  if (Buffer.byteLength(text) <= MAX_TRANSCRIPT) return text
+  const bytes = Buffer.from(text)
+  const cut = bytes.indexOf(0x0a, bytes.length - MAX_TRANSCRIPT) + 1
+  return bytes.toString('utf8', cut)
+}

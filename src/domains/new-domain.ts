@@ -1,0 +1,90 @@
+/**
+ * Registers a sending domain: the claim and its two DKIM keys, as writes of one commit.
+ */
+import type { DomainName } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Read } from '../storage/prepared.js'
+import type { Write } from '../storage/write.js'
+import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim-key.js'
+import { domainByName, insertDomain, verifiedAnywhere } from './sending-domains.js'
+import { type DkimKeyRow, deleteDkimKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
+
+export interface WantedDomain {
+  readonly workspaceId: string
+  readonly domain: DomainName
+  /** Verified by the operator's word, without DNS. */
+  readonly forced: boolean
+  readonly inbound: boolean
+  readonly now: number
+}
+
+/** Throws a Refusal `conflict` where the domain is taken. */
+export async function newDomain(read: Read, wanted: WantedDomain): Promise<Write[]> {
+  const { workspaceId, domain, now } = wanted
+  if (domainByName(read, { workspaceId, domain }).length > 0) {
+    throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
+  }
+  refuseTaken(read, workspaceId, domain)
+  const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
+  return [
+    insertDomain({
+      id: uuidv7(now),
+      workspace_id: workspaceId,
+      domain,
+      status: wanted.forced ? 'verified' : 'pending',
+      forced: wanted.forced ? 1 : 0,
+      inbound: wanted.inbound ? 1 : 0,
+      track_opens: 0,
+      track_clicks: 0,
+      created_at: now,
+      verified_at: wanted.forced ? now : null,
+    }),
+    ...selectors.map((selector, place) =>
+      insertDkimKey(keyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
+    ),
+  ]
+}
+
+/** Throws a Refusal `conflict` where another workspace has the domain verified. */
+export function refuseTaken(read: Read, workspaceId: string, domain: DomainName): void {
+  if (verifiedAnywhere(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
+    throw new Refusal('conflict', `another workspace has verified ${domain}`, { value: domain })
+  }
+}
+
+export interface KeyPlace {
+  readonly workspaceId: string
+  readonly domain: DomainName
+  readonly selector: string
+  readonly now: number
+}
+
+/** An existing key takes the selector's place, and signs from now on. */
+export function importedKey(place: KeyPlace, pem: string): { readonly writes: Write[]; readonly row: DkimKeyRow } {
+  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(place.selector)) {
+    throw new Refusal('invalid-parameter', `selector: found "${place.selector}", allowed: labels of a host name`)
+  }
+  const row = keyRow(place, importDkimKey(pem), true)
+  return { writes: [stopSigning(place), deleteDkimKey(place), insertDkimKey(row)], row }
+}
+
+function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {
+  if (pair === undefined) throw new Error('a selector without a key')
+  return {
+    id: uuidv7(place.now),
+    workspace_id: place.workspaceId,
+    domain: place.domain,
+    selector: place.selector,
+    private_key: pair.privateKey,
+    public_record: pair.publicRecord,
+    signing: signing ? 1 : 0,
+    created_at: place.now,
+  }
+}
+
+/** The service's own key, for the domain of `service.mail_from`. */
+export async function serviceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
+  const place = { workspaceId, domain, selector: selectors[0], now }
+  return insertDkimKey(keyRow(place, await generateDkimKey(), true))
+}

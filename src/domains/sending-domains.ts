@@ -1,0 +1,80 @@
+/**
+ * The domains that workspaces send from.
+ *
+ *   pending -> verified | failed,  failed -> verified,  verified -> failed (after grace)
+ *
+ * A domain may be claimed by several workspaces but verified by one alone: an
+ * unverified claim blocks nobody (unique index `domains_verified_once`).
+ */
+import type { Selectable } from 'kysely'
+import { type DomainName, parseDomainName } from '../mail/address.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+
+export type SendingDomain = Selectable<Tables['domains']>
+
+export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
+  db.insertInto('domains').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    domain: slot('domain'),
+    status: slot('status'),
+    forced: slot('forced'),
+    inbound: slot('inbound'),
+    track_opens: slot('track_opens'),
+    track_clicks: slot('track_clicks'),
+    created_at: slot('created_at'),
+    verified_at: slot('verified_at'),
+  }),
+)
+
+/** Verified by the operator's word: for closed networks, where DNS cannot tell. */
+export const forceVerified = prepareWrite<{ workspaceId: string; domain: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('domains')
+      .set({ status: 'verified', forced: 1, verified_at: slot('at') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('domain', '=', slot('domain')),
+  1,
+)
+
+export const deleteDomain = prepareWrite<{ workspaceId: string; domain: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('domains').where('workspace_id', '=', slot('workspaceId')).where('domain', '=', slot('domain')),
+  1,
+)
+
+export const domainByName = prepareRead<{ workspaceId: string; domain: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain', '=', slot('domain')),
+)
+
+export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('created_at')
+    .orderBy('id'),
+)
+
+/** In whichever workspace: tells whether a verification would collide. */
+export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .select(['id', 'workspace_id'])
+    .where('domain', '=', slot('domain'))
+    .where('status', '=', 'verified'),
+)
+
+/**
+ * The host in the domain whose name is a CNAME into the service zone: return paths and
+ * tracking links lie there, so that SPF aligns with the From domain.
+ */
+export function mailHost(domain: string): DomainName {
+  return parseDomainName(`posthorn.${domain}`)
+}

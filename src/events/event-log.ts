@@ -1,0 +1,73 @@
+/**
+ * The one log of what happened, in the order in which it happened.
+ *
+ * `seq` grows with every event and is never reused, so a reader keeps its place by it.
+ * `data` is the payload as an endpoint receives it; it holds no message body.
+ */
+import { uuidv7 } from '../platform/ids.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Write } from '../storage/write.js'
+
+export type EventType =
+  | 'email.queued'
+  | 'email.sent'
+  | 'email.delivered'
+  | 'email.deferred'
+  | 'email.bounced'
+  | 'email.failed'
+
+export interface Event {
+  readonly workspaceId: string
+  readonly type: EventType
+  readonly emailId: string | null
+  readonly recipient: string | null
+  readonly at: number
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+interface Row {
+  id: string
+  workspaceId: string
+  type: string
+  emailId: string | null
+  recipient: string | null
+  at: number
+  data: string
+}
+
+const insert = prepareWrite<Row>(({ db, slot }) =>
+  db.insertInto('events').values({
+    id: slot('id'),
+    workspace_id: slot('workspaceId'),
+    type: slot('type'),
+    email_id: slot('emailId'),
+    recipient: slot('recipient'),
+    created_at: slot('at'),
+    data: slot('data'),
+  }),
+)
+
+export function recordEvent(event: Event): Write {
+  return insert({ ...event, id: `evt_${uuidv7(event.at)}`, data: JSON.stringify(event.data) })
+}
+
+/** Events of one email, oldest first. */
+export const eventsOfEmail = prepareRead<{ workspaceId: string; emailId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'id', 'type', 'recipient', 'created_at', 'data'])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('seq')
+    .limit(slot('limit')),
+)
+
+/** The oldest event that is kept. */
+export const oldestEvent = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('events').select(['seq', 'created_at']).orderBy('seq').limit(1),
+)
+
+/** Removes events from before `before` up to `seq`, so that no step walks the whole table. */
+export const removeOldEvents = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
+  db.deleteFrom('events').where('seq', '<=', slot('seq')).where('created_at', '<', slot('before')),
+)

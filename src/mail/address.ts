@@ -1,0 +1,80 @@
+/**
+ * Addresses and domain names, parsed once at the edge and trusted inside.
+ *
+ * An `Address` is an RFC 5321 mailbox (section 4.1.2) with the domain in lower-case
+ * A-labels (RFC 5890), so that comparing, routing and signing need no further care;
+ * the local part keeps its case and may be UTF-8 (RFC 6531). Quoted local parts are
+ * kept quoted. Address literals (`user@[192.0.2.1]`) are not taken: a message to one
+ * can be neither authenticated nor bounced sensibly.
+ *
+ * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1).
+ */
+import { domainToASCII } from 'node:url'
+import { Refusal } from './refusal.js'
+
+declare const brand: unique symbol
+
+/** Lower case, A-labels, no trailing dot: `xn--mnchen-3ya.example`. */
+export type DomainName = string & { readonly [brand]: 'DomainName' }
+/** `local@domain`, the domain a `DomainName`. */
+export type Address = string & { readonly [brand]: 'Address' }
+
+const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
+/** What RFC 5321 and 6531 keep out of an atom: controls, blanks, specials. */
+const atom = '[^\\p{Cc}\\s()<>[\\]:;@\\\\,."]+'
+const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
+const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
+
+/** The domain name in `text`, or null. One label alone (`localhost`) is a domain name too. */
+export function domainNameOrNull(text: string): DomainName | null {
+  const bare = text.endsWith('.') ? text.slice(0, -1) : text
+  if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
+  // Plain names skip the IDN machinery: it refuses the underscore that real names have.
+  const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)
+  if (ascii === '' || ascii.length > 253 || /^[0-9.]+$/.test(ascii)) return null
+  return ascii.split('.').every((part) => label.test(part)) ? (ascii as DomainName) : null
+}
+
+export function parseDomainName(text: string): DomainName {
+  const name = domainNameOrNull(text)
+  if (name === null) throw new Refusal('invalid-address', `not a domain name: ${shown(text)}`, { value: shown(text) })
+  return name
+}
+
+/** The mailbox in `text`, or null. */
+export function addressOrNull(text: string): Address | null {
+  const at = text.lastIndexOf('@')
+  if (at < 1) return null
+  const local = text.slice(0, at)
+  if (Buffer.byteLength(local) > 64) return null
+  if (!dotString.test(local) && !quotedString.test(local)) return null
+  const domain = domainNameOrNull(text.slice(at + 1))
+  if (domain === null || Buffer.byteLength(local) + 1 + domain.length > 254) return null
+  return `${local}@${domain}` as Address
+}
+
+export function parseAddress(text: string): Address {
+  const address = addressOrNull(text)
+  if (address === null)
+    throw new Refusal('invalid-address', `not a mail address: ${shown(text)}`, { value: shown(text) })
+  return address
+}
+
+export function domainOf(address: Address): DomainName {
+  return address.slice(address.lastIndexOf('@') + 1) as DomainName
+}
+
+export function localPartOf(address: Address): string {
+  return address.slice(0, address.lastIndexOf('@'))
+}
+
+/** Needs SMTPUTF8 on the wire: the local part is not ASCII (RFC 6531 section 3.2). */
+export function needsUtf8(address: Address): boolean {
+  return /[^\x20-\x7e]/.test(address)
+}
+
+/** A client's value, safe to say back to it: printable and short. */
+export function shown(text: string): string {
+  const printable = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+  return printable.length > 100 ? `${printable.slice(0, 97)}...` : printable
+}

@@ -1,0 +1,116 @@
+/**
+ * The parameters by which a client asks for delivery status notifications: NOTIFY and
+ * ORCPT of RCPT, RET and ENVID of MAIL (RFC 3461 section 4; RFC 6533 section 3).
+ *
+ * Kept decoded, written encoded. `checkedEnvid` and `checkedOrcpt` take decoded values,
+ * because some SMTP libraries decode xtext themselves; `decodeXtext` is for those that
+ * do not. Lengths are those of the encoded form: what we take we can also pass on.
+ */
+import { Refusal } from './refusal.js'
+
+export type DsnNotify = 'never' | 'success' | 'failure' | 'delay'
+export type DsnReturn = 'full' | 'headers'
+
+const MAX_ENVID = 100
+const MAX_ORCPT = 500
+const MAX_SHOWN = 40
+
+const notifyWords: ReadonlySet<string> = new Set<DsnNotify>(['never', 'success', 'failure', 'delay'])
+const xtext = /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})*$/
+const atom = /^[\w!#$%&'*+/=?^`{|}~-]+$/
+const printableAscii = /^[\x20-\x7e]*$/
+
+/** `SUCCESS,FAILURE` as words; `never` only alone (section 4.1). */
+export function parseNotify(text: string): readonly DsnNotify[] {
+  const words = text.toLowerCase().split(',')
+  if (!words.every(isNotify)) throw wrong('NOTIFY', text, 'NEVER, or a list out of SUCCESS, FAILURE and DELAY')
+  const unique = [...new Set(words)]
+  if (unique.length > 1 && unique.includes('never')) throw wrong('NOTIFY', text, 'NEVER alone, or no NEVER')
+  return unique
+}
+
+export function formatNotify(notify: readonly DsnNotify[]): string {
+  return notify.join(',').toUpperCase()
+}
+
+export function parseRet(text: string): DsnReturn {
+  const word = text.toUpperCase()
+  if (word !== 'FULL' && word !== 'HDRS') throw wrong('RET', text, 'FULL or HDRS')
+  return word === 'FULL' ? 'full' : 'headers'
+}
+
+export function formatRet(ret: DsnReturn): string {
+  return ret === 'full' ? 'FULL' : 'HDRS'
+}
+
+/** The decoded envelope id, if it may be one (section 4.4). */
+export function checkedEnvid(envid: string): string {
+  if (envid === '' || !printableAscii.test(envid) || encodeXtext(envid).length > MAX_ENVID) {
+    throw wrong('ENVID', envid, `1 to ${MAX_ENVID} characters of xtext, printable ASCII when decoded`)
+  }
+  return envid
+}
+
+/** The original recipient, `type;address`, free of xtext, if it may be one (section 4.2; RFC 6533 section 3). */
+export function checkedOrcpt(orcpt: string): string {
+  const { type, address } = splitOrcpt(orcpt)
+  const decoded = isUtf8Type(type) ? decodeUtf8Address(address) : address
+  if (!atom.test(type) || !allowedIn(type, decoded) || formatOrcpt(`${type};${decoded}`).length > MAX_ORCPT) {
+    throw wrong('ORCPT', orcpt, `type;address, at most ${MAX_ORCPT} characters of xtext`)
+  }
+  return `${type};${decoded}`
+}
+
+/** `type;address` with the address encoded as its type demands. */
+export function formatOrcpt(orcpt: string): string {
+  const { type, address } = splitOrcpt(orcpt)
+  return `${type};${isUtf8Type(type) ? encodeUtf8Address(address) : encodeXtext(address)}`
+}
+
+export function encodeXtext(text: string): string {
+  return text.replace(/[^!-*,-<>-~]/g, (char) => `+${hex(char.charCodeAt(0)).padStart(2, '0')}`)
+}
+
+/** Decodes xtext; its bytes come out as the characters of the same number. */
+export function decodeXtext(text: string): string {
+  if (!xtext.test(text)) throw wrong('xtext', text, 'printable ASCII with +XX escapes')
+  return text.replace(/\+(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+}
+
+function isNotify(word: string): word is DsnNotify {
+  return notifyWords.has(word)
+}
+
+function splitOrcpt(orcpt: string): { readonly type: string; readonly address: string } {
+  const semicolon = orcpt.indexOf(';')
+  return { type: orcpt.slice(0, Math.max(semicolon, 0)), address: orcpt.slice(semicolon + 1) }
+}
+
+function isUtf8Type(type: string): boolean {
+  return type.toLowerCase() === 'utf-8'
+}
+
+function allowedIn(type: string, address: string): boolean {
+  if (address === '') return false
+  return isUtf8Type(type) ? !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(address) : printableAscii.test(address)
+}
+
+/** RFC 6533 section 3, utf-8-addr-xtext: fit for servers with and without SMTPUTF8. */
+function encodeUtf8Address(address: string): string {
+  return address.replace(/[^!-*,-<>-[\]-~]/gu, (char) => `\\x{${hex(char.codePointAt(0) ?? 0).padStart(2, '0')}}`)
+}
+
+function decodeUtf8Address(text: string): string {
+  return text.replace(/\\x\{((?:10|0?[0-9A-F])?[0-9A-F]{1,4})\}/g, (_, digits: string) =>
+    String.fromCodePoint(Number.parseInt(digits, 16)),
+  )
+}
+
+function hex(code: number): string {
+  return code.toString(16).toUpperCase()
+}
+
+function wrong(parameter: string, value: string, allowed: string): Refusal {
+  const found = value.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_SHOWN)
+  return new Refusal('invalid-parameter', `${parameter} is ${found}: allowed is ${allowed}`, { parameter })
+}

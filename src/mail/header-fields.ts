@@ -1,0 +1,129 @@
+/**
+ * Where the header fields of a raw message are, found in one pass; nothing is decoded.
+ *
+ * Offsets are into the raw bytes: `raw[start, colon)` is the name, `raw[colon + 1, end)`
+ * the value with its folded lines and its line end. So fields can be removed, added and
+ * signed with every other byte left as it came.
+ *
+ * RFC 5322 section 2.2: a name is printable ASCII without a colon. Blanks between name
+ * and colon are taken (section 4.5.8). A line of blanks alone continues the field above
+ * it (section 4.2).
+ *
+ * A line that is no field ends the header as an empty line would, and is the first line
+ * of the body: what Postfix and OpenDKIM do. `spliceHeader` then writes the empty line
+ * that was missing, so that everybody after us sees the same body.
+ *
+ * Limits: bare LF ends a line too (such messages are refused by `message-form`). More
+ * than 10,000 fields are refused.
+ */
+import { isUtf8 } from 'node:buffer'
+import { Refusal } from './refusal.js'
+
+export interface HeaderField {
+  /** Lower case. */
+  readonly name: string
+  readonly start: number
+  readonly colon: number
+  /** After the line end of its last line. */
+  readonly end: number
+}
+
+export interface Header {
+  readonly fields: readonly HeaderField[]
+  /** After the last field. */
+  readonly end: number
+  /** After the empty line; equals `end` where there is none. */
+  readonly bodyStart: number
+}
+
+const MAX_FIELDS = 10_000
+
+const TAB = 0x09
+const LF = 0x0a
+const CR = 0x0d
+const SPACE = 0x20
+const COLON = 0x3a
+
+export function scanHeader(raw: Buffer): Header {
+  const fields: HeaderField[] = []
+  let at = 0
+  for (;;) {
+    const colon = colonOf(raw, at)
+    if (colon === -1) return { fields, end: at, bodyStart: at + emptyLineAt(raw, at) }
+    if (fields.length === MAX_FIELDS) {
+      throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
+    }
+    const end = fieldEnd(raw, colon + 1)
+    fields.push({ name: nameAt(raw, at, colon), start: at, colon, end })
+    at = end
+  }
+}
+
+/** The value with its folding undone, without blanks around it. UTF-8; Latin-1 where it is none. */
+export function fieldValue(raw: Buffer, field: HeaderField): string {
+  const bytes = raw.subarray(field.colon + 1, field.end)
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
+  return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
+}
+
+/** The fields called `name` (lower case), in their order. */
+export function fieldsNamed(header: Header, name: string): readonly HeaderField[] {
+  return header.fields.filter((field) => field.name === name)
+}
+
+export interface HeaderSplice {
+  readonly remove?: readonly HeaderField[]
+  /** Whole lines with CRLF, put on top. */
+  readonly prepend?: string
+  /** Whole lines with CRLF, put after the last field. */
+  readonly append?: string
+}
+
+/** A new message: fields taken out, lines put in, all other bytes as they were. */
+export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
+  const { remove = [], prepend = '', append = '' } = splice
+  const pieces: Buffer[] = [Buffer.from(prepend)]
+  let at = 0
+  for (const field of remove.toSorted((a, b) => a.start - b.start)) {
+    pieces.push(raw.subarray(at, field.start))
+    at = field.end
+  }
+  pieces.push(raw.subarray(at, header.end))
+  if (header.end > 0 && raw[header.end - 1] !== LF) pieces.push(Buffer.from('\r\n'))
+  pieces.push(Buffer.from(append))
+  if (header.bodyStart === header.end && header.end < raw.length) pieces.push(Buffer.from('\r\n'))
+  pieces.push(raw.subarray(header.end))
+  return Buffer.concat(pieces)
+}
+
+/** Offset of the colon of the field that begins at `start`, or -1 where no field begins. */
+function colonOf(raw: Buffer, start: number): number {
+  let at = start
+  let byte = raw[at] ?? 0
+  while (byte > SPACE && byte < 0x7f && byte !== COLON) byte = raw[++at] ?? 0
+  if (at === start) return -1
+  while (byte === SPACE || byte === TAB) byte = raw[++at] ?? 0
+  return byte === COLON ? at : -1
+}
+
+/** Offset after the field whose value begins at `start`: its lines up to the first that is no continuation. */
+function fieldEnd(raw: Buffer, start: number): number {
+  let at = start
+  for (;;) {
+    const lf = raw.indexOf(LF, at)
+    if (lf === -1) return raw.length
+    at = lf + 1
+    const next = raw[at]
+    if (next !== SPACE && next !== TAB) return at
+  }
+}
+
+function nameAt(raw: Buffer, start: number, colon: number): string {
+  return raw.toString('latin1', start, colon).trimEnd().toLowerCase()
+}
+
+/** Bytes of the empty line at `at`; 0: there is none. */
+function emptyLineAt(raw: Buffer, at: number): number {
+  if (raw[at] === LF) return 1
+  return raw[at] === CR && raw[at + 1] === LF ? 2 : 0
+}

@@ -1,0 +1,90 @@
+/**
+ * Header values as people read them: RFC 2047 encoded words decoded.
+ *
+ * For display and records alone; what is sent keeps its bytes. The result holds no
+ * control characters and no lone surrogates, so it may go into JSON, logs and lists.
+ *
+ * More tolerant than section 6: words are decoded wherever they stand (also inside
+ * quoted strings), a character may be split over adjacent words of one charset, and
+ * a Q word may hold blanks. An unknown charset leaves the word as it is. Charsets are
+ * those of TextDecoder.
+ *
+ * Limit: 2,000 characters are kept.
+ */
+import { TextDecoder } from 'node:util'
+
+const MAX_TEXT = 2000
+/** Longest piece of a value that is looked at: four encoded bytes a character, all of them escaped. */
+const MAX_SOURCE = 32_000
+
+/** `=?charset*language?B?payload?=` */
+const encodedWord = /=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0,2000})\?=/gi
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
+
+interface Word {
+  readonly charset: string
+  readonly bytes: Buffer
+}
+
+/** `value` (unfolded) with its encoded words decoded. */
+export function headerText(value: string): string {
+  const source = value.slice(0, MAX_SOURCE)
+  const text = source.includes('=?') ? decodeWords(source) : source
+  return cut(text.replace(control, ' ').trim())
+}
+
+function decodeWords(value: string): string {
+  let text = ''
+  let at = 0
+  let run: Word[] = []
+  for (const match of value.matchAll(encodedWord)) {
+    const between = value.slice(at, match.index)
+    // Blanks between two words belong to their encoding (RFC 2047 section 6.2).
+    const adjacent = run.length > 0 && between.trim() === ''
+    const word = wordOf(match)
+    if (word === null) continue
+    if (!adjacent || run[0]?.charset !== word.charset) {
+      text += decodeRun(run)
+      run = []
+    }
+    if (!adjacent) text += between
+    run.push(word)
+    at = match.index + match[0].length
+  }
+  return text + decodeRun(run) + value.slice(at)
+}
+
+function wordOf([, charset = '', encoding = '', payload = '']: RegExpExecArray): Word | null {
+  if (decoderOf(charset) === null) return null
+  const bytes = encoding.toLowerCase() === 'b' ? Buffer.from(payload, 'base64') : qBytes(payload)
+  return { charset: charset.toLowerCase(), bytes }
+}
+
+function decodeRun(run: readonly Word[]): string {
+  const [first] = run
+  if (first === undefined) return ''
+  return decoderOf(first.charset)?.decode(Buffer.concat(run.map((word) => word.bytes))) ?? ''
+}
+
+function decoderOf(charset: string): TextDecoder | null {
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return null
+  }
+}
+
+/** RFC 2047 section 4.2: `_` is a space, `=XX` a byte. Bare UTF-8 is forbidden there, common, and kept. */
+function qBytes(payload: string): Buffer {
+  const escaped = Buffer.from(payload.replaceAll('_', ' ')).toString('latin1')
+  const bytes = escaped.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1')
+}
+
+/** At most `MAX_TEXT` characters, no half of a surrogate pair at the end. */
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT) return text
+  const last = text.charCodeAt(MAX_TEXT - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? MAX_TEXT - 1 : MAX_TEXT)
+}

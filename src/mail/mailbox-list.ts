@@ -1,0 +1,35 @@
+/**
+ * The mailboxes of a From, To, Cc or Reply-To value (RFC 5322 section 3.4).
+ *
+ * Groups are flattened. Nothing is dropped: what stands in the place of an address and
+ * is none comes out with `address: null`, so that a check of every author cannot be
+ * passed by one that was not understood.
+ *
+ * Limits: 128 KB of value, 5,000 mailboxes; a longer list is refused.
+ */
+import addressparser from 'nodemailer/lib/addressparser'
+import { type Address, addressOrNull } from './address.js'
+import { headerText } from './header-text.js'
+import { Refusal } from './refusal.js'
+
+export interface Mailbox {
+  /** Null: not an address. */
+  readonly address: Address | null
+  /** Decoded, for display; empty where there is none. */
+  readonly name: string
+}
+
+const MAX_LIST = 131_072
+const MAX_MAILBOXES = 5000
+
+/** `value` is unfolded and not decoded: encoded words are names, never syntax. */
+export function mailboxes(value: string): readonly Mailbox[] {
+  if (value.length > MAX_LIST) throw tooLong()
+  const entries = addressparser(value, { flatten: true })
+  if (entries.length > MAX_MAILBOXES) throw tooLong()
+  return entries.map(({ address, name }) => ({ address: addressOrNull(address), name: headerText(name) }))
+}
+
+function tooLong(): Refusal {
+  return new Refusal('malformed-message', `an address list is longer than ${MAX_MAILBOXES} mailboxes or 128 KB`)
+}

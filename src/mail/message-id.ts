@@ -1,0 +1,16 @@
+/**
+ * Message identifiers: RFC 5322 section 3.6.4, with the UTF-8 of RFC 6532.
+ *
+ * What others made is judged kindly: printable, one `@`, angle brackets around it. The
+ * dots of a dot-atom are not counted, because well-known senders miscount them.
+ */
+const MAX_LENGTH = 500
+const msgId = /^<[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+>$/u
+
+export function newMessageId(uuid: string, host: string): string {
+  return `<${uuid}@${host}>`
+}
+
+export function isMessageId(text: string): boolean {
+  return text.length <= MAX_LENGTH && msgId.test(text)
+}

@@ -1,0 +1,21 @@
+/**
+ * What an SMTP server said: code, enhanced status code, text.
+ *
+ * RFC 5321 section 4.2 (codes, continuation lines), RFC 2034 (enhanced codes).
+ * `text` has its lines joined by one space, without codes, at most 2 KB.
+ */
+export interface Reply {
+  /** Three digits, 200 to 599. */
+  readonly code: number
+  /** As `5.1.1`; null where the server gave none. */
+  readonly enhanced: string | null
+  readonly text: string
+}
+
+/** Bytes of a remote's words that we keep. */
+export const MAX_REPLY_TEXT = 2048
+
+/** The reply as one line, as people know it from logs: `550 5.1.1 no such user`. */
+export function replyLine({ code, enhanced, text }: Reply): string {
+  return [code, enhanced, text].filter((part) => part !== null && part !== '').join(' ')
+}

@@ -1,0 +1,121 @@
+/**
+ * What happened to an email, attempt by attempt, and what comes next: the record that
+ * `posthorn explain` and `posthorn send` print.
+ */
+import { timestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { attemptsOfEmail } from './attempts.js'
+import type { Email } from './email.js'
+import { emailOfAnyWorkspace } from './email.js'
+import { tagObject } from './enqueue.js'
+import { entryById } from './queue.js'
+import { recipientsOfEmail } from './recipients.js'
+
+type Attempt = ReturnType<typeof attemptsOfEmail>[number]
+type Recipient = ReturnType<typeof recipientsOfEmail>[number]
+
+export interface AttemptStory {
+  readonly number: number
+  readonly at: string
+  readonly duration_ms: number
+  readonly mx: string | null
+  readonly address: string | null
+  readonly tls: string | null
+  readonly outcome: Attempt['outcome']
+  readonly reason: string | null
+  readonly response: string
+  readonly next_attempt_at: string | null
+}
+
+export interface RecipientStory {
+  readonly email: string
+  readonly status: Recipient['status']
+  readonly attempts: readonly AttemptStory[]
+  readonly last_response: string | null
+  readonly reason: string | null
+  readonly mx: string | null
+  readonly next_attempt_at: string | null
+  readonly held: boolean
+  readonly delivered_at: string | null
+  readonly transcript: string | null
+}
+
+export interface EmailStory {
+  readonly id: string
+  readonly message_id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly reply_to: readonly string[]
+  readonly subject: string
+  readonly tags: Readonly<Record<string, string>>
+  readonly tracking: { readonly open: boolean; readonly click: boolean }
+  readonly priority: Email['priority']
+  readonly status: Email['status']
+  readonly created_at: string
+  readonly scheduled_for: string | null
+  readonly sent_at: string | null
+  readonly delivered_at: string | null
+  readonly bounced_at: string | null
+  readonly recipients: readonly RecipientStory[]
+}
+
+/** The operator's view, of whichever workspace; null: no such email. */
+export function emailStory(read: Read, id: string): EmailStory | null {
+  const email = emailOfAnyWorkspace(read, { id })[0]
+  if (email === undefined) return null
+  const key = { workspaceId: email.workspace_id, emailId: id }
+  const attempts = attemptsOfEmail(read, key)
+  const recipients = recipientsOfEmail(read, key).map((recipient) => recipientStory(read, recipient, attempts))
+  return {
+    id,
+    message_id: email.message_id,
+    from: email.from_email,
+    to: addresses(email.to_emails),
+    cc: addresses(email.cc_emails),
+    bcc: addresses(email.bcc_emails),
+    reply_to: addresses(email.reply_to),
+    subject: email.subject,
+    tags: tagObject(email.tags),
+    tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
+    priority: email.priority,
+    status: email.status,
+    created_at: timestamp(email.created_at),
+    scheduled_for: iso(email.scheduled_for),
+    sent_at: iso(email.sent_at),
+    delivered_at: iso(email.delivered_at),
+    bounced_at: iso(email.bounced_at),
+    recipients,
+  }
+}
+
+function recipientStory(read: Read, recipient: Recipient, attempts: readonly Attempt[]): RecipientStory {
+  const entry = entryById(read, { id: recipient.id })[0]
+  return {
+    email: recipient.address,
+    status: recipient.status,
+    attempts: attempts.filter(({ recipient_id }) => recipient_id === recipient.id).map(attemptStory),
+    last_response: recipient.last_response,
+    reason: recipient.reason,
+    mx: recipient.mx,
+    next_attempt_at: iso(entry?.next_attempt_at ?? null),
+    held: entry?.held === 1,
+    delivered_at: iso(recipient.delivered_at),
+    transcript: recipient.transcript,
+  }
+}
+
+function attemptStory(attempt: Attempt): AttemptStory {
+  const { number, at, duration, mx, address, tls, outcome, reason, response } = attempt
+  const times = { at: timestamp(at), duration_ms: duration, next_attempt_at: iso(attempt.next_attempt_at) }
+  return { number, mx, address, tls, outcome, reason, response, ...times }
+}
+
+function addresses(json: string): readonly string[] {
+  return JSON.parse(json) as readonly string[]
+}
+
+function iso(at: number | null): string | null {
+  return at === null ? null : timestamp(at)
+}

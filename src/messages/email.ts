@@ -1,0 +1,54 @@
+/**
+ * The record of an email: what came in, from whom, and where it stands.
+ *
+ * The bytes are in `raw_messages`, immutable once accepted, never read by lists.
+ */
+import type { Selectable } from 'kysely'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+
+export type Email = Selectable<Tables['emails']>
+
+const columns = [
+  'id',
+  'workspace_id',
+  'source',
+  'message_id',
+  'envelope_from',
+  'envid',
+  'ret',
+  'from_email',
+  'from_name',
+  'to_emails',
+  'cc_emails',
+  'bcc_emails',
+  'reply_to',
+  'subject',
+  'tags',
+  'track_opens',
+  'track_clicks',
+  'priority',
+  'size',
+  'smtputf8',
+  'status',
+  'created_at',
+  'scheduled_for',
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'clicked_at',
+  'bounced_at',
+] as const satisfies readonly (keyof Email)[]
+
+export const insertEmail = prepareWrite<Email>(({ db, slot }) =>
+  db.insertInto('emails').values(Object.fromEntries(columns.map((column) => [column, slot(column)])) as never),
+)
+
+export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** For the operator, who may see every workspace. */
+export const emailOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('emails').select(columns).where('id', '=', slot('id')),
+)

@@ -1,0 +1,148 @@
+/**
+ * The queue in the operator's hands: list, hold, release, retry, delete.
+ *
+ * An entry that is being attempted (leased) is left alone: what comes of it is decided on
+ * the wire. Every change names the state that it expects, so that it misses rather than
+ * undoes what happened meanwhile.
+ */
+import type { SelectQueryBuilder } from 'kysely'
+import { recordEvent } from '../events/event-log.js'
+import { prepareWrite, type Read, select, statements } from '../storage/prepared.js'
+import type { Flag, RecipientStatus, Tables } from '../storage/tables.js'
+import { SERVICE } from '../storage/tables.js'
+import type { Write } from '../storage/write.js'
+import { moveRecipient } from './recipients.js'
+import { rollUpEmail } from './roll-up.js'
+
+export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
+export type QueueStatus = (typeof queueStatuses)[number]
+
+export interface QueueFilter {
+  readonly workspaceId?: string | undefined
+  readonly domain?: string | undefined
+  readonly status?: QueueStatus | undefined
+  readonly ids?: readonly string[] | undefined
+  /** Only entries whose id comes after this one: the next page. */
+  readonly after: string
+  readonly limit: number
+}
+
+export interface ListedEntry {
+  readonly id: string
+  readonly email_id: string
+  readonly workspace_id: string
+  readonly recipient: string
+  readonly domain: string
+  readonly attempts: number
+  readonly enqueued_at: number
+  readonly next_attempt_at: number
+  readonly leased: Flag
+  readonly held: Flag
+  readonly last_response: string | null
+  readonly recipient_status: RecipientStatus
+}
+
+/** One page of entries in the order of their ids, which is that of their time. */
+export function listEntries(read: Read, filter: QueueFilter): ListedEntry[] {
+  const query = statements
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .select([
+      'queue.id',
+      'queue.email_id',
+      'queue.workspace_id',
+      'queue.recipient',
+      'queue.domain',
+      'queue.attempts',
+      'queue.enqueued_at',
+      'queue.next_attempt_at',
+      'queue.leased',
+      'queue.held',
+      'queue.last_response',
+      'recipients.status as recipient_status',
+    ])
+    .where('queue.id', '>', filter.after)
+    .orderBy('queue.id')
+    .limit(filter.limit)
+  return select(read, narrowed(query, filter))
+}
+
+type Listing<Row> = SelectQueryBuilder<Pick<Tables, 'queue' | 'recipients'>, 'queue' | 'recipients', Row>
+
+function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
+  let narrow = query
+  if (workspaceId !== undefined) narrow = narrow.where('queue.workspace_id', '=', workspaceId)
+  if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
+  if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
+  switch (status) {
+    case undefined:
+      return narrow
+    case 'held':
+      return narrow.where('queue.held', '=', 1)
+    case 'sending':
+      return narrow.where('queue.leased', '=', 1)
+    case 'scheduled':
+      return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
+    case 'deferred':
+    case 'queued':
+      return narrow
+        .where('recipients.status', '=', 'queued')
+        .where('queue.held', '=', 0)
+        .where('queue.leased', '=', 0)
+        .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
+  }
+}
+
+/** The word for an entry's state, as lists show it. */
+export function statusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
+  if (held === 1) return 'held'
+  if (leased === 1) return 'sending'
+  if (recipient_status === 'scheduled') return 'scheduled'
+  return attempts === 0 ? 'queued' : 'deferred'
+}
+
+const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ held: slot('held') })
+      .where('id', '=', slot('id'))
+      .where('held', '=', slot('was'))
+      .where('leased', '=', 0),
+  1,
+)
+
+export const holdEntry = (id: string): Write => setHeld({ id, held: 1, was: 0 })
+export const releaseEntry = (id: string): Write => setHeld({ id, held: 0, was: 1 })
+
+/** Due at once, held or not; a scheduled one too. */
+export const retryEntry = prepareWrite<{ id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ next_attempt_at: slot('at'), held: 0 })
+      .where('id', '=', slot('id'))
+      .where('leased', '=', 0),
+  1,
+)
+
+const removeIdle = prepareWrite<{ id: string }>(
+  ({ db, slot }) => db.deleteFrom('queue').where('id', '=', slot('id')).where('leased', '=', 0),
+  1,
+)
+
+/** Taken out for good: its recipient has failed, by the operator's hand. */
+export function deleteEntry(entry: ListedEntry, at: number): Write[] {
+  const { id, email_id, workspace_id, recipient, recipient_status } = entry
+  const writes = [
+    removeIdle({ id }),
+    moveRecipient({ id, from: recipient_status, to: 'failed', reason: 'operator', settledAt: at }),
+    rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+  if (workspace_id === SERVICE) return writes
+  const data = { email_id, to: recipient, reason: 'operator' }
+  return [
+    ...writes,
+    recordEvent({ workspaceId: workspace_id, type: 'email.failed', emailId: email_id, recipient, at, data }),
+  ]
+}

@@ -1,0 +1,107 @@
+/**
+ * The outbound queue: one small row per recipient that is not settled.
+ *
+ * A lease is only a `next_attempt_at` in the future and a counted attempt, both
+ * written before the dial: a killed process loses its leases by doing nothing, and a
+ * crash can never make us hammer a receiving host. A settled entry leaves the table;
+ * its history is in `attempts`.
+ */
+import type { Selectable } from 'kysely'
+import type { Address, DomainName } from '../mail/address.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Flag, Priority, Tables } from '../storage/tables.js'
+import type { Write } from '../storage/write.js'
+
+type QueueRow = Selectable<Tables['queue']>
+
+export interface QueueEntry extends QueueRow {
+  readonly recipient: Address
+  readonly domain: DomainName
+}
+
+export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
+
+const columns = [
+  'id',
+  'email_id',
+  'workspace_id',
+  'recipient',
+  'domain',
+  'priority',
+  'attempts',
+  'enqueued_at',
+  'next_attempt_at',
+  'leased',
+  'held',
+  'noticed',
+  'last_response',
+] as const satisfies readonly (keyof QueueRow)[]
+
+export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
+  db.insertInto('queue').values(Object.fromEntries(columns.map((column) => [column, slot(column)])) as never),
+)
+
+interface Lease {
+  readonly id: string
+  /** As they were when the entry was read: whoever changes one of them first has it. */
+  readonly attempts: number
+  readonly dueAt: number
+  readonly until: number
+}
+
+const lease = prepareWrite<Lease & { next: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1 })
+      .where('id', '=', slot('id'))
+      .where('attempts', '=', slot('attempts'))
+      .where('next_attempt_at', '=', slot('dueAt'))
+      .where('held', '=', 0),
+  1,
+)
+
+/** Counts the attempt before it is made. Misses when the entry was changed since it was read. */
+export function leaseEntry(wanted: Lease): Write {
+  return lease({ ...wanted, next: wanted.attempts + 1 })
+}
+
+/** The entry waits until `at`. */
+export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; lastResponse: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ next_attempt_at: slot('at'), leased: 0, noticed: slot('noticed'), last_response: slot('lastResponse') })
+      .where('id', '=', slot('id')),
+)
+
+/** Gives a lease back as if the attempt had not been counted: nothing was sent. */
+export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set((eb) => ({ next_attempt_at: slot('at'), leased: 0, attempts: eb('attempts', '-', 1) }))
+    .where('id', '=', slot('id'))
+    .where('leased', '=', 1),
+)
+
+/** The entry has reached its end. */
+export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('queue').where('id', '=', slot('id')),
+)
+
+/**
+ * After a crash: attempts that were cut off while being the first are due at `at`
+ * again; later ones wait until their lease runs out, so that an entry that kills the
+ * process cannot do so in a circle.
+ */
+export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ next_attempt_at: slot('at'), leased: 0 })
+    .where('leased', '=', 1)
+    .where('attempts', '<=', 1),
+)
+
+export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('queue').select(columns).where('id', '=', slot('id')).$castTo<QueueEntry>(),
+)

@@ -1,0 +1,54 @@
+/**
+ * The bytes of a message, and the signature that was made for them.
+ *
+ * The signature is made once, at the first attempt, and kept: every attempt and every
+ * recipient gets the same bytes, and what was sent can be shown later.
+ */
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+
+export const insertRaw = prepareWrite<Tables['raw_messages']>(({ db, slot }) =>
+  db.insertInto('raw_messages').values({
+    email_id: slot('email_id'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+    raw: slot('raw'),
+  }),
+)
+
+/** The first signature stays. */
+export const insertSignature = prepareWrite<Tables['dkim_signatures']>(({ db, slot }) =>
+  db
+    .insertInto('dkim_signatures')
+    .values({
+      email_id: slot('email_id'),
+      workspace_id: slot('workspace_id'),
+      created_at: slot('created_at'),
+      field: slot('field'),
+    })
+    .onConflict((conflict) => conflict.column('email_id').doNothing()),
+)
+
+export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages')
+    .select('raw')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export const signatureOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('dkim_signatures')
+    .select('field')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export const removeRaw = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('raw_messages').where('email_id', '=', slot('emailId')),
+)
+
+export const removeSignature = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('dkim_signatures').where('email_id', '=', slot('emailId')),
+)

@@ -1,0 +1,89 @@
+/**
+ * One row per recipient of an email: its state, and what the last attempt said.
+ */
+import type { Insertable, Selectable } from 'kysely'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { RecipientStatus, Tables } from '../storage/tables.js'
+
+export type Recipient = Selectable<Tables['recipients']>
+
+type NewRecipient = Required<
+  Pick<
+    Insertable<Tables['recipients']>,
+    'id' | 'email_id' | 'workspace_id' | 'address' | 'domain' | 'status' | 'notify' | 'orcpt' | 'created_at'
+  >
+>
+
+export const insertRecipient = prepareWrite<NewRecipient>(({ db, slot }) =>
+  db.insertInto('recipients').values({
+    id: slot('id'),
+    email_id: slot('email_id'),
+    workspace_id: slot('workspace_id'),
+    address: slot('address'),
+    domain: slot('domain'),
+    status: slot('status'),
+    notify: slot('notify'),
+    orcpt: slot('orcpt'),
+    created_at: slot('created_at'),
+  }),
+)
+
+/** What an attempt leaves on its recipient. */
+export interface AttemptMark {
+  readonly id: string
+  readonly status: RecipientStatus
+  readonly attempts: number
+  readonly lastResponse: string
+  readonly reason: string | null
+  readonly mx: string | null
+  readonly transcript: string
+  readonly deliveredAt: number | null
+  readonly settledAt: number | null
+}
+
+export const markAttempt = prepareWrite<AttemptMark>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({
+      status: slot('status'),
+      attempts: slot('attempts'),
+      last_response: slot('lastResponse'),
+      reason: slot('reason'),
+      mx: slot('mx'),
+      transcript: slot('transcript'),
+      delivered_at: slot('deliveredAt'),
+      settled_at: slot('settledAt'),
+    })
+    .where('id', '=', slot('id')),
+)
+
+/** Moves a recipient from one state to another without an attempt; misses when it has left `from`. */
+export const moveRecipient = prepareWrite<{
+  id: string
+  from: RecipientStatus
+  to: RecipientStatus
+  reason: string | null
+  settledAt: number | null
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('recipients')
+      .set({ status: slot('to'), reason: slot('reason'), settled_at: slot('settledAt') })
+      .where('id', '=', slot('id'))
+      .where('status', '=', slot('from')),
+  1,
+)
+
+export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('recipients')
+    .selectAll()
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('id'),
+)
+
+/** What delivery needs of a recipient beyond its queue entry. */
+export const recipientWishes = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('recipients').select(['notify', 'orcpt', 'status']).where('id', '=', slot('id')),
+)

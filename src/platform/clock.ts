@@ -1,0 +1,9 @@
+/** The time, as epoch milliseconds. The only place that asks the machine for it. */
+export type Clock = () => number
+
+export const systemClock: Clock = () => Date.now()
+
+/** An ISO 8601 UTC timestamp with milliseconds and `Z`: the form of every interface. */
+export function timestamp(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,126 @@
+/**
+ * Opens connections and turns them into TLS: besides the listeners, the only place that does.
+ *
+ * Takes addresses, never names: whoever dials has resolved the name and judged the address.
+ * Sockets come with Nagle's algorithm off, because an SMTP client that waits for answers
+ * loses 40 ms a message to it.
+ *
+ * TLS 1.2 is the floor. Without `verify` any certificate is taken, and weak keys too
+ * (RFC 7435: bad encryption is better than none); with it the chain and the name must hold.
+ */
+import { connect, isIP, type Socket } from 'node:net'
+import {
+  connect as connectTls,
+  createSecureContext,
+  DEFAULT_CIPHERS,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls'
+
+export type DialFailure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'unreachable'
+
+/** A connection that did not come about, or broke. */
+export class DialError extends Error {
+  override name = 'DialError'
+
+  constructor(
+    readonly failure: DialFailure,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export interface DialLimits {
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+}
+
+export interface DialOptions extends DialLimits {
+  readonly localAddress?: string | undefined
+}
+
+export interface UpgradeOptions extends DialLimits {
+  /** Name (or address) of the peer: what its certificate must be for. */
+  readonly host: string
+  readonly verify: boolean
+}
+
+export interface Dialer {
+  readonly dial: (address: string, port: number, options: DialOptions) => Promise<Socket>
+  /** Speaks TLS over an open connection. The socket that was passed in must not be used again. */
+  readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
+}
+
+/** `authorities`: PEM certificates to trust instead of the machine's, for closed networks. */
+export function createDialer(authorities?: string): Dialer {
+  const anyCertificate = createSecureContext({ minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:@SECLEVEL=0` })
+  const verified = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities })
+  return {
+    dial,
+    upgrade: (socket, options) => upgrade(socket, options, options.verify ? verified : anyCertificate),
+  }
+}
+
+async function dial(address: string, port: number, options: DialOptions): Promise<Socket> {
+  if (isIP(address) === 0) throw new TypeError(`not an IP address: ${address}`)
+  options.signal.throwIfAborted()
+  const { localAddress } = options
+  const local = localAddress === undefined ? {} : { localAddress }
+  return ready(connect({ host: address, port, noDelay: true, ...local }), 'connect', options, 'unreachable')
+}
+
+async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {
+  options.signal.throwIfAborted()
+  // The TLS socket reports what goes wrong; the one below it must not end the process.
+  socket.on('error', () => undefined)
+  const { host, verify } = options
+  const name = isIP(host) === 0 ? { servername: host } : {}
+  const secure = connectTls({ socket, host, ...name, secureContext, rejectUnauthorized: verify })
+  return ready(secure, 'secureConnect', options, 'tls')
+}
+
+/** Waits for `event`; destroys the socket when something else comes first. */
+function ready<S extends Socket>(socket: S, event: string, limits: DialLimits, otherwise: DialFailure): Promise<S> {
+  const { timeout, signal } = limits
+  return new Promise((resolve, reject) => {
+    const finish = (error: unknown): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', aborted)
+      socket.off(event, succeeded).off('error', failed).off('close', closed)
+      if (error === null) {
+        resolve(socket)
+      } else {
+        socket.on('error', () => undefined).destroy()
+        reject(error)
+      }
+    }
+    const succeeded = (): void => finish(null)
+    const failed = (error: Error): void => finish(dialError(error, otherwise))
+    const closed = (): void => finish(new DialError('closed', 'connection closed'))
+    const aborted = (): void => finish(signal.reason)
+    const timer = setTimeout(() => finish(new DialError('timeout', `no answer within ${timeout / 1000} s`)), timeout)
+    signal.addEventListener('abort', aborted, { once: true })
+    socket.on(event, succeeded).on('error', failed).on('close', closed)
+  })
+}
+
+const failures: Readonly<Record<string, readonly [DialFailure, string]>> = {
+  ECONNREFUSED: ['refused', 'connection refused'],
+  ECONNRESET: ['reset', 'connection reset'],
+  ECONNABORTED: ['reset', 'connection reset'],
+  EPIPE: ['reset', 'connection reset'],
+  ETIMEDOUT: ['timeout', 'the network gave no answer'],
+  EHOSTUNREACH: ['unreachable', 'no route to the host'],
+  ENETUNREACH: ['unreachable', 'no route to the network'],
+}
+
+/** An error of a socket in our words; `otherwise` for one that we do not know. */
+export function dialError(error: Error, otherwise: DialFailure): DialError {
+  const { code = '', reason } = error as NodeJS.ErrnoException & { readonly reason?: string }
+  const known = failures[code]
+  if (known !== undefined) return new DialError(...known)
+  // OpenSSL's messages are full of addresses and file names; the reason is the part for people.
+  return new DialError(/^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise, reason ?? error.message)
+}

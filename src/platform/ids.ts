@@ -1,0 +1,34 @@
+/**
+ * Ids and secrets from the machine's random source.
+ *
+ * UUIDv7 (RFC 9562 section 5.7): 48 bits of milliseconds, then 74 random bits, so that
+ * ids sort by time and index inserts append. Ids of one millisecond are not ordered.
+ */
+import { randomFillSync } from 'node:crypto'
+
+const pool = Buffer.alloc(16 * 256)
+let used = pool.length
+
+function sixteenBytes(): Buffer {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += 16
+  return pool.subarray(used - 16, used)
+}
+
+/** A UUIDv7 of the moment `now` (epoch milliseconds). */
+export function uuidv7(now: number): string {
+  const bytes = sixteenBytes()
+  bytes.writeUIntBE(now, 0, 6)
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** `size` random bytes for keys and tokens. */
+export function randomSecret(size: number): Buffer {
+  return randomFillSync(Buffer.allocUnsafeSlow(size))
+}

@@ -1,0 +1,98 @@
+/**
+ * The certificate and key that the listeners serve: the configured pair, or a self-signed one.
+ *
+ * The self-signed pair is made once and kept, so that a client that was given cert.pem goes on
+ * trusting it; it is made anew when it is broken, names another host, or ends within 30 days. It
+ * is no CA: a client that trusts cert.pem trusts this one server and nothing that it could sign.
+ * The two files are renamed into place one after the other; a crash in between leaves a pair that
+ * does not match, and that counts as broken.
+ * Known limit: files are read at the start; a change on disk is seen at the next one.
+ */
+import { X509Certificate } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { SubjectAltNameEntry } from 'selfsigned'
+
+export interface TlsFiles {
+  /** PEM, chain included. */
+  readonly cert: string
+  /** PEM. */
+  readonly key: string
+  /** What a client is given that is to trust a self-signed certificate. */
+  readonly caFile: string
+}
+
+export interface SelfSigned {
+  /** Where the pair is kept. */
+  readonly folder: string
+  readonly hostname: string
+  readonly now: number
+}
+
+/** `configured` null: the self-signed pair. */
+export async function loadTls(
+  configured: { readonly certFile: string; readonly keyFile: string } | null,
+  selfSigned: SelfSigned,
+): Promise<TlsFiles> {
+  if (configured !== null) return readTls(configured.certFile, configured.keyFile)
+  return (await keptPair(selfSigned)) ?? makePair(selfSigned)
+}
+
+/** Throws, naming the file at fault, when the two cannot be read or do not belong together. */
+export async function readTls(certFile: string, keyFile: string): Promise<TlsFiles> {
+  const cert = await readFile(certFile, 'utf8')
+  const key = await readFile(keyFile, 'utf8')
+  try {
+    // Asked first: a context takes an empty file for no certificate.
+    new X509Certificate(cert)
+    createSecureContext({ cert, key })
+  } catch (error) {
+    throw new Error(`${certFile} and ${keyFile} are no pair of certificate and key: ${(error as Error).message}`)
+  }
+  return { cert, key, caFile: certFile }
+}
+
+const day = 86_400_000
+
+async function keptPair({ folder, hostname, now }: SelfSigned): Promise<TlsFiles | null> {
+  const pair = await readTls(join(folder, 'cert.pem'), join(folder, 'key.pem')).catch(() => null)
+  if (pair === null) return null
+  const certificate = new X509Certificate(pair.cert)
+  const good = Date.parse(certificate.validTo) - now > 30 * day && certificate.checkHost(hostname) !== undefined
+  return good ? pair : null
+}
+
+async function makePair({ folder, hostname, now }: SelfSigned): Promise<TlsFiles> {
+  // Loaded only here: it takes a quarter of a second, and most starts find the pair.
+  const { generate } = await import('selfsigned')
+  const made = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now - day),
+    notAfterDate: new Date(now + 730 * day),
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      { name: 'subjectAltName', altNames: altNames(hostname) },
+    ],
+  })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await put(join(folder, 'key.pem'), made.private, 0o600)
+  await put(join(folder, 'cert.pem'), made.cert, 0o644)
+  return { cert: made.cert, key: made.private, caFile: join(folder, 'cert.pem') }
+}
+
+/** Names (type 2) and addresses (type 7) under which a client on this machine or the network finds us. */
+function altNames(hostname: string): SubjectAltNameEntry[] {
+  const names = [...new Set([hostname, 'localhost'])].map((value) => ({ type: 2 as const, value }))
+  const addresses = ['127.0.0.1', '::1'].map((ip) => ({ type: 7 as const, ip }))
+  return [...names, ...addresses]
+}
+
+async function put(file: string, text: string, mode: number): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode })
+  await rename(`${file}.new`, file)
+}

@@ -1,0 +1,107 @@
+/**
+ * From the bytes that an app submitted to the bytes that go out. Pure.
+ *
+ * One Received field of ours goes on top: by whom, with which protocol, under which id,
+ * and nothing about the client. Date and Message-ID are added where they are missing.
+ * Bcc, Return-Path and the fields that steer us are taken out. Every other byte stays.
+ *
+ * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody,
+ * more Received fields than a message can gather without going in circles.
+ */
+import { type Address, shown } from '../mail/address.js'
+import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
+import { headerText } from '../mail/header-text.js'
+import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { messageDate } from '../mail/message-date.js'
+import { isMessageId, newMessageId } from '../mail/message-id.js'
+import { Refusal } from '../mail/refusal.js'
+import { isServiceField } from './service-headers.js'
+
+export const MAX_RECEIVED = 50
+
+export interface Origin {
+  readonly hostname: string
+  /** `ESMTPSA` and its like (RFC 3848), or `HTTPS`. */
+  readonly protocol: string
+  readonly emailId: string
+  readonly now: number
+}
+
+export interface Author {
+  readonly address: Address
+  readonly name: string
+}
+
+/** What lists, events and answers show of a message. */
+export interface MessageSummary {
+  /** All of the From field; the first is shown. */
+  readonly from: readonly [Author, ...Author[]]
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo: readonly Mailbox[]
+  readonly subject: string
+}
+
+const taken = new Set(['bcc', 'resent-bcc', 'return-path'])
+
+export function prepareMessage(raw: Buffer, header: Header, origin: Origin): { raw: Buffer; messageId: string } {
+  const given = fieldsNamed(header, 'message-id')[0]
+  const kept = given === undefined ? '' : fieldValue(raw, given)
+  const messageId = isMessageId(kept) ? kept : newMessageId(origin.emailId, origin.hostname)
+  const { hostname, protocol, emailId, now } = origin
+  const prepend = `Received: by ${hostname} with ${protocol} id ${emailId};\r\n\t${messageDate(now)}\r\n`
+  const added = [
+    ...(fieldsNamed(header, 'date').length === 0 ? [`Date: ${messageDate(now)}\r\n`] : []),
+    ...(kept === '' ? [`Message-ID: ${messageId}\r\n`] : []),
+  ]
+  return {
+    raw: spliceHeader(raw, header, { remove: removedFields(header, kept === ''), prepend, append: added.join('') }),
+    messageId: kept === '' ? messageId : kept,
+  }
+}
+
+/** An empty Message-ID makes place for a real one. */
+function removedFields(header: Header, withMessageId: boolean): HeaderField[] {
+  return header.fields.filter(
+    ({ name }) => taken.has(name) || isServiceField(name) || (withMessageId && name === 'message-id'),
+  )
+}
+
+/** Who wrote it, to whom, about what; throws a Refusal `malformed-message` or `mail-loop`. */
+export function summarise(raw: Buffer, header: Header): MessageSummary {
+  if (fieldsNamed(header, 'received').length > MAX_RECEIVED) {
+    throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
+  }
+  const from = fieldsNamed(header, 'from')
+  const only = from[0]
+  if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })
+  if (from.length > 1) {
+    throw new Refusal('malformed-message', `the message has ${from.length} From fields, allowed: one`, {
+      field: 'from',
+    })
+  }
+  const subject = fieldsNamed(header, 'subject')[0]
+  return {
+    from: fromMailboxes(fieldValue(raw, only)),
+    to: listed(raw, header, 'to'),
+    cc: listed(raw, header, 'cc'),
+    replyTo: listed(raw, header, 'reply-to'),
+    subject: subject === undefined ? '' : headerText(fieldValue(raw, subject)).slice(0, 998),
+  }
+}
+
+function fromMailboxes(value: string): MessageSummary['from'] {
+  const authors = mailboxes(value).map(({ address, name }) => {
+    if (address !== null) return { address, name }
+    throw new Refusal('malformed-message', `From: not a mail address: ${shown(value)}`, { field: 'from', value })
+  })
+  const [first, ...others] = authors
+  if (first === undefined) {
+    throw new Refusal('malformed-message', `From: names no address: ${shown(value)}`, { field: 'from', value })
+  }
+  return [first, ...others]
+}
+
+function listed(raw: Buffer, header: Header, name: string): Mailbox[] {
+  return fieldsNamed(header, name).flatMap((field) => mailboxes(fieldValue(raw, field)))
+}

@@ -1,0 +1,26 @@
+/**
+ * Who may be named as sender: only addresses in verified domains of the workspace that
+ * the key may use. Pure over `verified`, which knows the workspace's domains.
+ */
+import type { Principal } from '../accounts/principal.js'
+import { type Address, domainOf } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+
+export type IsVerified = (workspaceId: string, domain: string) => boolean
+
+/** Throws a Refusal unless `address` may be used as `role` (envelope sender, From). */
+export function checkSender(principal: Principal, address: Address, role: string, isVerified: IsVerified): void {
+  const domain = domainOf(address)
+  if (principal.allowedDomains.length > 0 && !principal.allowedDomains.includes(domain)) {
+    throw new Refusal('forbidden', `${role} ${address}: this key may not send from ${domain}`, { value: address })
+  }
+  if (!isVerified(principal.workspaceId, domain)) {
+    throw new Refusal(
+      'sender-not-verified',
+      `${role} ${address}: ${domain} is not a verified domain of this workspace`,
+      {
+        value: address,
+      },
+    )
+  }
+}

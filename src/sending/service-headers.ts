@@ -1,0 +1,137 @@
+/**
+ * The header fields by which an app steers us: `X-Service-*`, and the dialects of the
+ * services that it may have used before.
+ *
+ * Our own fields are read strictly: a wrong value is refused, never guessed. Dialects
+ * are read kindly: a value that we do not understand is passed over, as its own service
+ * would. Where both speak, ours wins. All of these fields are taken out before sending.
+ */
+import { shown } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Priority } from '../storage/tables.js'
+import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
+import { releaseTime } from './schedule.js'
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+export interface SendingOptions {
+  /** Null: the domain's default. */
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly tags: readonly Tag[]
+  readonly priority: Priority
+  /** Epoch milliseconds, in the future; null: now. */
+  readonly scheduledFor: number | null
+  readonly idempotencyKey: string | null
+}
+
+type Draft = { -readonly [Key in keyof SendingOptions]: Key extends 'tags' ? Tag[] : SendingOptions[Key] }
+
+type Reader = (draft: Draft, value: string, now: number, name: string) => void
+
+const MAX_TAGS = 20
+
+const own: Readonly<Record<string, Reader>> = {
+  'x-service-track-opens': (draft, value, _now, name) => {
+    draft.trackOpens = flag(name, value)
+  },
+  'x-service-track-clicks': (draft, value, _now, name) => {
+    draft.trackClicks = flag(name, value)
+  },
+  'x-service-tag': (draft, value, _now, name) => {
+    const equals = value.indexOf('=')
+    if (equals < 1) throw wrong(name, value, 'name=value')
+    addTag(draft, value.slice(0, equals).trim(), value.slice(equals + 1).trim())
+  },
+  'x-service-priority': (draft, value, _now, name) => {
+    const word = value.toLowerCase()
+    if (word !== 'high' && word !== 'normal' && word !== 'low') throw wrong(name, value, '"high", "normal" or "low"')
+    draft.priority = word
+  },
+  'x-service-scheduled-for': (draft, value, now) => {
+    draft.scheduledFor = releaseTime(value, now)
+  },
+  'x-service-idempotency-key': (draft, value, _now, name) => {
+    if (value === '' || value.length > MAX_IDEMPOTENCY_KEY) {
+      throw wrong(name, value, `1 to ${MAX_IDEMPOTENCY_KEY} characters`)
+    }
+    draft.idempotencyKey = value
+  },
+}
+
+const dialects: Readonly<Record<string, Reader>> = {
+  'x-pm-tag': (draft, value) => addTag(draft, 'tag', value),
+  'x-pm-trackopens': (draft, value) => {
+    draft.trackOpens ??= kindFlag(value)
+  },
+  'x-mailgun-tag': (draft, value) => addTag(draft, 'tag', value),
+  'x-mailgun-track-clicks': (draft, value) => {
+    draft.trackClicks ??= kindFlag(value)
+  },
+  'x-mailgun-track-opens': (draft, value) => {
+    draft.trackOpens ??= kindFlag(value)
+  },
+  'x-ses-message-tags': (draft, value) => {
+    for (const pair of value.split(',')) {
+      const [name, ...rest] = pair.split('=')
+      if (name !== undefined && rest.length > 0) addTag(draft, name.trim(), rest.join('=').trim())
+    }
+  },
+}
+
+/** Is this field an instruction to us, to be taken out? `name` in lower case. */
+export function isServiceField(name: string): boolean {
+  return name.startsWith('x-service-') || name in dialects
+}
+
+/** `fields`: those for which `isServiceField` holds, in their order, values unfolded and trimmed. */
+export function readServiceFields(
+  fields: readonly { readonly name: string; readonly value: string }[],
+  now: number,
+): SendingOptions {
+  const draft: Draft = {
+    trackOpens: null,
+    trackClicks: null,
+    tags: [],
+    priority: 'normal',
+    scheduledFor: null,
+    idempotencyKey: null,
+  }
+  for (const { name, value } of fields) {
+    if (!name.startsWith('x-service-')) continue
+    const read = own[name]
+    if (read === undefined)
+      throw new Refusal('malformed-message', `unknown header field ${shown(name)}`, { field: name })
+    read(draft, value, now, name)
+  }
+  for (const { name, value } of fields) dialects[name]?.(draft, value, now, name)
+  return draft
+}
+
+function addTag(draft: Draft, name: string, value: string): void {
+  if (name === '' || name.length > 256 || value.length > 256) {
+    throw new Refusal('malformed-message', `tag ${shown(name)}: name and value may have 1 to 256 characters`)
+  }
+  if (draft.tags.length >= MAX_TAGS) throw new Refusal('malformed-message', `more than ${MAX_TAGS} tags`)
+  draft.tags.push({ name, value })
+}
+
+function flag(name: string, value: string): boolean {
+  const word = value.toLowerCase()
+  if (word !== 'true' && word !== 'false') throw wrong(name, value, '"true" or "false"')
+  return word === 'true'
+}
+
+/** The words that the other services take for yes and no. */
+function kindFlag(value: string): boolean | null {
+  const word = value.toLowerCase()
+  if (['true', 'yes', 'htmlonly'].includes(word)) return true
+  return ['false', 'no'].includes(word) ? false : null
+}
+
+function wrong(field: string, value: string, allowed: string): Refusal {
+  return new Refusal('malformed-message', `${field}: found "${shown(value)}", allowed: ${allowed}`, { field, value })
+}

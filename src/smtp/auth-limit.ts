@@ -1,0 +1,54 @@
+/**
+ * How many wrong keys a client address may try: a sliding window, then a ban.
+ *
+ * Pure but for its own memory: the time comes in with each call. Keys come from `limitKey`.
+ *
+ * Known limit: the memory holds `maxClients` addresses; beyond that, the one whose last
+ * failure lies furthest back is forgotten, ban included. It is not kept across a restart.
+ */
+export interface AuthLimitSettings {
+  /** Failures within `window` that bring a ban. */
+  readonly failures: number
+  readonly window: number
+  readonly ban: number
+  readonly maxClients: number
+}
+
+export interface AuthLimit {
+  banned(client: string, now: number): boolean
+  /** A wrong key. True: the client is banned from now on. */
+  failed(client: string, now: number): boolean
+  /** Addresses remembered. */
+  size(): number
+}
+
+interface Past {
+  readonly failedAt: readonly number[]
+  readonly bannedUntil: number
+}
+
+export function authLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
+  const clients = new Map<string, Past>()
+
+  function remember(client: string, past: Past): void {
+    clients.delete(client)
+    clients.set(client, past)
+    if (clients.size <= maxClients) return
+    const [oldest] = clients.keys()
+    if (oldest !== undefined) clients.delete(oldest)
+  }
+
+  return {
+    banned(client, now) {
+      return (clients.get(client)?.bannedUntil ?? now) > now
+    },
+    failed(client, now) {
+      const recent = (clients.get(client)?.failedAt ?? []).filter((at) => at > now - window)
+      const failedAt = [...recent, now].slice(-failures)
+      const bannedUntil = failedAt.length >= failures ? now + ban : (clients.get(client)?.bannedUntil ?? 0)
+      remember(client, { failedAt, bannedUntil })
+      return bannedUntil > now
+    },
+    size: () => clients.size,
+  }
+}

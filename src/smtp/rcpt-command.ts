@@ -1,0 +1,46 @@
+/**
+ * RCPT with its parameters NOTIFY and ORCPT (RFC 3461).
+ *
+ * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
+ */
+import { type Address, addressOrNull, shown } from '../mail/address.js'
+import { checkedOrcpt, decodeXtext, parseNotify } from '../mail/dsn-parameters.js'
+import type { SubmittedRecipient } from '../sending/submitted-message.js'
+import { type PathCommand, parsePathCommand, refuseUnknown, textOf, utf8Fault } from './path-command.js'
+import { ProtocolFault } from './protocol-fault.js'
+
+const known: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
+
+export interface RcptContext {
+  readonly hostname: string
+  /** MAIL had the SMTPUTF8 parameter. */
+  readonly smtputf8: boolean
+}
+
+export function parseRcpt(line: Buffer, { hostname, smtputf8 }: RcptContext): SubmittedRecipient {
+  const command = parsePathCommand(line, 'RCPT TO')
+  refuseUnknown(command, known)
+  if (!command.ascii && !smtputf8) throw utf8Fault()
+  const notify = textOf(command, 'NOTIFY')
+  const orcpt = textOf(command, 'ORCPT')
+  return {
+    address: recipientOf(command, hostname),
+    notify: notify === null ? null : parseNotify(notify),
+    orcpt: orcpt === null ? null : checkedOrcpt(decodedOrcpt(orcpt)),
+  }
+}
+
+function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
+  const full = /^postmaster$/i.test(mailbox) ? `${mailbox}@${hostname}` : mailbox
+  const address = addressOrNull(full)
+  if (address === null) throw new ProtocolFault(553, '5.1.3', `not a mail address: ${shown(mailbox)}`)
+  return address
+}
+
+/** The address of the type `utf-8` has an encoding of its own (RFC 6533 section 3). */
+function decodedOrcpt(orcpt: string): string {
+  const address = orcpt.indexOf(';') + 1
+  const type = orcpt.slice(0, address)
+  const encoded = orcpt.slice(address)
+  return type.toLowerCase() === 'utf-8;' ? orcpt : type + decodeXtext(encoded)
+}

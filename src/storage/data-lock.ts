@@ -1,0 +1,35 @@
+/**
+ * The data folder belongs to one daemon at a time; `restore` counts as one.
+ *
+ * The lock is an exclusive transaction on an SQLite file that stays empty. The kernel
+ * drops it with the process, however that ends: there is no stale lock to clear. The
+ * command line works beside the daemon and does not take it.
+ */
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+
+/** Somebody else holds the folder; the message is for the operator. */
+export class DataFolderHeld extends Error {
+  override name = 'DataFolderHeld'
+}
+
+export interface DataLock {
+  readonly release: () => void
+}
+
+export function lockDataFolder(folder: string): DataLock {
+  const file = join(folder, 'daemon.lock')
+  // Never open a lock file that is there: closing it again would drop a lock that this process holds.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
+  const db = new SQLite(file, { timeout: 0 })
+  try {
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.exec('begin exclusive')
+  } catch (error) {
+    db.close()
+    if (!(error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error
+    throw new DataFolderHeld(`a running daemon (or a restore) holds the data folder ${folder}: stop it first`)
+  }
+  return { release: () => void db.close() }
+}

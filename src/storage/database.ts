@@ -1,0 +1,19 @@
+/**
+ * The open database: one reading connection on this thread, one writer in a worker.
+ */
+import type { Read } from './prepared.js'
+import type { Commit } from './write.js'
+
+export interface Database {
+  /** Synchronous, for short reads; long ones go in pages, or the WAL never checkpoints. */
+  readonly read: Read
+  readonly commit: Commit
+  /** Calls back after another process (the command line) has committed something. */
+  readonly onForeignCommit: (listener: () => void) => void
+  /** Commits made so far by the writer: many writes share one. */
+  readonly commits: () => number
+  /** Gives up to `pages` free pages back to the file system: called now and then, after deletions. */
+  readonly reclaim: (pages: number) => Promise<void>
+  /** Finishes what was asked for, then closes both connections. */
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,57 @@
+/**
+ * Brings the schema of an open connection up to date, or refuses a newer one.
+ *
+ * Invariant: all pending migrations are done or none (one transaction, which is also
+ * the lock: of two processes that start at once, the second waits and finds nothing
+ * left to do). A database with a migration that we do not know is not touched.
+ */
+import type SQLite from 'better-sqlite3'
+import { Kysely, type Migration, Migrator, SqliteDialect } from 'kysely'
+
+const table = 'kysely_migration'
+
+export type Migrations = Readonly<Record<string, Migration>>
+
+/** The database was made by a newer version of this program. */
+export class NewerDatabase extends Error {
+  override name = 'NewerDatabase'
+
+  constructor(file: string, unknown: readonly string[]) {
+    super(`${file} was made by a newer version: this one does not know its migration ${unknown.join(', ')}`)
+  }
+}
+
+export function appliedMigrations(db: SQLite.Database): string[] {
+  const present = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = ?`).get(table)
+  if (present === undefined) return []
+  return db.prepare<[], string>(`select name from ${table} order by name`).pluck().all()
+}
+
+/** `name`: what the operator calls the file. */
+export function refuseNewer(db: SQLite.Database, migrations: Migrations, name = db.name): void {
+  const unknown = appliedMigrations(db).filter((name) => !(name in migrations))
+  if (unknown.length > 0) throw new NewerDatabase(name, unknown)
+}
+
+export async function migrate(db: SQLite.Database, migrations: Migrations): Promise<void> {
+  refuseNewer(db, migrations)
+  if (appliedMigrations(db).length === Object.keys(migrations).length) return
+  db.exec('begin immediate')
+  try {
+    refuseNewer(db, migrations)
+    await runPending(db, migrations)
+    db.exec('commit')
+  } catch (error) {
+    if (db.inTransaction) db.exec('rollback')
+    throw error
+  }
+}
+
+async function runPending(db: SQLite.Database, migrations: Migrations): Promise<void> {
+  const migrator = new Migrator({
+    db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) }),
+    provider: { getMigrations: async () => ({ ...migrations }) },
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
+}

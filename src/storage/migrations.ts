@@ -1,0 +1,7 @@
+/** Every migration in its order. Frozen once released: a change is a new one. */
+import type { Migration } from 'kysely'
+import * as sending from './migrations/0001-sending.js'
+
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001-sending': sending,
+}

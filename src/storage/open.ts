@@ -1,0 +1,102 @@
+/**
+ * Opens the database, making it when it is not there: the daemon and every command
+ * line call come in here, in any number beside each other.
+ *
+ * Invariant: whoever holds a `Database` sees the schema of this version. Settings that
+ * only an empty file can take (auto_vacuum) are made before the first table.
+ */
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import SQLite from 'better-sqlite3'
+import { type ConnectionOptions, connect } from './connection.js'
+import type { Database } from './database.js'
+import { storageError } from './faults.js'
+import { type Migrations, migrate, refuseNewer } from './migrate.js'
+import { migrations as ours } from './migrations.js'
+import type { Read } from './prepared.js'
+import { statementCache } from './statement-cache.js'
+import { Writer } from './writer.js'
+
+export interface OpenOptions extends ConnectionOptions {
+  readonly migrations?: Migrations
+  /** See `WriterOptions`. */
+  readonly restartAfter?: number
+  readonly start?: (options: ConnectionOptions) => Worker
+}
+
+export async function openDatabase(options: OpenOptions): Promise<Database> {
+  const reader = await upToDate(options).catch((error: unknown) => {
+    throw storageError(error)
+  })
+  try {
+    const writer = await Writer.open(options)
+    return {
+      read: readOn(reader),
+      commit: (writes) => writer.commit(writes),
+      reclaim: (pages) => writer.reclaim(pages),
+      onForeignCommit: (listener) => writer.onForeignCommit(listener),
+      commits: () => writer.commits(),
+      close: async () => {
+        await writer.close()
+        reader.close()
+      },
+    }
+  } catch (error) {
+    reader.close()
+    throw error
+  }
+}
+
+async function upToDate(options: OpenOptions): Promise<SQLite.Database> {
+  const { file, busyTimeout, migrations = ours } = options
+  create(file)
+  const db = connect({ file, busyTimeout })
+  try {
+    refuseNewer(db, migrations)
+    // On a file that is not empty this would be a write, at every start of every command.
+    if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
+    await useWal(db)
+    await migrate(db, migrations)
+    db.pragma('query_only = ON')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** With a mode that keeps others out; the WAL takes after it. Never opens a file that is there: closing it would drop SQLite's locks. */
+function create(file: string): void {
+  if (existsSync(file)) return
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Two processes may come upon an empty file at once, and SQLite does not wait for this change. */
+async function useWal(db: SQLite.Database): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      db.pragma('journal_mode = WAL')
+      return
+    } catch (error) {
+      const busy = error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+      if (!busy || attempt === 100) throw error
+      await pause(50)
+    }
+  }
+}
+
+function readOn(db: SQLite.Database): Read {
+  const statement = statementCache(db)
+  return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
+    try {
+      return statement(sql).all(parameters) as Row[]
+    } catch (error) {
+      throw storageError(error)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Statements built with Kysely once, at load, and bound many times.
+ *
+ * Compiling a query costs more than running it, so every statement of a hot path is
+ * compiled when its module loads, with named slots where its values go:
+ *
+ *     const hold = prepareWrite<{ id: string; held: 0 | 1 }>(({ db, slot }) =>
+ *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)
+ *     commit([hold({ id, held: 1 })])
+ *
+ * A slot stands for exactly one bound parameter; it may be used several times.
+ */
+import {
+  type Compilable,
+  DummyDriver,
+  type InferResult,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Tables } from './tables.js'
+import type { Write } from './write.js'
+
+/** A Kysely that compiles and cannot run: where statements come from. */
+export const statements = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+
+class Slot {
+  constructor(readonly name: string) {}
+}
+
+export interface Builder<Values> {
+  readonly db: Kysely<Tables>
+  /** The place of a value; typed as the value, so that Kysely checks the column. */
+  readonly slot: <Name extends keyof Values & string>(name: Name) => Values[Name]
+}
+
+interface Prepared<Values> {
+  readonly sql: string
+  readonly bind: (values: Values) => unknown[]
+}
+
+function prepare<Values extends object>(build: (builder: Builder<Values>) => Compilable): Prepared<Values> {
+  const slot = <Name extends keyof Values & string>(name: Name): Values[Name] =>
+    new Slot(name) as unknown as Values[Name]
+  const { sql, parameters } = build({ db: statements, slot }).compile()
+  return {
+    sql,
+    bind: (values) =>
+      parameters.map((parameter) =>
+        parameter instanceof Slot ? (values as Record<string, unknown>)[parameter.name] : parameter,
+      ),
+  }
+}
+
+/** A write with slots. `rows`: how many rows it must touch, when that matters. */
+export function prepareWrite<Values extends object>(
+  build: (builder: Builder<Values>) => Compilable,
+  rows?: number,
+): (values: Values) => Write {
+  const { sql, bind } = prepare(build)
+  return (values) => {
+    const parameters = bind(values)
+    return rows === undefined ? { sql, parameters } : { sql, parameters, rows }
+  }
+}
+
+/** Runs a read on the reading connection: see `Database.read`. */
+export type Read = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
+
+/** Takes the builder of a read; the rows have the type that Kysely infers. */
+type ReadMaker<Values> = <Query extends Compilable<unknown>>(
+  build: (builder: Builder<Values>) => Query,
+) => (read: Read, values: Values) => InferResult<Query>
+
+/** A read with slots. Called twice, because TypeScript cannot infer one type parameter and be told another. */
+export function prepareRead<Values extends object>(): ReadMaker<Values> {
+  return <Query extends Compilable<unknown>>(build: (builder: Builder<Values>) => Query) => {
+    const { sql, bind } = prepare<Values>(build)
+    return (read: Read, values: Values) => read(sql, bind(values)) as InferResult<Query>
+  }
+}
+
+/** Runs a read that is put together for one use: lists with filters. */
+export function select<Row>(read: Read, query: Compilable<Row>): Row[] {
+  const { sql, parameters } = query.compile()
+  return read(sql, parameters)
+}

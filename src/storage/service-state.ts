@@ -1,0 +1,21 @@
+/** Facts of this installation that must survive a restart: secrets, last runs. */
+import { prepareRead, prepareWrite } from './prepared.js'
+
+export const serviceState = prepareRead<{ key: string }>()(({ db, slot }) =>
+  db.selectFrom('service_state').select('value').where('key', '=', slot('key')),
+)
+
+/** The first value stays: two processes that start at once agree. */
+export const keepServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
+  db
+    .insertInto('service_state')
+    .values({ key: slot('key'), value: slot('value') })
+    .onConflict((conflict) => conflict.column('key').doNothing()),
+)
+
+export const setServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
+  db
+    .insertInto('service_state')
+    .values({ key: slot('key'), value: slot('value') })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: slot('value') })),
+)

@@ -1,0 +1,98 @@
+/**
+ * `verify-data`: is the file sound, and do its rows agree with each other?
+ *
+ * Reads one snapshot on a connection of its own, so a running daemon does not disturb
+ * it. Long, and it blocks its thread: for the command line. The WAL grows meanwhile.
+ */
+import SQLite from 'better-sqlite3'
+import { connect } from './connection.js'
+import { workspaceTables } from './erase.js'
+import { storageError } from './faults.js'
+import { type Migrations, refuseNewer } from './migrate.js'
+import { migrations as ours } from './migrations.js'
+import { SERVICE } from './tables.js'
+
+export interface Problem {
+  /** A stable word for machines. */
+  readonly check: string
+  readonly message: string
+}
+
+interface Check {
+  readonly check: string
+  /** What each row that `sql` finds has against it. */
+  readonly message: string
+  /** Selects the ids of the offending rows. */
+  readonly sql: string
+}
+
+const missing = (table: string, key: string, parent: string): string =>
+  `select ${key} from ${table} where not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
+
+const checks: readonly Check[] = [
+  {
+    check: 'queue-recipient',
+    message: 'queue entries without an unsettled recipient',
+    sql: `select id from queue where not exists (select 1 from recipients
+      where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
+  },
+  { check: 'queue-email', message: 'queue entries without their email', sql: missing('queue', 'email_id', 'emails') },
+  {
+    check: 'recipient-queue',
+    message: 'unsettled recipients without a queue entry',
+    sql: `select id from recipients where status in ('queued', 'scheduled')
+      and not exists (select 1 from queue where queue.id = recipients.id)`,
+  },
+  {
+    check: 'email-raw',
+    message: 'unsettled emails without their raw message',
+    sql: `select id from emails where (status in ('scheduled', 'queued') or id in (select email_id from queue))
+      and not exists (select 1 from raw_messages where email_id = emails.id)`,
+  },
+  ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
+    check: `${table}-email`,
+    message: `rows of ${table} without their email`,
+    sql: missing(table, 'email_id', 'emails'),
+  })),
+  ...workspaceTables.map((table) => ({
+    check: `${table}-workspace`,
+    message: `rows of ${table} without their workspace`,
+    sql: `${missing(table, 'workspace_id', 'workspaces')} and workspace_id <> '${SERVICE}'`,
+  })),
+]
+
+/** An empty list: all is well. Throws `NewerDatabase`, or a fault of the machine. */
+export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
+  try {
+    return problemsOf(file, migrations)
+  } catch (error) {
+    if (!(error instanceof SQLite.SqliteError)) throw error
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) throw storageError(error)
+    return [{ check: 'integrity', message: error.message }]
+  }
+}
+
+function problemsOf(file: string, migrations: Migrations): Problem[] {
+  const db = connect({ file })
+  try {
+    db.pragma('query_only = ON')
+    refuseNewer(db, migrations)
+    const damage = integrityProblems(db)
+    if (damage.length > 0) return damage
+    return db.transaction(() => checks.flatMap((check) => inconsistencies(db, check)))()
+  } finally {
+    db.close()
+  }
+}
+
+export function integrityProblems(db: SQLite.Database): Problem[] {
+  const lines = db.prepare<[], string>('pragma integrity_check').pluck().all()
+  return lines.filter((line) => line !== 'ok').map((message) => ({ check: 'integrity', message }))
+}
+
+function inconsistencies(db: SQLite.Database, { check, message, sql }: Check): Problem[] {
+  const count = db.prepare<[], number>(`select count(*) from (${sql})`).pluck().get() ?? 0
+  if (count === 0) return []
+  const examples = db.prepare<[], string>(`${sql} order by 1 limit 3`).pluck().all()
+  return [{ check, message: `${count} ${message}: ${examples.join(', ')}${count > 3 ? ', …' : ''}` }]
+}

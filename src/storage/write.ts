@@ -1,0 +1,43 @@
+/**
+ * What a room asks the database to do, as a value.
+ *
+ * Record functions return writes; the caller joins them and hands the list to
+ * `commit`, which makes all of them durable or none. A write may say how many
+ * rows it must touch: "cancel while scheduled" is one UPDATE whose miss is a
+ * conflict, so no transaction is ever held open across an `await`.
+ */
+export interface Write {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** Rows that this statement must change. Absent: any number will do. */
+  readonly rows?: number
+}
+
+/** Resolves once every write of the list is on disk. Rejects, with none of them done, otherwise. */
+export type Commit = (writes: readonly Write[]) => Promise<void>
+
+/** A write touched another number of rows than it must: the world had moved on. */
+export class Missed extends Error {
+  override name = 'Missed'
+}
+
+/** A write broke a constraint of the schema: a key that is there already, a check. */
+export class ConstraintViolated extends Error {
+  override name = 'ConstraintViolated'
+}
+
+/**
+ * The database cannot take writes now: disk full, read-only, I/O error, stopped.
+ * What was acknowledged stays; the same request may succeed later.
+ */
+export class StorageFault extends Error {
+  override name = 'StorageFault'
+
+  constructor(
+    /** SQLite's result code: `SQLITE_FULL`, `SQLITE_READONLY`, `SQLITE_IOERR_WRITE`, … */
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What the main thread and the writer thread say to each other.
+ *
+ * Messages are answered in their order, so nothing needs an id: an answer counts the
+ * messages it settles and lists the requests among them that failed. A statement's
+ * text crosses once; after that it is a number, its place in the order of texts.
+ *
+ * Bytes: a Buffer is often a small window on a large pool, and cloning it would copy
+ * the whole pool. Such a window is copied first. Nothing is ever transferred.
+ */
+import type { Request } from './group-commit.js'
+import { ConstraintViolated, Missed, StorageFault, type Write } from './write.js'
+
+/** Statement, rows (-1: any number), parameters. */
+export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
+
+export type ToWriter =
+  /** `texts` are new ones, numbered on from those before; `forget`: begin again at 0. */
+  | {
+      readonly kind: 'requests'
+      readonly forget: boolean
+      readonly texts: readonly string[]
+      readonly requests: readonly (readonly WireWrite[])[]
+    }
+  | { readonly kind: 'reclaim'; readonly pages: number }
+  | { readonly kind: 'stop' }
+
+/** `request` counts through all requests that this answer settles. */
+export interface WireFailure {
+  readonly request: number
+  readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
+  readonly code: string
+  readonly message: string
+}
+
+export type FromWriter =
+  | { readonly kind: 'opened' }
+  | {
+      readonly kind: 'settled'
+      readonly messages: number
+      readonly failures: readonly WireFailure[]
+      readonly commits: number
+    }
+  | { readonly kind: 'foreign-commit' }
+  | { readonly kind: 'cannot-open'; readonly failure: WireFailure }
+
+const textLimit = 2000
+
+/** The sending side's numbers of texts. */
+export class TextNumbers {
+  readonly #numbers = new Map<string, number>()
+  #fresh: string[] = []
+  #forget = false
+
+  number(sql: string): number {
+    const known = this.#numbers.get(sql)
+    if (known !== undefined) return known
+    const number = this.#numbers.size
+    this.#numbers.set(sql, number)
+    this.#fresh.push(sql)
+    return number
+  }
+
+  /** What the other side must learn before the next message; call once a message. */
+  takeNews(): { readonly forget: boolean; readonly texts: readonly string[] } {
+    const news = { forget: this.#forget, texts: this.#fresh }
+    this.#fresh = []
+    this.#forget = this.#numbers.size > textLimit
+    if (this.#forget) this.#numbers.clear()
+    return news
+  }
+}
+
+export function toWire(request: Request, numbers: TextNumbers): WireWrite[] {
+  return request.map(({ sql, parameters, rows }) => [numbers.number(sql), rows ?? -1, parameters.map(bindable)])
+}
+
+/** A value as it may cross; whatever cannot be bound is refused here, where it harms one request alone. */
+function bindable(value: unknown): unknown {
+  if (value instanceof Uint8Array) return value.byteLength === value.buffer.byteLength ? value : new Uint8Array(value)
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
+    return value
+  throw new TypeError(`a parameter must be text, number, bytes or null, not ${typeof value}`)
+}
+
+export function fromWire(request: readonly WireWrite[], texts: readonly string[]): Write[] {
+  return request.map(([statement, rows, parameters]) => {
+    const sql = texts[statement] ?? ''
+    return rows < 0 ? { sql, parameters } : { sql, parameters, rows }
+  })
+}
+
+export function failureToWire(error: Error, request: number): WireFailure {
+  const { message } = error
+  if (error instanceof Missed) return { request, kind: 'missed', code: '', message }
+  if (error instanceof ConstraintViolated) return { request, kind: 'constraint', code: '', message }
+  if (error instanceof StorageFault) return { request, kind: 'fault', code: error.code, message }
+  return { request, kind: 'bug', code: '', message }
+}
+
+export function failureFromWire({ kind, code, message }: WireFailure): Error {
+  switch (kind) {
+    case 'missed':
+      return new Missed(message)
+    case 'constraint':
+      return new ConstraintViolated(message)
+    case 'fault':
+      return new StorageFault(code, message)
+    case 'bug':
+      return new Error(message)
+  }
+}

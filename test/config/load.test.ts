@@ -1,0 +1,339 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { stringify } from 'smol-toml'
+import t from 'tap'
+import type { Config, Machine } from '../../src/config/complete.js'
+import { type Loaded, loadConfig, parseConfig } from '../../src/config/load.js'
+import { parseRouteTarget } from '../../src/config/places.js'
+import { type Problem, problemLines } from '../../src/config/problems.js'
+import { settings } from '../../src/config/schema.js'
+import { mailbox } from '../../src/config/values.js'
+import { addressOrNull } from '../../src/mail/address.js'
+import { parseRoute } from '../../src/mail/route.js'
+
+const laptop: Machine = { hostname: 'Laptop', home: '/home/ann', root: false, stateHome: undefined }
+const minute = 60_000
+
+function config(loaded: Loaded): Config {
+  if (loaded.kind === 'config') return loaded.config
+  throw new Error(problemLines(loaded.file, loaded.problems))
+}
+
+function problems(toml: string): readonly Problem[] {
+  const loaded = parseConfig(toml, '/etc/posthorn/posthorn.toml', laptop)
+  return loaded.kind === 'problems' ? loaded.problems : []
+}
+
+function keys(toml: string): readonly string[] {
+  return problems(toml).map(({ key }) => key)
+}
+
+const defaults = config(parseConfig('', null, laptop))
+
+t.test('without a file everything listens on loopback and lies in the home of the user', async (t) => {
+  t.same(defaults.service, {
+    hostname: 'laptop',
+    data_dir: '/home/ann/.local/state/posthorn',
+    zone: 'laptop',
+    mail_from: 'posthorn@laptop',
+  })
+  t.same(defaults.tls, { cert_file: null, key_file: null })
+  t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
+  t.same(defaults.submission.listen_tls, [{ host: '127.0.0.1', port: 1465 }])
+  t.equal(defaults.submission.allow_plaintext_loopback, false)
+  t.equal(defaults.submission.max_size, 15 * 1024 * 1024)
+  t.same(defaults.outbound.allowed_private_networks, [])
+  t.same(
+    defaults.outbound.retry_schedule,
+    [5, 15, 30, 60, 120, 240].map((step) => step * minute),
+  )
+  t.equal(defaults.outbound.expire_after, 4 * 24 * 60 * minute)
+})
+
+t.test('defaults follow the machine and the keys that are set', async (t) => {
+  const dataDir = (machine: Partial<Machine>) =>
+    config(parseConfig('', null, { ...laptop, ...machine })).service.data_dir
+  t.equal(dataDir({ root: true }), '/var/lib/posthorn')
+  t.equal(dataDir({ stateHome: '/state' }), '/state/posthorn')
+  t.equal(dataDir({ stateHome: 'relative' }), '/home/ann/.local/state/posthorn', 'XDG paths are absolute or nothing')
+  const odd = config(parseConfig('', null, { ...laptop, hostname: 'my_box!' }))
+  t.equal(odd.service.hostname, 'localhost', 'a name that cannot stand in EHLO is not used')
+  const named = config(parseConfig('[service]\nhostname = "MX.Example.net"\nzone = "z.example.net"', null, laptop))
+  t.equal(named.service.hostname, 'mx.example.net')
+  t.equal(named.service.mail_from, 'posthorn@z.example.net')
+})
+
+t.test('values come out as what the code counts in', async (t) => {
+  const text = `
+    [service]
+    data_dir = "state"
+    [tls]
+    cert_file = "tls/cert.pem"
+    key_file = "/keys/key.pem"
+    [submission]
+    listen = ["[::1]:587", "localhost:0"]
+    listen_tls = []
+    max_size = "512KB"
+    [[submission.trusted]]
+    network = "192.168.1.0/24"
+    workspace = "ws_01975b9e-5c1c-7cf4-8d1f-0b6a2f6f4a10"
+    [dns]
+    servers = ["192.0.2.53", "127.0.0.1:5353", "[::1]:5353", "2001:db8::53"]
+    [outbound]
+    allowed_private_networks = ["127.0.0.1/8", "fd00::/8", "10.0.0.1", "::1"]
+    routes = { "Example.org" = "127.0.0.1:2526", "*" = "smtps://u%40x:p@relay.example.net:465", "b.test" = "smtps://[::1]:465" }
+    retry_schedule = ["90s", "5m", "8h", "2d"]`
+  const { service, tls, submission, dns, outbound } = config(parseConfig(text, '/etc/posthorn/posthorn.toml', laptop))
+  t.equal(service.data_dir, '/etc/posthorn/state', 'paths count from the folder of the file')
+  t.same(tls, { cert_file: '/etc/posthorn/tls/cert.pem', key_file: '/keys/key.pem' })
+  t.same(submission.listen, [
+    { host: '::1', port: 587 },
+    { host: 'localhost', port: 0 },
+  ])
+  t.equal(submission.max_size, 512 * 1024)
+  t.equal(submission.trusted[0]?.network, '192.168.1.0/24')
+  t.equal(dns.servers.length, 4)
+  t.same(outbound.allowed_private_networks, ['127.0.0.1/8', 'fd00::/8', '10.0.0.1/32', '::1/128'])
+  t.same(Object.keys(outbound.routes), ['example.org', '*', 'b.test'])
+  t.same(outbound.retry_schedule, [90_000, 5 * minute, 480 * minute, 2880 * minute])
+})
+
+t.test('a configuration cannot be changed', async (t) => {
+  const frozen = (value: unknown): boolean =>
+    typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen))
+  t.ok(frozen(defaults))
+})
+
+t.test('all problems are told at once, with the key, what was found and what is allowed', async (t) => {
+  const text = `
+    colour = "blue"
+    [service]
+    hostnam = "a.test"
+    [submission]
+    max_connections = 0
+    listen = ["127.0.0.1:587", "somewhere"]
+    [[submission.trusted]]
+    network = "10.0.0.0/8"
+    [outbound]
+    port = "25"
+    retry_schedule = ["5m", "15m", "5 parsecs"]
+    routes = { "no domain" = "mx.test:25" }
+    [tls]
+    key_file = "key.pem"
+    [log]
+    level = "loud"`
+  t.same([...keys(text)].sort(), [
+    'colour',
+    'log.level',
+    'outbound.port',
+    'outbound.retry_schedule[2]',
+    'outbound.routes."no domain"',
+    'service.hostnam',
+    'submission.listen[1]',
+    'submission.max_connections',
+    'submission.trusted[0].workspace',
+    'tls.key_file',
+  ])
+  const lines = problemLines('/etc/posthorn/posthorn.toml', problems(text)).split('\n')
+  const told = (line: string) => t.ok(lines.includes(`/etc/posthorn/posthorn.toml: ${line}`), line, { lines })
+  told('outbound.retry_schedule[2]: found "5 parsecs"; allowed: a duration such as "90s", "5m", "8h", "4d"')
+  told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
+  told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
+  told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
+  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from')
+})
+
+const wrong: readonly (readonly [toml: string, key: string])[] = [
+  ['service = 3', 'service'],
+  ['[[service]]', 'service'],
+  ['[service]\nhostname = ""', 'service.hostname'],
+  ['[service]\nhostname = "under_score.test"', 'service.hostname'],
+  ['[service]\nhostname = "192.0.2.1"', 'service.hostname'],
+  ['[service]\nhostname = "192.0.2.256"', 'service.hostname'],
+  ['[service]\nhostname = "-a.test"', 'service.hostname'],
+  ['[service]\ndata_dir = ""', 'service.data_dir'],
+  ['[service]\nmail_from = "posthorn"', 'service.mail_from'],
+  ['[service]\nmail_from = "a@b@c.test"', 'service.mail_from'],
+  ['[service]\nmail_from = "a b@c.test"', 'service.mail_from'],
+  ['[submission]\nlisten = "127.0.0.1:587"', 'submission.listen'],
+  ['[submission]\nlisten = [587]', 'submission.listen[0]'],
+  ['[submission]\nlisten = ["127.0.0.1"]', 'submission.listen[0]'],
+  ['[submission]\nlisten = ["127.0.0.1:65536"]', 'submission.listen[0]'],
+  ['[submission]\nlisten = ["::1:587"]', 'submission.listen[0]'],
+  ['[submission]\nlisten = ["[127.0.0.1]:587"]', 'submission.listen[0]'],
+  ['[submission]\nallow_plaintext_loopback = "yes"', 'submission.allow_plaintext_loopback'],
+  ['[submission]\nmax_connections = 1.5', 'submission.max_connections'],
+  ['[submission]\nmax_size = "15 MB"', 'submission.max_size'],
+  ['[submission]\nmax_size = 15', 'submission.max_size'],
+  ['[submission]\nmax_size = "900GB"', 'submission.max_size'],
+  ['[submission]\nsession_deadline = "2d"', 'submission.session_deadline'],
+  ['[[submission.trusted]]\nnetwork = "10.0.0.0/33"\nworkspace = "ws_1"', 'submission.trusted[0].network'],
+  ['[[submission.trusted]]\nnetwork = "10.0.0.0/8"\nworkspace = "acme"', 'submission.trusted[0].workspace'],
+  ['[dns]\nservers = ["localhost:53"]', 'dns.servers[0]'],
+  ['[dns]\nservers = ["127.0.0.1:0"]', 'dns.servers[0]'],
+  ['[outbound]\nport = 0', 'outbound.port'],
+  ['[outbound]\nsource_addresses = ["mail.test"]', 'outbound.source_addresses[0]'],
+  ['[outbound]\nallowed_private_networks = ["10.0.0.0/8/8"]', 'outbound.allowed_private_networks[0]'],
+  ['[outbound]\nallowed_private_networks = ["10/8"]', 'outbound.allowed_private_networks[0]'],
+  ['[outbound]\nroutes = { "*" = "::1" }', 'outbound.routes."*"'],
+  ['[outbound]\nroutes = { "*" = "user:pass@mx.test:25" }', 'outbound.routes."*"'],
+  ['[outbound]\nroutes = { "*" = "smtps://user:100%@mx.test:25" }', 'outbound.routes."*"'],
+  ['[outbound]\nroutes = { "*" = "smtps://user:%0d@mx.test:25" }', 'outbound.routes."*"'],
+  ['[outbound]\nroutes = { "*" = "http://mx.test:25" }', 'outbound.routes."*"'],
+  ['[outbound]\nroutes = { "*" = "mx.test:0" }', 'outbound.routes."*"'],
+  ['[outbound]\nretry_schedule = []', 'outbound.retry_schedule'],
+  ['[outbound]\nexpire_after = "0s"', 'outbound.expire_after'],
+  ['[outbound]\nexpire_after = "1h30m"', 'outbound.expire_after'],
+  ['[outbound]\nexpire_after = 1979-05-27', 'outbound.expire_after'],
+  ['[retention]\nmessages = -1', 'retention.messages'],
+  ['[log]\nformat = nan', 'log.format'],
+]
+
+t.test('what does not fit is refused under its own key', async (t) => {
+  for (const [toml, key] of wrong) t.same(keys(toml), [key], toml)
+})
+
+const contradicting: readonly (readonly [toml: string, key: string])[] = [
+  ['[tls]\ncert_file = "c.pem"', 'tls.cert_file'],
+  ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],
+  ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
+  ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
+  ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
+  ['[submission]\nlisten = ["[::1]:25", "[::1]:25"]', 'submission.listen[1]'],
+  ['[[submission.trusted]]\nnetwork = "0.0.0.0/0"\nworkspace = "ws_1"', 'submission.trusted[0].network'],
+  [
+    '[[submission.trusted]]\nnetwork = "::1"\nworkspace = "ws_1"\n[[submission.trusted]]\nnetwork = "::1/128"\nworkspace = "ws_2"',
+    'submission.trusted[1].network',
+  ],
+]
+
+t.test('settings that cannot be meant together are refused', async (t) => {
+  for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
+  t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts nobody')
+  t.same(
+    keys('[submission]\nlisten = ["127.0.0.1:0"]\nlisten_tls = ["127.0.0.1:0"]'),
+    [],
+    'free ports are never shared',
+  )
+})
+
+t.test('a password in a route appears in no message', async (t) => {
+  const texts = [
+    '[outbound]\nroutes = { "*" = "smtps://user:hunter2@@mx.test:465" }',
+    '[outbound]\nroute = { "*" = "smtps://user:hunter2@mx.test:465" }',
+    '[outbound]\nroutes = { "*" = "smtps://user:hunter2@mx.test:465" ',
+  ]
+  for (const text of texts) {
+    const found = problems(text)
+    t.equal(found.length, 1)
+    t.notMatch(JSON.stringify(found), /hunter2/, text)
+  }
+})
+
+t.test('a file that is not TOML is refused with line and column', async (t) => {
+  t.same(problems('[service]\nhostname = = "a"'), [
+    { key: '', message: 'line 2, column 12: Invalid TOML document: invalid value' },
+  ])
+  t.match(problems('[log]\nlevel = "info"\nlevel = "warn"')[0]?.message, /^line 3, column \d+: /)
+})
+
+t.test('the file is the one of --config, else of POSTHORN_CONFIG, else of the system, else none', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-config-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = (name: string): string => {
+    writeFileSync(join(folder, name), `[service]\nhostname = "${name}"`)
+    return join(folder, name)
+  }
+  const [option, variable, system] = [file('option.test'), file('variable.test'), file('system.test')]
+  const absent = join(folder, 'absent.toml')
+  const env = { POSTHORN_CONFIG: variable, HOME: '/home/ann' }
+  const name = (loaded: Loaded) => config(loaded).service.hostname
+  t.equal(name(loadConfig({ file: option, env, systemFile: system })), 'option.test')
+  t.equal(name(loadConfig({ file: null, env, systemFile: system })), 'variable.test')
+  t.equal(name(loadConfig({ file: null, env: { POSTHORN_CONFIG: '' }, systemFile: system })), 'system.test')
+  t.equal(loadConfig({ file: null, env: {}, systemFile: absent }).file, null)
+  for (const unreadable of [absent, folder]) {
+    t.match(loadConfig({ file: unreadable, env }), {
+      kind: 'problems',
+      file: unreadable,
+      problems: [{ key: '', message: /^cannot be read: / }],
+    })
+  }
+  t.match(loadConfig({ file: null, env: {}, systemFile: folder }), { kind: 'problems' }, 'never silently defaults')
+})
+
+t.test('whatever a file holds, the answer is a configuration or problems', async (t) => {
+  const value = fc.oneof(
+    fc.constantFrom('5m', '15MB', '127.0.0.1:25', '10.0.0.0/8', 'a.test', 'ws_1', '', 'smtps://u:p@h.test:465'),
+    fc.integer({ min: -5, max: 70_000 }),
+    fc.boolean(),
+    fc.string({ unit: 'grapheme' }),
+  )
+  const anything = fc.oneof(value, fc.array(value, { maxLength: 3 }), fc.dictionary(fc.string(), value, { maxKeys: 3 }))
+  const sections = Object.entries(settings.shape).map(([name, schema]) => {
+    const known = Object.keys(schema.unwrap().shape).map((key) => [key, anything] as const)
+    const keys = fc.record(Object.fromEntries([...known, ['strange', anything] as const]), { requiredKeys: [] })
+    return [name, fc.oneof({ weight: 9, arbitrary: keys }, { weight: 1, arbitrary: anything })] as const
+  })
+  fc.assert(
+    fc.property(fc.record(Object.fromEntries(sections), { requiredKeys: [] }), (file) => {
+      const loaded = parseConfig(stringify(file), null, laptop)
+      return loaded.kind === 'config' || loaded.problems.length > 0
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test('what the configuration takes for a route or an address, the rest of Posthorn takes as well', async (t) => {
+  const part = fc.constantFrom(
+    'smtp://',
+    'smtps://',
+    'u',
+    'p',
+    ':',
+    '@',
+    '%40',
+    '%ff',
+    '%',
+    'mx.test',
+    '127.0.0.1',
+    '[::1]',
+    '25',
+    '_',
+    '-',
+    '.',
+    'ü',
+  )
+  const words = (max: number) => fc.array(part, { minLength: 1, maxLength: max }).map((parts) => parts.join(''))
+  const text = fc.oneof(
+    words(9),
+    fc.tuple(words(3), words(2)).map(([local, domain]) => `${local}@${domain}`),
+  )
+  const taken = { routes: 0, addresses: 0 }
+  const agree = (written: string): void => {
+    if (parseRouteTarget(written) !== undefined) {
+      taken.routes += 1
+      if (parseRoute(written).kind !== 'route') throw new Error(written)
+    }
+    if (mailbox.safeParse(written).success) {
+      taken.addresses += 1
+      if (addressOrNull(written) === null) throw new Error(written)
+    }
+  }
+  fc.assert(fc.property(text, agree), { numRuns: 5000 })
+  const routes = [
+    'mx.test',
+    'mx.test:25',
+    '[::1]',
+    '[::1]:25',
+    '127.0.0.1',
+    'smtp://mx.test:26',
+    'smtps://u:p:q%40@mx.test',
+  ]
+  for (const route of routes) t.equal(parseRouteTarget(route), route)
+  for (const route of routes) t.match(parseRoute(route), { kind: 'route' }, route)
+  t.ok(taken.routes > 20 && taken.addresses > 20, 'enough of them were taken', taken)
+})

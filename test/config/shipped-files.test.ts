@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import type { Config, Machine } from '../../src/config/complete.js'
+import { parseConfig } from '../../src/config/load.js'
+import { problemLines } from '../../src/config/problems.js'
+import { settings } from '../../src/config/schema.js'
+import { skipWithout } from '../helpers/programs.js'
+
+const run = promisify(execFile)
+const machine: Machine = { hostname: 'mx.test', home: '/root', root: true, stateHome: undefined }
+
+function config(toml: string): Config {
+  const loaded = parseConfig(toml, '/etc/posthorn/posthorn.toml', machine)
+  if (loaded.kind === 'config') return loaded.config
+  throw new Error(problemLines(loaded.file, loaded.problems))
+}
+
+t.test('config/posthorn.toml', async (t) => {
+  const shipped = readFileSync('config/posthorn.toml', 'utf8')
+  const section = (name: string) => shipped.split(/^(?=\[\w)/m).find((part) => part.startsWith(`[${name}]`)) ?? ''
+
+  t.test('holds exactly the defaults', async (t) => {
+    t.same(config(shipped), config(''))
+  })
+
+  t.test('mentions every setting in its section', async (t) => {
+    for (const [name, schema] of Object.entries(settings.shape)) {
+      for (const key of Object.keys(schema.unwrap().shape)) {
+        t.match(section(name), new RegExp(`^(# )?(${key} = |\\[\\[${name}\\.${key}\\]\\])`, 'm'), `[${name}] ${key}`)
+      }
+    }
+  })
+
+  t.test('gives examples in its comments that are right', async (t) => {
+    const uncommented = shipped.replace(/^routes = \{\}\n/m, '').replace(/^# (?=[a-z_]+ = |\[\[)/gm, '')
+    const { service, submission, outbound } = config(uncommented)
+    t.match(service, { hostname: 'mail.example.net', data_dir: '/var/lib/posthorn', mail_from: /@mail\.example\.net$/ })
+    t.equal(submission.trusted.length, 1)
+    t.same(Object.keys(outbound.routes), ['example.org', '*'])
+  })
+})
+
+t.test('config/production.toml keeps the state where the unit puts it, and opens the usual ports', async (t) => {
+  const { service, submission } = config(readFileSync('config/production.toml', 'utf8'))
+  const stateDirectory = /^StateDirectory=(.+)$/m.exec(readFileSync('systemd/posthorn.service', 'utf8'))?.[1]
+  t.equal(service.data_dir, `/var/lib/${stateDirectory}`)
+  t.same(submission.listen, [{ host: '0.0.0.0', port: 587 }])
+  t.same(submission.listen_tls, [{ host: '0.0.0.0', port: 465 }])
+})
+
+t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-unit-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const unit = join(folder, 'posthorn.service')
+  const verify = async (text: string) => {
+    writeFileSync(unit, text)
+    return run('systemd-analyze', ['verify', '--man=no', unit])
+  }
+  // The program need not be installed on the machine that runs the tests.
+  const shipped = readFileSync('systemd/posthorn.service', 'utf8').replace(
+    'ExecStart=/usr/bin/posthorn',
+    'ExecStart=/bin/true',
+  )
+  t.match(await verify(shipped), { stdout: '', stderr: '' })
+  t.match(await verify(`${shipped}\n[Service]\nStateDirectoryy=x\n`), { stderr: /StateDirectoryy/ }, 'it does look')
+})

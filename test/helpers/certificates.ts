@@ -1,0 +1,31 @@
+/** Self-signed certificates for servers of tests. */
+import { isIP } from 'node:net'
+import { generate } from 'selfsigned'
+
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface CertificateOptions {
+  /** Its last day was long ago. */
+  readonly expired?: boolean
+}
+
+/** A certificate for `names`, host names or addresses; trusted where it is given as an authority. */
+export async function selfSigned(names: readonly string[], options: CertificateOptions = {}): Promise<Certificate> {
+  const altNames = names.map((name) =>
+    isIP(name) === 0 ? ({ type: 2, value: name } as const) : ({ type: 7, ip: name } as const),
+  )
+  const pair = await generate([{ name: 'commonName', value: names[0] ?? 'test' }], {
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames },
+    ],
+    ...(options.expired === true
+      ? { notBeforeDate: new Date('2020-01-01'), notAfterDate: new Date('2020-02-01') }
+      : { notBeforeDate: new Date('2020-01-01'), notAfterDate: new Date('2099-01-01') }),
+  })
+  return { cert: pair.cert, key: pair.private }
+}

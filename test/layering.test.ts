@@ -1,0 +1,100 @@
+/** The plan of the house, kept: reads src/ and fails on an offence. The checker is tested first. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ruleOffences } from './helpers/house-rules.js'
+import { layeringOffences, type Source } from './helpers/layering.js'
+
+const source = (path: string, ...lines: readonly string[]): Source => ({
+  path,
+  text: ['/** What it is. */', ...lines, ''].join('\n'),
+})
+
+function offences(sources: readonly Source[]): readonly string[] {
+  return [...layeringOffences(sources), ...sources.flatMap(ruleOffences)]
+}
+
+t.test('an honest house has no offence', async (t) => {
+  const inner = ['  function part() {', ...Array<string>(20).fill('//'), '  }']
+  const honest = [
+    source('src/mail/address.ts', 'export type Address = string', '// Temporary: no; Date.now() and PRAGMA in words'),
+    source('src/config/load.ts', 'export const home = (): unknown => process.env'),
+    source(
+      'src/platform/clock.ts',
+      "import { lookup } from 'node:dns'",
+      'export const at = [Date.now(), new Date(), lookup]',
+    ),
+    source('src/storage/open.ts', "export const open = 'PRAGMA foreign_keys = ON'"),
+    source('src/smtp/a.ts', "import { createServer, type Socket } from 'node:net'", "import { b } from './b.js'"),
+    source('src/smtp/b.ts', "import type { Address } from '../mail/address.js'", 'export const b = new Date(0)'),
+    source('src/storage/factory.ts', 'function make() {', ...Array(5).fill(inner).flat(), '}'),
+    source('src/main.ts', "import { home } from './config/load.js'"),
+  ]
+  t.same(offences(honest), [])
+})
+
+const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: readonly Source[]])[] = [
+  ['an import upward', /upward/, source('src/mail/a.ts', "import { b } from '../storage/b.js'")],
+  ['an import upward for a type', /upward/, source('src/mail/a.ts', "import type { B } from '../cli/b.js'")],
+  ['an import upward of main.ts', /upward/, source('src/cli/a.ts', "import { b } from '../main.js'")],
+  ['an import upward at run time', /upward/, source('src/mail/a.ts', "const b = await import('../storage/b.js')")],
+  ['an import upward by export', /upward/, source('src/mail/a.ts', "export { b } from '../storage/b.js'")],
+  ['an import sideways', /sideways/, source('src/mail/a.ts', "import { b } from '../platform/b.js'")],
+  ['an import from outside', /outside src/, source('src/cli/a.ts', "import { b } from '../../test/b.js'")],
+  ['a room without a floor', /no floor/, source('src/plumbing/a.ts')],
+  [
+    'a circle',
+    /src\/mail\/a\.ts -> src\/mail\/b\.ts -> src\/mail\/c\.ts -> src\/mail\/a\.ts: a circle/,
+    source('src/mail/a.ts', "import { b } from './b.js'"),
+    source('src/mail/b.ts', "import { c } from './c.js'"),
+    source('src/mail/c.ts', "import type { A } from './a.js'"),
+  ],
+  ['a barrel by name', /a barrel/, source('src/mail/index.ts')],
+  ['a barrel by content', /a barrel/, source('src/mail/all.ts', "export * from './a.js'")],
+  ['a name that says nothing', /"utils" says nothing/, source('src/mail/utils.ts')],
+  ['a folder that says nothing', /"helpers" says nothing/, source('src/mail/helpers/a.ts')],
+  ['the time', /a\.ts:2: Date\.now belongs to platform/, source('src/mail/a.ts', 'const at = Date.now()')],
+  ['the time as a date', /new Date\(\)/, source('src/mail/a.ts', 'const at = new Date()')],
+  ['chance', /Math\.random/, source('src/mail/a.ts', 'const dice = Math.random')],
+  ['DNS', /node:dns/, source('src/mail/a.ts', "import { lookup } from 'node:dns/promises'")],
+  ['a dial', /connect of node:net/, source('src/mail/a.ts', "import { connect } from 'node:net'")],
+  ['a renamed dial', /connect as dial of node:tls/, source('src/mail/a.ts', "import { connect as dial } from 'tls'")],
+  ['a dial by the module', /net\.createConnection/, source('src/mail/a.ts', 'net.createConnection(25)')],
+  ['the environment', /process\.env/, source('src/platform/a.ts', 'const path = process.env.PATH')],
+  ['a long file', /301 lines, more than 300/, source('src/mail/a.ts', ...Array<string>(300).fill('//'))],
+  [
+    'a long function',
+    /a\.ts:3: long has 41 lines, more than 40/,
+    source('src/mail/a.ts', 'class A {', '  long(): void {', ...Array<string>(39).fill('//'), '  }', '}'),
+  ],
+  [
+    'a long callback',
+    /outer has 42 lines/,
+    source('src/mail/a.ts', 'function outer() {', '  each((a) => {', ...Array<string>(38).fill('//'), '  })', '}'),
+  ],
+  ['SQLite alone', /"PRAGMA" is SQLite/, source('src/messages/a.ts', "const sql = 'PRAGMA optimize'")],
+  [
+    'SQLite in a template',
+    /"insert or" is SQLite/,
+    source('src/events/a.ts', 'sql`insert or ignore into queue values (1)`'),
+  ],
+  ['work put off', /a\.ts:2: work put off/, source('src/mail/a.ts', '// TODO: later')],
+  ['a silent export', /does not say what it returns/, source('src/mail/a.ts', 'export function a() {}')],
+  ['a file without a head', /does not open/, { path: 'src/mail/a.ts', text: 'export const a = 1\n' }],
+]
+
+t.test('each offence is found', async (t) => {
+  for (const [rule, offence, ...sources] of faulty) {
+    const found = offences(sources)
+    t.equal(found.length, 1, rule, { found })
+    t.match(found[0] ?? '', offence, rule)
+  }
+})
+
+t.test('Posthorn keeps the plan', async (t) => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ path: `src/${name}`, text: readFileSync(join('src', name), 'utf8') }))
+  t.ok(sources.length > 10, 'src is read')
+  t.same(offences(sources), [])
+})

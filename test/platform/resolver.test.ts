@@ -1,0 +1,151 @@
+import t, { type Test } from 'tap'
+import type { Clock } from '../../src/platform/clock.js'
+import { openResolver, type Resolver, type ResolverSettings } from '../../src/platform/resolver.js'
+import { type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../helpers/dns-server.js'
+
+interface Fixture {
+  readonly server: DnsServer
+  readonly resolver: Resolver
+  readonly abort: () => void
+}
+
+interface Changes extends Partial<ResolverSettings> {
+  readonly clock?: Clock
+}
+
+async function open(t: Test, zone: DnsZone, { clock = () => 0, ...changes }: Changes = {}): Promise<Fixture> {
+  const server = await dnsServer(zone)
+  t.teardown(() => server.close())
+  const stop = new AbortController()
+  const settings = { servers: [server.address], timeout: 150, tries: 1, cacheSize: 100, ...changes }
+  return { server, resolver: openResolver(settings, clock, stop.signal), abort: () => stop.abort() }
+}
+
+const a = (value: string, ttl = 300): DnsRecord => ({ type: 'A', ttl, value })
+
+t.test('MX records come with preference and host', async (t) => {
+  const { resolver } = await open(t, () => [
+    { type: 'MX', ttl: 300, preference: 10, value: 'MX1.b.test' },
+    { type: 'MX', ttl: 300, preference: 5, value: 'mx2.b.test' },
+  ])
+  const found = await resolver.mx('b.test')
+  t.equal(found.kind, 'records')
+  t.same(found.kind === 'records' && found.records.toSorted((x, y) => x.preference - y.preference), [
+    { preference: 5, exchange: 'mx2.b.test' },
+    { preference: 10, exchange: 'mx1.b.test' },
+  ])
+})
+
+t.test('a null MX is an empty exchange', async (t) => {
+  const { resolver } = await open(t, () => [{ type: 'MX', ttl: 300, preference: 0, value: '.' }])
+  t.same(await resolver.mx('b.test'), { kind: 'records', records: [{ preference: 0, exchange: '' }] })
+})
+
+t.test('addresses are those of both families, through a CNAME too', async (t) => {
+  const { resolver } = await open(t, (question) =>
+    question.startsWith('AAAA')
+      ? [{ type: 'AAAA', ttl: 300, value: '2001:db8:0:0:0:0:0:1' }]
+      : [
+          { type: 'CNAME', ttl: 300, value: 'real.test' },
+          { type: 'A', ttl: 300, value: '192.0.2.1', name: 'real.test' },
+        ],
+  )
+  t.same(await resolver.addresses('B.test.'), { kind: 'records', records: ['192.0.2.1', '2001:db8::1'] })
+})
+
+t.test('one family is enough, whatever befalls the other', async (t) => {
+  for (const other of ['SERVFAIL', [], 'silence'] as const) {
+    const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [a('192.0.2.1')] : other))
+    t.same(await resolver.addresses('b.test'), { kind: 'records', records: ['192.0.2.1'] }, String(other))
+  }
+})
+
+t.test('what does not exist, what has no such record and what is not answered differ', async (t) => {
+  const outcomes = {
+    'gone.test': ['NXDOMAIN', { kind: 'no-domain' }],
+    'bare.test': [[], { kind: 'no-data' }],
+    'broken.test': ['SERVFAIL', { kind: 'failure', detail: 'SERVFAIL' }],
+    'refused.test': ['REFUSED', { kind: 'failure', detail: 'REFUSED' }],
+    'silent.test': ['silence', { kind: 'failure', detail: 'TIMEOUT' }],
+  } as const
+  const { resolver } = await open(t, (question) => outcomes[question.split(' ')[1] as keyof typeof outcomes][0])
+  for (const [name, [, outcome]] of Object.entries(outcomes)) {
+    t.same(await resolver.mx(name), outcome, `MX ${name}`)
+    t.same(await resolver.addresses(name), outcome, `addresses of ${name}`)
+  }
+})
+
+t.test('a half answer of none is no proof that there is none', async (t) => {
+  const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [] : 'SERVFAIL'))
+  t.match(await resolver.addresses('b.test'), { kind: 'failure' })
+})
+
+t.test('a name that no question can hold does not exist', async (t) => {
+  const { resolver, server } = await open(t, () => 'SERVFAIL')
+  t.same(await resolver.mx(`${'x'.repeat(64)}.test`), { kind: 'no-domain' })
+  t.same(server.asked, [])
+})
+
+t.test('localhost is known without asking', async (t) => {
+  const { resolver, server } = await open(t, () => 'NXDOMAIN')
+  t.same(await resolver.addresses('localhost'), { kind: 'records', records: ['127.0.0.1', '::1'] })
+  t.same(server.asked, [])
+})
+
+t.test('records are kept for their time to live, the shortest of them', async (t) => {
+  let now = 0
+  const zone: DnsZone = (question) => (question.startsWith('A ') ? [a('192.0.2.1', 30), a('192.0.2.2', 600)] : [])
+  const { resolver, server } = await open(t, zone, { clock: () => now })
+  const asks = async (): Promise<number> => {
+    await resolver.addresses('b.test')
+    return server.asked.filter((question) => question === 'A b.test').length
+  }
+  t.equal(await asks(), 1)
+  now = 29_999
+  t.equal(await asks(), 1)
+  now = 30_000
+  t.equal(await asks(), 2)
+})
+
+t.test('MX records and NXDOMAIN are kept for a minute, a failure for ten seconds', async (t) => {
+  let now = 0
+  const zone: DnsZone = (question) =>
+    question.endsWith(' b.test')
+      ? [{ type: 'MX', ttl: 5, preference: 1, value: 'mx.test' }]
+      : question.endsWith('gone.test')
+        ? 'NXDOMAIN'
+        : 'SERVFAIL'
+  const { resolver, server } = await open(t, zone, { clock: () => now })
+  const asked = async (at: number): Promise<readonly string[]> => {
+    now = at
+    const before = server.asked.length
+    for (const name of ['b.test', 'gone.test', 'broken.test']) await resolver.mx(name)
+    return server.asked.slice(before)
+  }
+  t.same(await asked(0), ['MX b.test', 'MX gone.test', 'MX broken.test'])
+  t.same(await asked(9_999), [])
+  t.same(await asked(10_000), ['MX broken.test'])
+  t.same(await asked(60_000), ['MX b.test', 'MX gone.test', 'MX broken.test'])
+})
+
+t.test('the same question at the same time is asked once', async (t) => {
+  const { resolver, server } = await open(t, () => [{ type: 'MX', ttl: 0, preference: 1, value: 'mx.test' }])
+  await Promise.all(['b.test', 'B.test', 'b.test.'].map((name) => resolver.mx(name)))
+  t.same(server.asked, ['MX b.test'])
+})
+
+t.test('the cache forgets the oldest name when it is full', async (t) => {
+  const { resolver, server } = await open(t, () => 'NXDOMAIN', { cacheSize: 2 })
+  for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) await resolver.mx(name)
+  t.same(server.asked, ['MX a.test', 'MX b.test', 'MX c.test', 'MX a.test'])
+})
+
+t.test('stopping ends questions under way and refuses further ones', async (t) => {
+  const { resolver, server, abort } = await open(t, () => 'silence', { timeout: 60_000 })
+  const waiting = resolver.mx('b.test')
+  while (server.asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  abort()
+  t.same(await waiting, { kind: 'failure', detail: 'CANCELLED' })
+  t.same(await resolver.mx('c.test'), { kind: 'failure', detail: 'CANCELLED' })
+  t.equal(server.asked.length, 1)
+})

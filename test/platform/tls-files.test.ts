@@ -1,0 +1,157 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createServer } from 'node:tls'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/platform/clock.js'
+import { notifySocket } from '../../src/platform/notify-socket.js'
+import { loadTls, readTls } from '../../src/platform/tls-files.js'
+import { skipWithout } from '../helpers/programs.js'
+
+const run = promisify(execFile)
+const now = Date.UTC(2026, 10, 21)
+const day = 86_400_000
+
+function scratch(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-tls-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+/** Says yes to every SMTP command. */
+async function serve(t: Test, pair: { readonly cert: string; readonly key: string }): Promise<string> {
+  const server = createServer({ cert: pair.cert, key: pair.key }, (socket) => {
+    socket.on('error', () => socket.destroy()).write('220 mail.test\r\n')
+    createInterface(socket).on('line', (line) => socket.write(line === 'QUIT' ? '221 bye\r\n' : '250 mail.test\r\n'))
+  })
+  t.teardown(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return String((server.address() as AddressInfo).port)
+}
+
+t.test('a self-signed pair', async (t) => {
+  const folder = join(scratch(t), 'tls')
+  const source = { folder, hostname: 'mail.test', now }
+  const first = await loadTls(null, source)
+  const again = (change: Partial<typeof source>) => loadTls(null, { ...source, ...change })
+
+  t.test('is private and leaves nothing else in its folder', async (t) => {
+    t.equal(statSync(join(folder, 'key.pem')).mode & 0o777, 0o600)
+    t.equal(statSync(folder).mode & 0o777, 0o700)
+    t.equal(readFileSync(first.caFile, 'utf8'), first.cert)
+  })
+
+  t.test('is kept while it is good', async (t) => {
+    t.same(await again({}), first)
+    t.same(await again({ now: now + 699 * day }), first)
+    t.same(await again({ hostname: 'localhost' }), first)
+  })
+
+  t.test('is made anew before it ends, for another host, and when it is broken', async (t) => {
+    const late = await again({ now: now + 701 * day })
+    t.not(late.cert, first.cert)
+    const renamed = await again({ hostname: 'other.test', now: now + 701 * day })
+    t.not(renamed.cert, late.cert)
+    writeFileSync(join(folder, 'key.pem'), first.key)
+    const mended = await again({ hostname: 'other.test' })
+    t.not(mended.cert, renamed.cert, 'the key of another certificate')
+    writeFileSync(join(folder, 'cert.pem'), '')
+    t.not((await again({ hostname: 'other.test' })).cert, mended.cert, 'an empty file')
+  })
+
+  t.test('takes a host name that is too long for a common name', async (t) => {
+    const hostname = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
+    const { cert, key } = await loadTls(null, { folder: join(scratch(t), 'tls'), hostname, now })
+    t.ok(cert && key)
+  })
+})
+
+t.test('clients that are given the self-signed certificate verify the server', async (t) => {
+  const pair = await loadTls(null, { folder: scratch(t), hostname: 'mail.test', now: systemClock() })
+  const port = await serve(t, pair)
+  const trusted = pair.caFile
+
+  t.test('openssl, in its strict mode', { skip: skipWithout('openssl') }, async (t) => {
+    const verify = (name: string) =>
+      run('openssl', ['verify', '-x509_strict', '-verify_hostname', name, '-CAfile', trusted, trusted])
+    t.match(await verify('mail.test'), { stdout: /: OK/ })
+    await t.rejects(verify('other.test'), { message: /hostname mismatch/i })
+  })
+
+  t.test('curl, by name and by address', { skip: skipWithout('curl') }, async (t) => {
+    const curl = (...args: readonly string[]) => run('curl', ['--silent', '--show-error', '--request', 'NOOP', ...args])
+    const byName = ['--resolve', `mail.test:${port}:127.0.0.1`, `smtps://mail.test:${port}`]
+    await t.resolves(curl('--cacert', trusted, ...byName))
+    await t.resolves(curl('--cacert', trusted, `smtps://127.0.0.1:${port}`))
+    await t.rejects(curl(...byName), { message: /self.signed/ })
+  })
+
+  t.test('swaks', { skip: skipWithout('swaks') }, async (t) => {
+    const args = ['--server', `localhost:${port}`, '--tls-on-connect', '--tls-verify', '--quit-after', 'EHLO']
+    await t.resolves(run('swaks', [...args, '--tls-ca-path', trusted]))
+    await t.rejects(run('swaks', args), { message: /certificate verify failed/ })
+  })
+
+  t.test('msmtp, which uses GnuTLS', { skip: skipWithout('msmtp') }, async (t) => {
+    const args = ['--serverinfo', '--host=localhost', `--port=${port}`, '--tls=on', '--tls-starttls=off']
+    t.match(await run('msmtp', [...args, `--tls-trust-file=${trusted}`]), { stdout: /mail\.test/ })
+  })
+})
+
+t.test('a configured pair', async (t) => {
+  const one = await loadTls(null, { folder: join(scratch(t), 'one'), hostname: 'one.test', now })
+  const two = await loadTls(null, { folder: join(scratch(t), 'two'), hostname: 'two.test', now })
+  const keyOf = (caFile: string) => caFile.replace('cert.pem', 'key.pem')
+  const absent = { folder: '/nonexistent/never-made', hostname: 'one.test', now }
+
+  t.test('is served as it is, and no other is made', async (t) => {
+    t.same(await loadTls({ certFile: one.caFile, keyFile: keyOf(one.caFile) }, absent), one)
+  })
+
+  t.test('that does not match is refused with the names of both files', async (t) => {
+    const found = readTls(one.caFile, keyOf(two.caFile))
+    await t.rejects(found, { message: new RegExp(`${one.caFile} and ${keyOf(two.caFile)} are no pair`) })
+  })
+
+  t.test('that cannot be read is refused with the name of the file', async (t) => {
+    await t.rejects(readTls('/nonexistent/cert.pem', keyOf(one.caFile)), { message: /\/nonexistent\/cert\.pem/ })
+    await t.rejects(readTls(one.caFile, '/nonexistent/key.pem'), { message: /\/nonexistent\/key\.pem/ })
+  })
+})
+
+t.test('systemd hears of the start and the stop', { skip: skipWithout('systemd-notify') }, async (t) => {
+  const path = join(scratch(t), 'notify')
+  const receiver = `import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print('bound', flush=True)
+while True:
+    print(s.recv(4096).decode().replace('\\n', ' '), flush=True)`
+  const systemd = spawn('python3', ['-c', receiver, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => systemd.kill())
+  const heard = createInterface(systemd.stdout)[Symbol.asyncIterator]()
+  const warnings: unknown[] = []
+  const log = { warn: (...words: unknown[]) => void warnings.push(words) }
+  t.equal((await heard.next()).value, 'bound')
+
+  const socket = notifySocket(path, log)
+  await socket.ready('delivering mail')
+  await socket.stopping()
+  const words: string[] = []
+  while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await heard.next()).value))
+  const messages = words.filter((word) => word.includes('MAINPID'))
+  t.equal(messages.length, 2)
+  for (const word of [`MAINPID=${process.pid}`, 'READY=1', 'STATUS=delivering mail']) t.match(messages[0], word)
+  t.match(messages[1], 'STOPPING=1')
+  t.same(warnings, [])
+
+  await notifySocket(join(scratch(t), 'nobody'), log).ready('delivering')
+  t.equal(warnings.length, 1, 'a socket that is gone is only logged')
+  await notifySocket(null, log).ready('not under systemd')
+  t.equal(warnings.length, 1)
+})

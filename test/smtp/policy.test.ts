@@ -1,0 +1,233 @@
+/** The parts of the SMTP doors that decide: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import t from 'tap'
+import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
+import { answer, asError } from '../../src/smtp/answer.js'
+import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
+import { isLoopback, limitKey } from '../../src/smtp/client-address.js'
+import { ClientGone, collect } from '../../src/smtp/collect.js'
+import { connectionLimit } from '../../src/smtp/connection-limit.js'
+import { bearsStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
+import { parseMail } from '../../src/smtp/mail-command.js'
+import { type MemoryBudget, memoryBudget } from '../../src/smtp/memory-budget.js'
+import { parsePathCommand } from '../../src/smtp/path-command.js'
+import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
+import { parseRcpt } from '../../src/smtp/rcpt-command.js'
+
+t.test('every kind of refusal has its documented reply', async (t) => {
+  const documented: Record<RefusalKind, string> = {
+    'malformed-message': '550 5.6.0',
+    'bare-line-break': '550 5.6.11',
+    'line-too-long': '550 5.6.0',
+    'invalid-address': '553 5.1.3',
+    'invalid-parameter': '501 5.5.4',
+    'bad-credentials': '535 5.7.8',
+    'authentication-required': '530 5.7.0',
+    'too-many-failures': '421 4.7.0',
+    forbidden: '550 5.7.1',
+    'sender-not-verified': '550 5.7.1',
+    'all-recipients-suppressed': '554 5.7.1',
+    'too-many-recipients': '452 4.5.3',
+    'too-large': '552 5.3.4',
+    'mail-loop': '554 5.4.6',
+    'rate-limited': '451 4.7.1',
+    'quota-exceeded': '452 4.7.1',
+    conflict: '554 5.5.0',
+    'not-found': '554 5.5.0',
+    'storage-full': '452 4.3.1',
+    unavailable: '421 4.3.2',
+  }
+  for (const [kind, expected] of Object.entries(documented)) {
+    const { code, status } = answer(new Refusal(kind as RefusalKind, 'why'), () => t.fail('a refusal is no bug'))
+    t.equal(`${code} ${status}`, expected, kind)
+    t.equal(status[0], String(code)[0], 'both codes are of one class')
+  }
+})
+
+t.test('a reply is one line of ASCII that fits, whatever the text was', async (t) => {
+  const { text } = answer(new Refusal('forbidden', `a\r\n250 ok\u0085ü${'x'.repeat(1000)}`), () => undefined)
+  t.match(text, /^a\?250 ok\?x+$/)
+  t.equal(text.length, 400)
+  t.match(asError({ code: 550, status: '5.7.1', text: 'no' }), { responseCode: 550, message: '5.7.1 no' })
+})
+
+t.test('a status code is recognised where it stands, and only there', async (t) => {
+  t.ok(bearsStatus(550, '5.7.1 no'))
+  t.ok(bearsStatus(250, '2.0.0 Ok: queued'))
+  t.notOk(bearsStatus(550, '4.7.1 of another class'))
+  t.notOk(bearsStatus(550, 'see 5.7.1 there'))
+  t.notOk(bearsStatus(550, '5.7 no'))
+  t.equal(withStatus('Server shutting down'), '4.3.2 Server shutting down')
+  t.equal(withStatus('Bye'), 'Bye')
+})
+
+t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async (t) => {
+  t.equal(limitKey('192.0.2.1'), '192.0.2.1')
+  t.equal(limitKey('::ffff:192.0.2.1'), '192.0.2.1')
+  t.equal(limitKey('2001:db8:1:2:3:4:5:6'), limitKey('2001:db8:1:2::9'))
+  t.not(limitKey('2001:db8:1:2::9'), limitKey('2001:db8:1:3::9'))
+  t.equal(limitKey('fe80::1%eth0'), limitKey('fe80::2%eth0'))
+  t.equal(limitKey(''), '')
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) t.ok(isLoopback(address), address)
+  for (const address of ['10.0.0.1', '192.0.2.1', '::', '2001:db8::1', '']) t.notOk(isLoopback(address), address)
+})
+
+t.test('wrong keys', async (t) => {
+  const settings = { failures: 3, window: 60, ban: 300, maxClients: 2 }
+  const fail = (limit: AuthLimit, client: string, ...times: readonly number[]): readonly boolean[] =>
+    times.map((now) => limit.failed(client, now))
+
+  t.test('bring a ban once there are enough within the window, and it ends', async (t) => {
+    const limit = authLimit(settings)
+    t.same(fail(limit, 'a', 0, 30, 59), [false, false, true])
+    t.ok(limit.banned('a', 59))
+    t.ok(limit.banned('a', 358))
+    t.notOk(limit.banned('a', 359))
+    t.notOk(limit.banned('b', 59))
+    t.same(fail(limit, 'a', 359), [false], 'and counting starts anew')
+  })
+
+  t.test('are forgotten once the window has moved on', async (t) => {
+    t.same(fail(authLimit(settings), 'a', 0, 30, 60, 89, 90), [false, false, false, true, true])
+  })
+
+  t.test('prolong a ban', async (t) => {
+    const limit = authLimit(settings)
+    fail(limit, 'a', 0, 0, 0, 10)
+    t.ok(limit.banned('a', 309))
+    t.notOk(limit.banned('a', 310))
+  })
+
+  t.test('are remembered of a bounded number of clients', async (t) => {
+    const limit = authLimit(settings)
+    for (let client = 0; client < 100; client++) fail(limit, `c${client}`, client)
+    t.equal(limit.size(), 2)
+    t.same(fail(limit, 'c99', 100, 101), [false, true], 'the latest are kept')
+  })
+})
+
+t.test('connections are limited in all and per address', async (t) => {
+  const limit = connectionLimit({ maxConnections: 3, maxConnectionsPerAddress: 2 })
+  t.same(
+    ['a', 'a', 'a', 'b', 'b', 'c'].map((client) => limit.enter(client)),
+    ['welcome', 'welcome', 'too-many-from-there', 'welcome', 'full', 'full'],
+  )
+  limit.leave('a')
+  t.equal(limit.enter('c'), 'welcome')
+  for (const client of ['a', 'b', 'c']) limit.leave(client)
+  t.equal(limit.open(), 0)
+  t.equal(limit.enter('a'), 'welcome')
+})
+
+function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): ReturnType<typeof collect> {
+  const stream = new PassThrough()
+  const collected = collect(stream, maxSize, budget)
+  for (const piece of pieces) stream.write(piece)
+  stream.end()
+  return collected
+}
+
+t.test('a message is collected whole from pieces of any sizes', async () => {
+  const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 70_000 })), {
+    maxLength: 80,
+    size: 'max',
+  })
+  await fc.assert(
+    fc.asyncProperty(sizes, async (lengths) => {
+      const budget = memoryBudget(1e9)
+      let byte = 0
+      const pieces = lengths.map((length) => Buffer.alloc(length, byte++ % 251))
+      const { raw, release } = await feed(pieces, 1e9, budget)
+      const same = raw.equals(Buffer.concat(pieces)) && budget.used() === raw.length
+      release()
+      return same && budget.used() === 0
+    }),
+    { numRuns: 30 },
+  )
+})
+
+const thrown = (error: unknown): unknown => error
+
+t.test('what is too large or finds no room is refused at its end, and holds nothing', async (t) => {
+  const pieces = Array.from({ length: 10 }, () => Buffer.alloc(100))
+  const budget = memoryBudget(1000)
+  t.match(await feed(pieces, 999, budget).catch(thrown), { kind: 'too-large' })
+  t.equal(budget.used(), 0)
+  budget.take(1)
+  t.match(await feed(pieces, 1e6, budget).catch(thrown), { kind: 'storage-full' })
+  t.equal(budget.used(), 1)
+  budget.give(1)
+  const { raw } = await feed(pieces, 1000, budget)
+  t.equal(raw.length, 1000)
+  t.notOk(budget.hasRoomFor(1))
+})
+
+t.test('a message that breaks off holds nothing', async (t) => {
+  const budget = memoryBudget(1000)
+  const stream = new PassThrough()
+  const collected = collect(stream, 1000, budget)
+  stream.write(Buffer.alloc(10))
+  setImmediate(() => stream.destroy(new Error('reset')))
+  await t.rejects(collected, ClientGone)
+  t.equal(budget.used(), 0)
+})
+
+t.test('commands with a path are taken apart', async (t) => {
+  const parse = (line: string): unknown => {
+    const { mailbox, ascii, parameters } = parsePathCommand(Buffer.from(line), 'MAIL FROM')
+    return [mailbox, ascii, Object.fromEntries(parameters)]
+  }
+  t.same(parse('MAIL FROM:<>'), ['', true, {}])
+  t.same(parse('mail from: <a@b>  SIZE=1   body=7BIT flag '), ['a@b', true, { SIZE: '1', BODY: '7BIT', FLAG: null }])
+  t.same(parse('MAIL FROM:<"a\\">b c"@b> X=a=b'), ['"a\\">b c"@b', true, { X: 'a=b' }])
+  t.same(parse('MAIL FROM:<@x,@y:a@b>'), ['a@b', true, {}])
+  t.same(parse('MAIL FROM:<ä@b>'), ['ä@b', false, {}])
+})
+
+t.test('no bytes make the parsers throw anything but a fault of the client', async (t) => {
+  const grammar = [
+    'MAIL FROM:',
+    'RCPT TO:',
+    '<',
+    '>',
+    '"',
+    '\\',
+    '@',
+    'a',
+    'ä',
+    ' ',
+    '=',
+    ';',
+    'SIZE',
+    'ORCPT=rfc822;',
+    '+2B',
+    '\0',
+  ]
+  const lines = fc.oneof(
+    fc
+      .array(fc.constantFrom(...grammar), { maxLength: 12 })
+      .map((words) => Buffer.from(`MAIL FROM:<a@b> ${words.join('')}`)),
+    fc.array(fc.constantFrom(...grammar), { maxLength: 16 }).map((words) => Buffer.from(words.join(''))),
+    fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+  )
+  const isClientFault = (parse: () => unknown): boolean => {
+    try {
+      parse()
+      return true
+    } catch (error) {
+      return error instanceof ProtocolFault || error instanceof Refusal
+    }
+  }
+  fc.assert(
+    fc.property(
+      lines,
+      fc.boolean(),
+      (line, smtputf8) =>
+        isClientFault(() => parseMail(line, 1000)) &&
+        isClientFault(() => parseRcpt(line, { hostname: 'mail.test', smtputf8 })),
+    ),
+    { numRuns: 2000 },
+  )
+  t.pass()
+})

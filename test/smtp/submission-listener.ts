@@ -1,0 +1,131 @@
+/** A real submission listener on loopback for tests: two keys, one sending domain, messages kept in a list. */
+import { generate } from 'selfsigned'
+import type { Test } from 'tap'
+import type { Principal } from '../../src/accounts/principal.js'
+import { domainOf } from '../../src/mail/address.js'
+import { Refusal } from '../../src/mail/refusal.js'
+import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
+import { listenForSubmissions, type SubmissionListener } from '../../src/smtp/submission.js'
+import {
+  type SubmissionDeps,
+  type SubmissionSettings,
+  submissionLimits,
+  type TlsPair,
+} from '../../src/smtp/submission-deps.js'
+import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+
+export const app: Principal = { workspaceId: 'ws_1', keyId: 'key_app', allowedDomains: [] }
+export const other: Principal = { workspaceId: 'ws_2', keyId: 'key_other', allowedDomains: [] }
+export const printer: Principal = { workspaceId: 'ws_1', keyId: null, allowedDomains: [] }
+
+const keys: Readonly<Record<string, Principal>> = { 'app-key': app, 'other-key': other }
+
+export interface Taken {
+  readonly principal: Principal
+  readonly message: SubmittedMessage
+}
+
+export interface Running {
+  readonly listener: SubmissionListener
+  readonly taken: readonly Taken[]
+  /** What was logged as an error. */
+  readonly errors: readonly unknown[]
+  /** Moves the listener's clock. */
+  advance(milliseconds: number): void
+  /** A connection whose greeting has been read; `tls`: on the TLS port. */
+  open(options?: DialOptions): Promise<Dialogue>
+  port(tls: boolean): number
+}
+
+let pair: Promise<TlsPair> | undefined
+
+export function certificate(): Promise<TlsPair> {
+  pair ??= selfSigned()
+  return pair
+}
+
+export async function selfSigned(): Promise<TlsPair> {
+  const made = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
+  return { key: made.private, cert: made.cert }
+}
+
+export async function run(
+  t: Test,
+  settings: Partial<SubmissionSettings> = {},
+  deps: Partial<SubmissionDeps> = {},
+): Promise<Running> {
+  const taken: Taken[] = []
+  const errors: unknown[] = []
+  let now = 1_800_000_000_000
+  const listener = await listenForSubmissions({
+    authenticate(password) {
+      const principal = keys[password]
+      if (principal === undefined) throw new Refusal('bad-credentials', 'Authentication credentials invalid')
+      return principal
+    },
+    trusted: () => null,
+    checkSender(_principal, from) {
+      if (from !== '' && domainOf(from) !== 'example.test') {
+        throw new Refusal('sender-not-verified', `${domainOf(from)} is not a verified domain of the workspace`)
+      }
+    },
+    async accept(principal, message) {
+      taken.push({ principal, message })
+      return { emailId: `email-${taken.length}` }
+    },
+    mayTake: () => true,
+    clock: () => now,
+    log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
+    ...deps,
+    settings: {
+      ...submissionLimits,
+      hostname: 'mail.test',
+      listen: [{ host: '127.0.0.1', port: 0 }],
+      listenTls: [{ host: '127.0.0.1', port: 0 }],
+      tls: await certificate(),
+      allowPlaintextLoopback: false,
+      ...settings,
+    },
+  })
+  t.teardown(() => listener.stop(0))
+
+  const port = (tls: boolean): number => listener.endpoints.find((endpoint) => endpoint.tls === tls)?.port ?? 0
+  return {
+    listener,
+    taken,
+    errors,
+    port,
+    advance(milliseconds) {
+      now += milliseconds
+    },
+    async open(options = {}) {
+      const client = await dial(port(options.tls ?? false), options)
+      t.teardown(() => client.end())
+      await client.reply()
+      return client
+    },
+  }
+}
+
+export function plain(key: string): string {
+  return `AUTH PLAIN ${Buffer.from(`\0anybody\0${key}`).toString('base64')}`
+}
+
+export function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+/** A client that has said EHLO and MAIL, RCPT, DATA; the message comes next. */
+export async function atData(client: Dialogue): Promise<void> {
+  await client.say('EHLO client.test')
+  await client.say('MAIL FROM:<a@example.test>')
+  await client.say('RCPT TO:<b@remote.test>')
+  await client.say('DATA')
+}
+
+export const letter = 'From: a@example.test\r\nSubject: hello\r\n\r\nhello\r\n'
+
+/** Waits until something holds, checking at every turn of the event loop. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,502 @@
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import t from 'tap'
+import { Refusal } from '../../src/mail/refusal.js'
+import { StorageFault } from '../../src/storage/write.js'
+import { dial } from '../helpers/smtp-dialogue.js'
+import { app, atData, base64, letter, other, plain, printer, run, selfSigned, until } from './submission-listener.js'
+
+const trusting = { trusted: () => printer }
+
+t.test('the greeting waits for nothing', async (t) => {
+  const { port } = await run(t, { sessionDeadline: 777_000 })
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
+  const client = await dial(port(false))
+  t.equal(await client.reply(), '220 mail.test ESMTP')
+  t.same(
+    timers().map(({ args }) => args[1]),
+    [777_000],
+    'the deadline of the session is the only timer, the 100 ms of smtp-server are gone',
+  )
+  client.end()
+})
+
+t.test('EHLO offers AUTH only where it may be used, and never REQUIRETLS or XCLIENT', async (t) => {
+  const { open } = await run(t)
+  const common = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'DSN']
+  const lines = (reply: string): string[] => reply.split('\n').map((line) => line.slice(4))
+
+  const client = await open()
+  t.same(lines(await client.say('EHLO c')), ['mail.test', ...common, 'STARTTLS', 'SIZE 15728640'])
+  t.equal(await client.say('STARTTLS'), '220 2.0.0 Ready to start TLS')
+  await client.startTls()
+  t.same(lines(await client.say('EHLO c')), ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'SIZE 15728640'])
+
+  const secure = await open({ tls: true })
+  t.same(lines(await secure.say('EHLO c')), ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'SIZE 15728640'])
+
+  const { open: openPlain } = await run(t, { allowPlaintextLoopback: true })
+  t.match(await (await openPlain()).say('EHLO c'), /AUTH PLAIN LOGIN/, 'where the settings allow it on loopback')
+})
+
+t.test('a message over STARTTLS with AUTH PLAIN is handed over as it came', async (t) => {
+  const { open, taken } = await run(t)
+  const client = await open()
+  await client.say('EHLO client.test')
+  await client.say('STARTTLS')
+  await client.startTls()
+  await client.say('EHLO client.test')
+  t.equal(await client.say(plain('app-key')), '235 2.7.0 Authentication successful')
+  t.equal(await client.say('MAIL FROM:<A@Example.TEST> SIZE=100 BODY=8BITMIME'), '250 2.1.0 Ok')
+  t.equal(await client.say('RCPT TO:<b@remote.test>'), '250 2.1.5 Ok')
+  t.equal(await client.say('DATA'), '354 End data with <CR><LF>.<CR><LF>')
+  t.equal(await client.say(`${letter}.`), '250 2.0.0 Ok: queued as email-1')
+  t.equal(await client.say('QUIT'), '221 2.0.0 Bye')
+  t.equal(await client.reply(), 'closed')
+  t.same(taken, [
+    {
+      principal: app,
+      message: {
+        envelopeFrom: 'A@example.test',
+        envid: null,
+        ret: null,
+        smtputf8: false,
+        recipients: [{ address: 'b@remote.test', notify: null, orcpt: null }],
+        raw: Buffer.from(letter),
+        protocol: 'ESMTPSA',
+      },
+    },
+  ])
+})
+
+t.test('every form of AUTH PLAIN and LOGIN is understood, the user name is not looked at', async (t) => {
+  const { open } = await run(t)
+  const forms: readonly (readonly string[])[] = [
+    [plain('app-key')],
+    ['AUTH PLAIN', base64('\0\0app-key')],
+    ['auth plain', base64('someone\0\0app-key')],
+    ['AUTH LOGIN', base64('anybody'), base64('app-key')],
+    [`AUTH LOGIN ${base64('anybody')}`, base64('app-key')],
+  ]
+  for (const form of forms) {
+    const client = await open({ tls: true })
+    await client.say('EHLO c')
+    for (const line of form.slice(0, -1)) t.match(await client.say(line), /^334 /, line)
+    t.equal(await client.say(form.at(-1) ?? ''), '235 2.7.0 Authentication successful', form.join(' | '))
+    t.equal(await client.say('AUTH PLAIN AHgAeA=='), '503 5.5.1 Error: No identity changes permitted')
+    client.end()
+  }
+})
+
+t.test('a trusted network submits without AUTH and without TLS', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await atData(client)
+  t.match(await client.say(`${letter}.`), /^250 /)
+  t.same(taken[0]?.principal, printer)
+  t.equal(taken[0]?.message.protocol, 'ESMTP')
+})
+
+t.test('a key that is given counts, not the trusted network', async (t) => {
+  const { open, taken } = await run(t, { allowPlaintextLoopback: true }, trusting)
+  const client = await open()
+  await client.say('EHLO c')
+  t.match(await client.say(plain('other-key')), /^235 /)
+  await atData(client)
+  t.equal(taken.length, 0)
+  await client.say('.')
+  t.same(taken[0]?.principal, other)
+})
+
+t.test('STARTTLS forgets the key and the transaction from before it', async (t) => {
+  const { open } = await run(t, { allowPlaintextLoopback: true })
+  const client = await open()
+  await client.say('EHLO c')
+  await client.say(plain('app-key'))
+  t.match(await client.say('MAIL FROM:<a@example.test>'), /^250 /)
+  await client.say('STARTTLS')
+  await client.startTls()
+  t.equal(await client.say('RCPT TO:<b@remote.test>'), '503 5.5.1 Error: send HELO/EHLO first')
+  await client.say('EHLO c')
+  t.equal(await client.say('RCPT TO:<b@remote.test>'), '503 5.5.1 need MAIL command')
+  t.equal(await client.say('MAIL FROM:<a@example.test>'), '530 5.7.0 Authentication required')
+})
+
+t.test('delivery status parameters arrive parsed and decoded', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await client.say('EHLO c')
+  t.match(await client.say('MAIL FROM:<a@example.test> RET=hdrs ENVID=QQ+2B314 AUTH=<>'), /^250 /)
+  t.match(await client.say('RCPT TO:<b@remote.test> NOTIFY=SUCCESS,delay ORCPT=rfc822;Bob+2Bx@remote.test'), /^250 /)
+  t.match(await client.say('RCPT TO:<c@remote.test> NOTIFY=NEVER'), /^250 /)
+  t.match(await client.say('RCPT TO:<c@remote.test> NOTIFY=FAILURE'), /^250 /, 'the last word counts')
+  await client.say('DATA')
+  await client.say(`${letter}.`)
+  const { message } = taken[0] ?? {}
+  t.equal(message?.ret, 'headers')
+  t.equal(message?.envid, 'QQ+314')
+  t.same(message?.recipients, [
+    { address: 'b@remote.test', notify: ['success', 'delay'], orcpt: 'rfc822;Bob+x@remote.test' },
+    { address: 'c@remote.test', notify: ['failure'], orcpt: null },
+  ])
+})
+
+t.test('addresses beyond ASCII are taken with SMTPUTF8, their domains as A-labels', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await client.say('EHLO c')
+  t.match(await client.say('MAIL FROM:<> SMTPUTF8'), /^250 /)
+  t.match(await client.say('RCPT TO:<jürgen@münchen.test>'), /^250 /)
+  t.match(await client.say('RCPT TO:<postmaster>'), /^250 /)
+  await client.say('DATA')
+  await client.say('.')
+  t.equal(taken[0]?.message.smtputf8, true)
+  t.equal(taken[0]?.message.envelopeFrom, '')
+  t.same(
+    taken[0]?.message.recipients.map(({ address }) => address),
+    ['jürgen@xn--mnchen-3ya.test', 'postmaster@mail.test'],
+  )
+})
+
+t.test('a pipelined client gets its replies in order, several messages long', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  const group = 'MAIL FROM:<a@example.test>\r\nRCPT TO:<b@remote.test>\r\nRCPT TO:<bad>\r\nDATA\r\n'
+  await client.send(`EHLO c\r\n${group}`)
+  const codes = async (count: number): Promise<string> =>
+    (await client.replies(count)).map((reply) => reply.slice(0, 9).trimEnd()).join(', ')
+  t.match(await client.reply(), /^250-/)
+  t.equal(await codes(4), '250 2.1.0, 250 2.1.5, 553 5.1.3, 354 End d')
+  await client.send(`${letter}.\r\n${group}`)
+  t.equal(await codes(5), '250 2.0.0, 250 2.1.0, 250 2.1.5, 553 5.1.3, 354 End d')
+  await client.send(`${letter}.\r\nQUIT\r\n`)
+  t.equal(await codes(3), '250 2.0.0, 221 2.0.0, closed')
+  t.equal(taken.length, 2)
+})
+
+/** Bytes that a mail may hold, with all that could confuse the framing. */
+const awkward = Buffer.concat([
+  Buffer.from('From: a@example.test\r\n\r\n.\r\r\n'.replace('\r\r', '\r')),
+  Buffer.from('..\r\n.leading dot\r\n...\r\n.\r\n\r\n'),
+  Buffer.from(Array.from({ length: 128 }, (_, at) => at + 128)),
+  Buffer.from('\r\nlast line, which ends with a dot.\r\n.\r\n'),
+])
+
+function stuffed(raw: Buffer): Buffer {
+  return Buffer.from(`${raw.toString('latin1').replaceAll('\r\n.', '\r\n..')}.\r\n`, 'latin1')
+}
+
+t.test('eight-bit bytes and lines with dots arrive exactly as they were', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await atData(client)
+  await client.send(stuffed(awkward))
+  t.match(await client.reply(), /^250 /)
+  t.same(taken[0]?.message.raw, awkward)
+})
+
+t.test('a message may come in pieces of any size', async (t) => {
+  const { open, taken, listener } = await run(t, {}, trusting)
+  const whole = stuffed(awkward)
+  for (const size of [1, 2, 3, 4, 5, 7]) {
+    const client = await open()
+    await atData(client)
+    for (let at = 0; at < whole.length; at += size) await client.send(whole.subarray(at, at + size))
+    t.match(await client.reply(), /^250 /, `pieces of ${size}`)
+    t.same(taken.at(-1)?.message.raw, awkward)
+    client.end()
+  }
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('a large message is handed over in memory of its own', async (t) => {
+  const { open, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await atData(client)
+  const raw = Buffer.from(`${letter}${`${'x'.repeat(70)}\r\n`.repeat(30_000)}`)
+  await client.send(Buffer.concat([raw, Buffer.from('.\r\n')]))
+  t.match(await client.reply(), /^250 /)
+  const got = taken[0]?.message.raw
+  t.ok(got?.equals(raw))
+  t.equal(got?.buffer.byteLength, raw.length)
+})
+
+t.test('what accept refuses reaches the client with its own code, once, and the session goes on', async (t) => {
+  const outcomes: readonly (readonly [Error, string])[] = [
+    [new Refusal('all-recipients-suppressed', 'all are suppressed'), '554 5.7.1 all are suppressed'],
+    [new Refusal('rate-limited', 'too fast'), '451 4.7.1 too fast'],
+    [new Refusal('mail-loop', 'too many hops'), '554 5.4.6 too many hops'],
+    [new StorageFault('SQLITE_FULL', 'secret'), '452 4.3.1 insufficient system storage, try again later'],
+    [new Error('secret'), '451 4.3.0 local error, try again later'],
+  ]
+  let next = 0
+  const { open, errors, listener } = await run(
+    t,
+    {},
+    { ...trusting, accept: async () => Promise.reject(outcomes[next++]?.[0]) },
+  )
+  const client = await open()
+  for (const [, expected] of outcomes) {
+    await atData(client)
+    t.equal(await client.say(`${letter}.`), expected)
+  }
+  t.same(
+    errors.map((line) => (line as { err: Error }).err.message),
+    ['secret', 'secret'],
+    'bugs and storage faults are logged',
+  )
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('a bug in what we are given never bounces mail', async (t) => {
+  const broken = (): never => {
+    throw new TypeError('secret')
+  }
+  const { open } = await run(t, {}, { authenticate: broken, checkSender: broken })
+  const client = await open({ tls: true })
+  await client.say('EHLO c')
+  t.equal(await client.say(plain('app-key')), '454 4.7.0 Temporary authentication failure')
+
+  const { port } = await run(t, {}, { trusted: broken })
+  const second = await dial(port(false))
+  t.equal(await second.reply(), '421 4.3.0 local error, try again later')
+
+  const { open: openTrusted } = await run(t, {}, { ...trusting, checkSender: broken })
+  const third = await openTrusted()
+  await third.say('EHLO c')
+  t.equal(await third.say('MAIL FROM:<a@example.test>'), '451 4.3.0 local error, try again later')
+})
+
+t.test('nothing new is taken while the disk is nearly full', async (t) => {
+  let room = true
+  const { open } = await run(t, {}, { ...trusting, mayTake: () => room })
+  const client = await open()
+  await client.say('EHLO c')
+  await client.say('MAIL FROM:<a@example.test>')
+  await client.say('RCPT TO:<b@remote.test>')
+  room = false
+  t.match(await client.say('DATA'), /^452 4\.3\.1 /, 'at DATA')
+  await client.say('RSET')
+  t.match(await client.say('MAIL FROM:<a@example.test>'), /^452 4\.3\.1 /, 'at MAIL')
+  room = true
+  t.match(await client.say('MAIL FROM:<a@example.test>'), /^250 /)
+})
+
+t.test('messages in memory are bounded over all sessions', async (t) => {
+  let finish: () => void = () => undefined
+  const waiting = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const limits = { maxSize: 1000, maxBytesInFlight: 1500 }
+  const accept = (): Promise<{ emailId: string }> => waiting.then(() => ({ emailId: 'x' }))
+  const { open, listener } = await run(t, limits, { ...trusting, accept })
+  const [first, second] = [await open(), await open()]
+  await atData(first)
+  await atData(second)
+  await first.send(`${'x'.repeat(900)}\r\n.\r\n`)
+  await until(() => listener.bytesInFlight() === 902)
+
+  t.match(await second.say(`${'x'.repeat(800)}\r\n.`), /^452 4\.3\.1 /, 'while its bytes come in')
+  t.match(await second.say('MAIL FROM:<a@example.test> SIZE=900'), /^452 4\.3\.1 /, 'by its declared size')
+  t.match(await second.say('MAIL FROM:<a@example.test> SIZE=500'), /^250 /)
+  finish()
+  t.match(await first.reply(), /^250 /)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('three wrong keys end a session', async (t) => {
+  const { open } = await run(t)
+  const client = await open({ tls: true })
+  await client.say('EHLO c')
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    t.equal(await client.say(plain('wrong')), '535 5.7.8 Authentication credentials invalid')
+  }
+  t.match(await client.reply(), /^421 4\.7\.0 /)
+  t.equal(await client.reply(), 'closed')
+})
+
+t.test('ten wrong keys from an address ban it for a while, open sessions included', async (t) => {
+  const { open, port, advance } = await run(t)
+  const bystander = await open({ tls: true })
+  await bystander.say('EHLO c')
+  for (let session = 0; session < 4; session++) {
+    const client = await open({ tls: true })
+    await client.say('EHLO c')
+    for (let attempt = 0; attempt < (session === 3 ? 1 : 3); attempt++) await client.say(plain('wrong'))
+    if (session === 3) t.match(await client.reply(), /^421 4\.7\.0 /, 'the tenth')
+    client.end()
+  }
+  for (const tls of [false, true]) {
+    const client = await dial(port(tls), { tls })
+    t.match(await client.reply(), /^421 4\.7\.0 /, 'at connect')
+    t.equal(await client.reply(), 'closed')
+  }
+  t.match(await bystander.say(plain('app-key')), /^421 4\.7\.0 /, 'no further guesses')
+  const elsewhere = await dial(port(false), { localAddress: '127.0.0.2' })
+  t.match(await elsewhere.reply(), /^220 /, 'other addresses are not concerned')
+  elsewhere.end()
+
+  advance(5 * 60_000)
+  const client = await open({ tls: true })
+  await client.say('EHLO c')
+  t.match(await client.say(plain('app-key')), /^235 /)
+})
+
+t.test('a trusted network is not shut out by wrong keys', async (t) => {
+  const { open } = await run(t, { authFailures: { failures: 1, window: 1e6, ban: 1e6, maxClients: 10 } }, trusting)
+  const client = await open({ tls: true })
+  await client.say('EHLO c')
+  await client.say(plain('wrong'))
+  t.match(await client.reply(), /^421 /)
+  await atData(await open())
+})
+
+t.test('one connection too many is turned away, and let in once another has left', async (t) => {
+  for (const [settings, status] of [
+    [{ maxConnections: 2 }, '4.3.2'],
+    [{ maxConnectionsPerAddress: 2 }, '4.7.0'],
+  ] as const) {
+    const { open, port, listener } = await run(t, settings)
+    const first = await open()
+    await open({ tls: true })
+    const third = await dial(port(false))
+    t.equal(await third.reply(), `421 ${status} Too many connections, try again later`)
+    t.equal(await third.reply(), 'closed')
+    await t.rejects(dial(port(true), { tls: true }), 'on the TLS port it is closed without a word')
+    await first.say('QUIT')
+    first.end()
+    await until(() => listener.connections() === 1)
+    t.match(await (await open()).say('NOOP'), /^250 /)
+  }
+})
+
+t.test('every way to leave gives the place back', async (t) => {
+  const { open, port, listener } = await run(t)
+  const upgraded = await open()
+  await upgraded.say('STARTTLS')
+  await upgraded.startTls()
+  upgraded.end()
+  const upgradedAndReset = await open()
+  await upgradedAndReset.say('STARTTLS')
+  await upgradedAndReset.startTls()
+  upgradedAndReset.reset()
+  const failed = await open()
+  await failed.say('STARTTLS')
+  await failed.send('this is no TLS hello\r\n')
+  await failed.closed()
+  const leftAmid = await open()
+  await leftAmid.say('STARTTLS')
+  leftAmid.end()
+  const noHandshake = await dial(port(true))
+  await noHandshake.send('EHLO plain\r\n')
+  await noHandshake.closed()
+  const resetBeforeGreeting = await dial(port(false))
+  resetBeforeGreeting.reset()
+  await until(() => listener.connections() === 0)
+  t.match(await (await open()).say('NOOP'), /^250 /)
+})
+
+t.test('a revoked key ends its sessions, and only those', async (t) => {
+  const { open, listener } = await run(t)
+  const mine = await open({ tls: true })
+  await mine.say('EHLO c')
+  await mine.say(plain('app-key'))
+  const theirs = await open({ tls: true })
+  await theirs.say('EHLO c')
+  await theirs.say(plain('other-key'))
+  const nobodys = await open({ tls: true })
+
+  listener.endSessions((principal) => principal.keyId === 'key_app')
+  t.equal(await mine.reply(), '421 4.7.0 Your access has ended')
+  t.equal(await mine.reply(), 'closed')
+  t.match(await theirs.say('NOOP'), /^250 /)
+  t.match(await nobodys.say('NOOP'), /^250 /)
+})
+
+t.test('a message that is coming in when its key is revoked is answered first', async (t) => {
+  const { open, listener, taken } = await run(t, {}, trusting)
+  const client = await open()
+  await atData(client)
+  listener.endSessions(() => true)
+  await client.send(`${letter}.\r\nMAIL FROM:<a@example.test>\r\n`)
+  t.same(await client.replies(3), ['250 2.0.0 Ok: queued as email-1', '421 4.7.0 Your access has ended', 'closed'])
+  t.equal(taken.length, 1)
+})
+
+t.test('one that does not come to its end in time is not taken', async (t) => {
+  const { open, listener, taken } = await run(t, { finishWithin: 20 }, trusting)
+  const client = await open()
+  await atData(client)
+  await client.send(letter)
+  await until(() => listener.bytesInFlight() > 0)
+  listener.endSessions(() => true)
+  t.same(await client.replies(2), ['421 4.7.0 Your access has ended', 'closed'])
+  await until(() => listener.connections() === 0)
+  t.equal(taken.length, 0)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('stopping: idle clients are told, messages are finished, nobody new gets in', async (t) => {
+  let store: () => void = () => undefined
+  const stored = new Promise<void>((resolve) => {
+    store = resolve
+  })
+  const accept = (): Promise<{ emailId: string }> => stored.then(() => ({ emailId: 'late' }))
+  const { open, listener, port } = await run(t, {}, { ...trusting, accept })
+  const idle = await open()
+  const sending = await open()
+  await atData(sending)
+  const storing = await open()
+  await atData(storing)
+  await storing.send(`${letter}.\r\n`)
+  await until(() => listener.bytesInFlight() === letter.length)
+
+  const stopped = listener.stop(60_000)
+  t.same(await idle.replies(2), ['421 4.3.2 Shutting down, try again later', 'closed'])
+  await t.rejects(dial(port(false)))
+  await sending.send(`${letter}.\r\n`)
+  await until(() => listener.bytesInFlight() === 2 * letter.length)
+  store()
+  for (const client of [storing, sending]) {
+    t.same(await client.replies(3), [
+      '250 2.0.0 Ok: queued as late',
+      '421 4.3.2 Shutting down, try again later',
+      'closed',
+    ])
+  }
+  await stopped
+})
+
+t.test('stopping ends at its limit, whatever clients do', async (t) => {
+  const { open, listener, taken } = await run(t, {}, trusting)
+  const stalled = await open()
+  await atData(stalled)
+  const mute = await open()
+  await mute.say('STARTTLS')
+  await listener.stop(20)
+  await stalled.closed()
+  t.equal(taken.length, 0)
+})
+
+t.test('a new certificate serves new handshakes, open sessions go on', async (t) => {
+  const { open, listener } = await run(t)
+  const before = await open({ tls: true })
+  listener.updateSecureContext(await selfSigned())
+  t.match(await before.say('NOOP'), /^250 /)
+  const after = await open({ tls: true })
+  t.match(await after.say('NOOP'), /^250 /)
+})
+
+t.test('TLS below 1.2 is refused', async (t) => {
+  const { port } = await run(t)
+  const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+  const socket = connect({ ...old, port: port(true), host: '127.0.0.1', rejectUnauthorized: false })
+  const [error] = await once(socket, 'error').catch((error: unknown) => [error])
+  t.match(error, { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
+})
+
+t.test('an endpoint that is taken is named, and nothing stays open', async (t) => {
+  const { port } = await run(t)
+  const taken = { host: '127.0.0.1', port: port(false) }
+  await t.rejects(run(t, { listen: [{ host: '127.0.0.1', port: 0 }, taken] }), { code: 'EADDRINUSE', port: taken.port })
+})

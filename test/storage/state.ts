@@ -1,0 +1,12 @@
+/** The simplest rows there are, for tests of the storage itself. */
+import type { Read } from '../../src/storage/prepared.js'
+import type { Write } from '../../src/storage/write.js'
+
+export function state(key: string, value: string, rows?: number): Write {
+  const write = { sql: 'insert into service_state (key, value) values (?, ?)', parameters: [key, value] }
+  return rows === undefined ? write : { ...write, rows }
+}
+
+export function keys(read: Read): string[] {
+  return read<{ key: string }>('select key from service_state order by key', []).map(({ key }) => key)
+}

@@ -5,6 +5,7 @@
  * attempt-decision. The result speaks of the host whose answer ended the walk, else of the
  * last one that answered, else of the last one called.
  */
+import { setMaxListeners } from 'node:events'
 import { assertNever } from '../mail/assert-never.js'
 import type { Clock } from '../platform/clock.js'
 import { type AttemptLimits, judge, mayCallAnother, moreTelling, type Verdict } from './attempt-decision.js'
@@ -87,6 +88,8 @@ function limit(signal: AbortSignal, time: number): Limited {
   const controller = new AbortController()
   const follow = (): void => controller.abort(signal.reason)
   const timer = setTimeout(() => controller.abort(), time)
+  // One signal stops thousands of attempts: that many listeners are no leak.
+  setMaxListeners(0, signal)
   signal.addEventListener('abort', follow, { once: true })
   if (signal.aborted) follow()
   return {

@@ -1,11 +1,21 @@
 /**
- * So many at once for each key, first come first served.
+ * So many at once for each key, first come first served; but no party takes them all.
  *
- * Invariant: a key with waiters has no free permit; a key without permits in use takes no memory.
+ * One permit of each key is out of reach for whoever holds all the others: a party with
+ * 50,000 messages to a slow host leaves room for another's one. A key of one permit has
+ * nothing to keep back.
+ *
+ * Invariant: nobody waits who could be served; a key without permits in use takes no memory.
  */
+interface Waiter {
+  readonly party: string
+  readonly serve: () => void
+}
+
 interface Line {
   inUse: number
-  readonly waiting: Set<() => void>
+  readonly byParty: Map<string, number>
+  readonly waiting: Set<Waiter>
 }
 
 export class Permits {
@@ -27,45 +37,59 @@ export class Permits {
   }
 
   /** Waits for a permit; call `release` for it once. Rejects with the signal's reason when that strikes first. */
-  async acquire(key: string, signal: AbortSignal): Promise<void> {
+  async acquire(key: string, party: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const line = this.#lines.get(key) ?? { inUse: 0, waiting: new Set() }
+    const line = this.#lines.get(key) ?? { inUse: 0, byParty: new Map(), waiting: new Set() }
     this.#lines.set(key, line)
-    if (line.inUse < this.#limit) {
-      line.inUse++
-      this.#total++
-      return
-    }
-    await turn(line, signal)
+    if (this.#mayHave(line, party)) this.#grant(line, party)
+    else await this.#turn(line, party, signal)
   }
 
-  release(key: string): void {
+  release(key: string, party: string): void {
     const line = this.#lines.get(key)
     if (line === undefined) return
-    const [next] = line.waiting
-    if (next !== undefined) {
-      next()
-    } else {
-      line.inUse--
-      this.#total--
-      if (line.inUse === 0) this.#lines.delete(key)
+    const left = (line.byParty.get(party) ?? 1) - 1
+    if (left > 0) line.byParty.set(party, left)
+    else line.byParty.delete(party)
+    line.inUse--
+    this.#total--
+    for (const waiter of line.waiting) {
+      if (line.inUse >= this.#limit) break
+      if (this.#mayHave(line, waiter.party)) waiter.serve()
     }
+    if (line.inUse === 0) this.#lines.delete(key)
   }
-}
 
-/** The permit passes from hand to hand: the count of those in use does not change. */
-function turn(line: Line, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const mine = (): void => {
-      line.waiting.delete(mine)
-      signal.removeEventListener('abort', aborted)
-      resolve()
-    }
-    const aborted = (): void => {
-      line.waiting.delete(mine)
-      reject(signal.reason)
-    }
-    line.waiting.add(mine)
-    signal.addEventListener('abort', aborted, { once: true })
-  })
+  #mayHave({ inUse, byParty }: Line, party: string): boolean {
+    return inUse < this.#limit && (byParty.get(party) ?? 0) < Math.max(1, this.#limit - 1)
+  }
+
+  #grant(line: Line, party: string): void {
+    line.inUse++
+    line.byParty.set(party, (line.byParty.get(party) ?? 0) + 1)
+    this.#total++
+  }
+
+  #turn(line: Line, party: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        line.waiting.delete(waiter)
+        signal.removeEventListener('abort', aborted)
+      }
+      const aborted = (): void => {
+        end()
+        reject(signal.reason)
+      }
+      const waiter: Waiter = {
+        party,
+        serve: () => {
+          end()
+          this.#grant(line, party)
+          resolve()
+        },
+      }
+      line.waiting.add(waiter)
+      signal.addEventListener('abort', aborted, { once: true })
+    })
+  }
 }

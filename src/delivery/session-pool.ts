@@ -49,9 +49,9 @@ export class SessionPool {
     this.#idle = new IdleSessions(settings.idleTimeout, (session) => this.#quit(session))
   }
 
-  /** Rejects with the signal's reason when that strikes, and only then. */
-  async send(host: Host, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
-    await this.#permits.acquire(host.mx, signal)
+  /** `party`: for whom; none takes all sessions of a host. Rejects with the signal's reason when that strikes, and only then. */
+  async send(host: Host, message: OutboundMessage, party: string, signal: AbortSignal): Promise<Exchange> {
+    await this.#permits.acquire(host.mx, party, signal)
     try {
       const kept = this.#idle.take(host)
       if (kept !== null) {
@@ -60,7 +60,7 @@ export class SessionPool {
       }
       return await this.#sendAnew(host, message, signal)
     } finally {
-      this.#permits.release(host.mx)
+      this.#permits.release(host.mx, party)
     }
   }
 

@@ -10,9 +10,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { Principal } from '../accounts/principal.js'
-import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { SubmittedRecipient } from '../sending/submitted-message.js'
 import { answer, asError, replyText, storageFull } from './answer.js'
 import { isLoopback, limitKey } from './client-address.js'
 import { collect, noRoom } from './collect.js'
@@ -22,28 +20,11 @@ import { type MailCommand, parseMail } from './mail-command.js'
 import { checkLines } from './message-lines.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parseRcpt } from './rcpt-command.js'
+import { banned, cannotAuthenticate, deadlineOver, recipientOk, senderOk, tooManyFaults } from './session-replies.js'
 import type { SubmissionGate } from './submission-gate.js'
-import type { SubmissionServer } from './submission-server.js'
-
-interface Transaction {
-  readonly principal: Principal
-  readonly mail: MailCommand
-  readonly recipients: Map<Address, SubmittedRecipient>
-}
+import { submittedMessage, type Transaction } from './transaction.js'
 
 type Done = () => void
-
-const senderOk: SmtpReply = { code: 250, status: '2.1.0', text: 'Ok' }
-const recipientOk: SmtpReply = { code: 250, status: '2.1.5', text: 'Ok' }
-const banned: SmtpReply = { code: 421, status: '4.7.0', text: 'Too many wrong keys from your address, try again later' }
-/** RFC 4954 section 6. */
-const cannotAuthenticate: SmtpReply = { code: 454, status: '4.7.0', text: 'Temporary authentication failure' }
-const tooManyFaults: SmtpReply = { code: 421, status: '4.7.0', text: 'Too many errors' }
-const deadlineOver: SmtpReply = {
-  code: 421,
-  status: '4.4.2',
-  text: 'This session has lasted long enough, connect again',
-}
 
 /** Replies that a client earns by not speaking SMTP. */
 const faults: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
@@ -61,7 +42,7 @@ export class SubmissionSession extends EnhancedConnection {
   private grace: NodeJS.Timeout | undefined
 
   constructor(
-    server: SubmissionServer,
+    server: ConstructorParameters<typeof EnhancedConnection>[0],
     socket: ConstructorParameters<typeof EnhancedConnection>[1],
     options: ConstructorParameters<typeof EnhancedConnection>[2],
     private readonly gate: SubmissionGate,
@@ -158,27 +139,21 @@ export class SubmissionSession extends EnhancedConnection {
       throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
     }
     recipients.set(recipient.address, recipient)
-    this.session.envelope.rcptTo.push({ address: recipient.address, args: false })
+    // One is enough for smtp-server's DATA; a recipient repeated for ever must not fill its list.
+    if (recipients.size === 1) this.session.envelope.rcptTo = [{ address: recipient.address, args: false }]
     return recipientOk
   }
 
   /** The message of a DATA command; resolves to the text of the 250. */
   async receive(stream: Readable): Promise<string> {
-    if (this.transaction === null) throw new Error('DATA without a transaction')
-    const { principal, mail, recipients } = this.transaction
+    const { transaction } = this
+    if (transaction === null) throw new Error('DATA without a transaction')
     const { deps, settings, memory } = this.gate
     const { raw, release } = await collect(stream, settings.maxSize, memory)
     try {
       checkLines(raw, settings.maxLineLength)
-      const { emailId } = await deps.accept(principal, {
-        envelopeFrom: mail.from,
-        envid: mail.envid,
-        ret: mail.ret,
-        smtputf8: mail.smtputf8,
-        recipients: [...recipients.values()],
-        raw,
-        protocol: this.protocol(),
-      })
+      const message = submittedMessage(transaction, raw, this.protocol())
+      const { emailId } = await deps.accept(transaction.principal, message)
       this.faultCount = 0
       return `2.0.0 Ok: queued as ${emailId}`
     } finally {

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
-import { attempt } from '../../src/delivery/attempt.js'
+import { type AttemptDeps, attempt } from '../../src/delivery/attempt.js'
 import { defaultAttemptLimits, judge, mayCallAnother, moreTelling } from '../../src/delivery/attempt-decision.js'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
 import type { Stage } from '../../src/delivery/classify-reply.js'
 import type { Destination, Host } from '../../src/delivery/destination.js'
+import type { SessionPool } from '../../src/delivery/session-pool.js'
 import type { Exchange, Sent } from '../../src/delivery/smtp-client-outcome.js'
 import type { Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
 import { selfSigned } from '../helpers/certificates.js'
@@ -28,8 +29,12 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
 async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
   const pool = poolOf(clientDeps(impatient))
   t.teardown(() => pool.close())
-  const deps = { send: pool.send.bind(pool), clock: () => 0, limits: defaultAttemptLimits }
+  const deps = { send: sending(pool), clock: () => 0, limits: defaultAttemptLimits }
   return attempt(message, { kind: 'hosts', hosts }, deps, never)
+}
+
+function sending(pool: SessionPool): AttemptDeps['send'] {
+  return (host, message, signal) => pool.send(host, message, 'party', signal)
 }
 
 const stages = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'message'] as const
@@ -225,11 +230,29 @@ t.test('a destination without hosts is an answer of its own', async (t) => {
   })
 })
 
+t.test('many attempts at once, each on a connection of its own or in turn', async (t) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  const sink = await sinkFor(t)
+  const pool = poolOf()
+  t.teardown(() => pool.close())
+  const deps = { send: sending(pool), clock: () => 0, limits: defaultAttemptLimits }
+  const { signal } = new AbortController()
+  const one = () => attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal)
+  const results = await Promise.all(Array.from({ length: 100 }, one))
+  t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
+  t.equal(sink.messages.length, 100)
+  t.ok(sink.mostOpen <= 10)
+  t.same(warnings, [])
+})
+
 t.test('an attempt is cut off in the end, and ends at once when we stop', async (t) => {
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { send: pool.send.bind(pool), clock: () => 0, limits: { ...defaultAttemptLimits, cutOff: 300 } }
+  const deps = { send: sending(pool), clock: () => 0, limits: { ...defaultAttemptLimits, cutOff: 300 } }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
   t.match(await attempt(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
   const stopping = new AbortController()

@@ -26,7 +26,7 @@ const floors: readonly (readonly string[])[] = [
   ['api', 'smtp', 'dns', 'pages'],
   ['daemon'],
   ['cli'],
-  ['main.ts'],
+  ['sandbox', 'main.ts'],
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {

@@ -12,7 +12,7 @@ type Step = readonly [send: string | Buffer, ...replies: readonly string[]]
 
 interface Session {
   readonly name: string
-  /** `strict`: needs TLS and a key. `trusting`: neither. `tls`: needs a key. `hurried`: as trusting, with short limits of time. */
+  /** `strict`: needs TLS and a key. `tls`: needs a key. `trusting`: needs neither. `hurried`: neither, but soon. */
   readonly door: 'strict' | 'trusting' | 'tls' | 'hurried'
   readonly steps: readonly Step[]
   /** How it ends; default: the client closes. */

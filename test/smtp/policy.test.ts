@@ -1,4 +1,4 @@
-/** The parts of the SMTP doors that decide: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
+/** What decides at the SMTP doors: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'

@@ -32,11 +32,14 @@ export function startChild(
   const [command = '', ...rest] = [...under, process.execPath, script, file, mode]
   const child: ChildProcess = spawn(command, rest, {
     ...options,
+    // A group of its own: what it runs under ends with it.
+    detached: true,
     stdio: ['ignore', 'pipe', quiet ? 'ignore' : 'inherit'],
   })
   const ended = once(child, 'close')
   const kill = async (): Promise<void> => {
-    child.kill('SIGKILL')
+    const running = child.exitCode === null && child.signalCode === null
+    if (running && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     await ended
   }
   t.teardown(kill)

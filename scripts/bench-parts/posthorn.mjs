@@ -1,0 +1,48 @@
+// Posthorn as one side of a comparison: the real daemon, with a DKIM key and no special mode.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { freePort, listening } from './processes.mjs'
+
+const program = resolve('dist/src/main.js')
+
+export const posthorn = { name: 'Posthorn', start }
+
+async function start({ folder, sink, deliver }) {
+  const data = mkdtempSync(join(folder, 'posthorn-'))
+  const port = await freePort()
+  const file = join(data, 'posthorn.toml')
+  const settings = (trusted) => `
+[service]
+hostname = "mail.bench.test"
+data_dir = ${JSON.stringify(data)}
+[submission]
+listen = ["127.0.0.1:${port}"]
+listen_tls = []
+${trusted}
+[outbound]
+routes = { "sink.test" = "127.0.0.1:${sink}" }
+max_connections = ${deliver ? 100 : 1}
+max_connections_per_host = 20
+[log]
+level = "warn"
+`
+  writeFileSync(file, settings(''))
+  const run = (...words) => JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
+  const { workspace_id } = run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
+  run('domain', 'add', 'bench.test', '--force')
+  writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace_id}"\n`))
+  const daemon = spawn(process.execPath, [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file], { stdio: 'inherit' })
+  await listening(port)
+  return {
+    port,
+    pids: () => [daemon.pid],
+    stop: async () => {
+      daemon.kill('SIGTERM')
+      await Promise.race([once(daemon, 'exit'), new Promise((late) => setTimeout(late, 40_000))])
+      daemon.kill('SIGKILL')
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}

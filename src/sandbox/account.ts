@@ -1,0 +1,79 @@
+/**
+ * Somebody to send as: the first workspace with its owner, a key, and the domain
+ * example.test, verified without DNS.
+ *
+ * The key is shown in full at every start, so it is kept in a file of its own with mode
+ * 0600. It is written after the commit: cut short in between, the next start makes
+ * another key. What is there already is used as it is.
+ */
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { hashKey, insertKey, keyByHash, newKey } from '../accounts/api-keys.js'
+import { admit } from '../accounts/key-check.js'
+import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'
+import { newDomain } from '../domains/new-domain.js'
+import { domainByName, forceVerified } from '../domains/sending-domains.js'
+import { parseAddress, parseDomainName } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Database } from '../storage/database.js'
+import type { Read } from '../storage/prepared.js'
+import { DOMAIN, HOST } from './places.js'
+
+export interface Account {
+  readonly workspaceId: string
+  readonly key: string
+}
+
+export async function ensureAccount(database: Database, keyFile: string, now: number): Promise<Account> {
+  const kept = keptAccount(database.read, keyFile, now)
+  const account = kept ?? (await newAccount(database, now))
+  if (kept === null) await writeFile(keyFile, `${account.key}\n`, { mode: 0o600 })
+  await ensureDomain(database, account.workspaceId, now)
+  return account
+}
+
+/** Null: no key is kept, or it is revoked, or it belongs to another database. */
+function keptAccount(read: Read, keyFile: string, now: number): Account | null {
+  const key = keptKey(keyFile)
+  if (key === null) return null
+  try {
+    const { workspaceId } = admit(keyByHash(read, { hash: hashKey(key) })[0], 'send', HOST, now)
+    return { workspaceId, key }
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+function keptKey(keyFile: string): string | null {
+  try {
+    return readFileSync(keyFile, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function newAccount({ read, commit }: Database, now: number): Promise<Account> {
+  const workspaceId = allWorkspaces(read, {})[0]?.id
+  const userId = workspaceId === undefined ? undefined : ownerOf(read, { workspaceId })[0]?.user_id
+  if (workspaceId !== undefined && userId !== undefined) {
+    const { secret, row } = newKey({ workspaceId, userId, name: 'quickstart', now })
+    await commit([insertKey(row)])
+    return { workspaceId, key: secret }
+  }
+  const founded = foundWorkspace(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), now)
+  await commit(founded.writes)
+  return { workspaceId: founded.workspaceId, key: founded.key.secret }
+}
+
+async function ensureDomain({ read, commit }: Database, workspaceId: string, now: number): Promise<void> {
+  const domain = parseDomainName(DOMAIN)
+  const row = domainByName(read, { workspaceId, domain })[0]
+  if (row?.status === 'verified') return
+  await commit(
+    row === undefined
+      ? await newDomain(read, { workspaceId, domain, forced: true, inbound: false, now })
+      : [forceVerified({ workspaceId, domain, at: now })],
+  )
+}

@@ -1,0 +1,75 @@
+/**
+ * The configuration of the sandbox: written once, then the user's to edit.
+ *
+ * Nothing leaves the machine: it listens on loopback, and every domain is routed to the
+ * sink. What the sandbox needs of an edited file is read back from it.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import type { Config } from '../config/complete.js'
+import { loadConfig } from '../config/load.js'
+import type { Listen } from '../config/places.js'
+import { problemLines } from '../config/problems.js'
+import { parseRoute } from '../mail/route.js'
+import { CannotStart } from './cannot-start.js'
+import { DEFAULT_BASE, DOMAIN, HOST, type Places, type Ports, portsAbove } from './places.js'
+
+export interface Configured {
+  readonly config: Config
+  readonly startTls: Listen
+  readonly tls: Listen
+  readonly sink: Listen
+}
+
+/** `portBase` null: what the file says, or the default where there is none yet. */
+export async function configure(places: Places, portBase: number | null): Promise<Configured> {
+  await mkdir(places.folder, { recursive: true, mode: 0o700 })
+  if (portBase !== null || !existsSync(places.configuration)) {
+    await writeFile(places.configuration, configurationText(portsAbove(portBase ?? DEFAULT_BASE)), { mode: 0o600 })
+  }
+  const loaded = loadConfig({ file: places.configuration, env: {} })
+  if (loaded.kind === 'problems') throw new CannotStart(problemLines(loaded.file, loaded.problems))
+  return usable(loaded.config, places.configuration)
+}
+
+function usable(config: Config, file: string): Configured {
+  const [startTls] = config.submission.listen
+  const [tls] = config.submission.listen_tls
+  const { host, port } = routeOf(config) ?? {}
+  const mend = 'put it back, or let --port-base write the file anew'
+  if (startTls === undefined || tls === undefined) {
+    throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${mend}`)
+  }
+  if (host !== HOST || port === undefined) {
+    throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
+  }
+  return { config, startTls, tls, sink: { host, port } }
+}
+
+function routeOf({ outbound }: Config): { readonly host: string; readonly port: number } | undefined {
+  const parsed = parseRoute(outbound.routes[DOMAIN] ?? '')
+  return parsed.kind === 'route' ? parsed.route : undefined
+}
+
+function configurationText({ startTls, tls, sink }: Ports): string {
+  return `# Posthorn's configuration for trying it out, made by scripts/quickstart.
+# It is yours to edit; only "scripts/quickstart --port-base N" writes it anew.
+# config/posthorn.toml in the source documents every setting.
+
+[service]
+hostname = "mail.${DOMAIN}"
+# Relative paths count from the folder of this file.
+data_dir = "."
+
+[submission]
+# Only this machine can connect.
+listen = ["${HOST}:${startTls}"]          # STARTTLS
+listen_tls = ["${HOST}:${tls}"]      # TLS from the start
+
+[outbound.routes]
+# The sink that scripts/quickstart runs stands in for the MX hosts of ${DOMAIN} ...
+"${DOMAIN}" = "${HOST}:${sink}"
+# ... and for those of all other domains, so that nothing leaves this machine.
+"*" = "${HOST}:${sink}"
+`
+}

@@ -1,0 +1,47 @@
+/**
+ * Does the DKIM signature of an arrived message hold, as a receiver would judge it?
+ *
+ * The public keys come from the database instead of DNS; everything else is mailauth,
+ * which had no part in signing. Any result that is neither `pass` nor `none` is a fail:
+ * mailauth calls a changed body `neutral`.
+ */
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { verifiedAnywhere } from '../domains/sending-domains.js'
+import { dkimKeysOf } from '../domains/signing-keys.js'
+import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
+
+/** The TXT record at a name, or undefined. */
+export type PublishedKey = (name: string) => string | undefined
+
+export interface Verdict {
+  readonly result: 'pass' | 'fail' | 'none'
+  /** `d=` and `s=` of the signature; null where there is none. */
+  readonly signature: { readonly domain: string; readonly selector: string } | null
+}
+
+/** With several signatures, one that passes decides. */
+export async function dkimVerdict(raw: Buffer, published: PublishedKey, now: number): Promise<Verdict> {
+  const resolver = async (name: string): Promise<string[][]> => {
+    const record = published(name)
+    if (record === undefined) throw Object.assign(new Error(`no TXT record at ${name}`), { code: 'ENOTFOUND' })
+    return [[record]]
+  }
+  const { results } = await dkimVerify(raw, { resolver, strict: true, curTime: now })
+  const best = results.find(({ status }) => status.result === 'pass') ?? results[0]
+  if (best === undefined || best.status.result === 'none') return { result: 'none', signature: null }
+  const { signingDomain = '', selector = '' } = best
+  return {
+    result: best.status.result === 'pass' ? 'pass' : 'fail',
+    signature: { domain: signingDomain, selector },
+  }
+}
+
+/** The keys of verified sending domains and of the service itself. */
+export function publishedKeys(read: Read): PublishedKey {
+  return (name) => {
+    const [selector = '', domain = ''] = name.toLowerCase().split('._domainkey.')
+    const workspaceId = verifiedAnywhere(read, { domain })[0]?.workspace_id ?? SERVICE
+    return dkimKeysOf(read, { workspaceId, domain }).find((key) => key.selector === selector)?.public_record
+  }
+}

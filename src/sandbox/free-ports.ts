@@ -1,0 +1,33 @@
+/**
+ * Finds out before anything is started whether its ports can be had.
+ *
+ * Known limit: another program may take a port between this look and our own start;
+ * that start then fails with the system's words.
+ */
+import { createServer } from 'node:net'
+import type { Listen } from '../config/places.js'
+import { CannotStart } from './cannot-start.js'
+
+export async function refuseBusy(wanted: readonly Listen[]): Promise<void> {
+  for (const place of wanted) {
+    const fault = await faultOf(place)
+    if (fault === null) continue
+    throw new CannotStart(
+      `port ${place.port} on ${place.host} ${fault}: end what uses it, or choose others with --port-base 2000`,
+    )
+  }
+}
+
+/** Null: it can be listened on. */
+function faultOf({ host, port }: Listen): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(wordsFor(error)))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)))
+  })
+}
+
+function wordsFor({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'is in use'
+  return code === 'EACCES' ? 'is not for ordinary users' : `cannot be listened on (${message})`
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+/**
+ * The program behind scripts/quickstart, which has checked, installed and built.
+ *
+ * Exit status: 0 ended by SIGINT, SIGTERM or SIGHUP, 1 it could not start, 2 usage. What
+ * goes wrong is told in one line.
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../platform/clock.js'
+import { MAX_BASE } from './places.js'
+import { quickstart } from './quickstart.js'
+
+/** Aborted by the first signal; the second ends the process: what is acknowledged is on disk. */
+function signalled(): AbortSignal {
+  const ended = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (ended.signal.aborted) process.exit(1)
+      ended.abort()
+    })
+  }
+  return ended.signal
+}
+
+function complain(error: unknown, status: number): void {
+  process.stderr.write(`quickstart: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = status
+}
+
+interface Wanted {
+  readonly folder: string
+  readonly portBase: number | null
+}
+
+function wanted(): Wanted {
+  const { values } = parseArgs({ options: { data: { type: 'string' }, 'port-base': { type: 'string' } } })
+  const base = values['port-base']
+  if (base !== undefined && !(/^\d{1,5}$/.test(base) && Number(base) <= MAX_BASE)) {
+    throw new Error(`--port-base: found "${base}", allowed: 0 to ${MAX_BASE}; the ports are 587, 465 and 25 above it`)
+  }
+  return { folder: resolve(values.data ?? 'data'), portBase: base === undefined ? null : Number(base) }
+}
+
+async function main(): Promise<void> {
+  // Whoever reads along may leave.
+  process.stdout.on('error', () => undefined)
+  let options: Wanted
+  try {
+    options = wanted()
+  } catch (error) {
+    return complain(error, 2)
+  }
+  const print = (line: string): void => void process.stdout.write(`${line}\n`)
+  try {
+    await quickstart({ ...options, clock: systemClock, print, signal: signalled() })
+  } catch (error) {
+    complain(error, 1)
+  }
+}
+
+await main()

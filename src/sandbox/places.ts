@@ -1,0 +1,45 @@
+/**
+ * Where the sandbox keeps its things, and the ports that it takes.
+ *
+ * Everything lies in one data folder; removing that removes the sandbox.
+ */
+import { join } from 'node:path'
+
+export const HOST = '127.0.0.1'
+export const DOMAIN = 'example.test'
+
+export interface Places {
+  readonly folder: string
+  readonly configuration: string
+  /** The API key, and nothing else. */
+  readonly key: string
+  readonly log: string
+  /** What arrived, one .eml file each. */
+  readonly sink: string
+  readonly tls: string
+}
+
+export function placesIn(folder: string): Places {
+  return {
+    folder,
+    configuration: join(folder, 'posthorn.toml'),
+    key: join(folder, 'quickstart-key'),
+    log: join(folder, 'posthorn.log'),
+    sink: join(folder, 'sink'),
+    tls: join(folder, 'tls'),
+  }
+}
+
+export interface Ports {
+  readonly startTls: number
+  readonly tls: number
+  readonly sink: number
+}
+
+export const DEFAULT_BASE = 1000
+export const MAX_BASE = 65_535 - 587
+
+/** The well-known ports 587, 465 and 25, moved up by `base`. */
+export function portsAbove(base: number): Ports {
+  return { startTls: base + 587, tls: base + 465, sink: base + 25 }
+}

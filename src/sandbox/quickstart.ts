@@ -1,0 +1,114 @@
+/**
+ * The sandbox: a daemon with somebody to send as, a sink to send to, and a message that
+ * went all the way.
+ *
+ * The daemon runs in this process, so that it can never be left behind. Beside it the
+ * sandbox has the database open for itself, as a command of the command line would.
+ * What was started is ended in the opposite order: the daemon's last attempts need the sink.
+ */
+import { fileURLToPath } from 'node:url'
+import { destination, pino } from 'pino'
+import type { Config } from '../config/complete.js'
+import { databaseFile, startDaemon } from '../daemon/daemon.js'
+import { type Clock, timestamp } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { loadTls, type TlsFiles } from '../platform/tls-files.js'
+import { openDatabase } from '../storage/open.js'
+import type { Read } from '../storage/prepared.js'
+import { ensureAccount } from './account.js'
+import { CannotStart } from './cannot-start.js'
+import { type Configured, configure } from './configuration.js'
+import { dkimVerdict, publishedKeys } from './dkim-verdict.js'
+import { refuseBusy } from './free-ports.js'
+import { type Places, placesIn } from './places.js'
+import { settledStory, submitSample } from './sample.js'
+import { openSink } from './sink.js'
+import { arrivalLine, guideLines, storyLines } from './words.js'
+
+export interface QuickstartParts {
+  readonly folder: string
+  /** Null: the ports of the configuration that is there, or the default ones. */
+  readonly portBase: number | null
+  readonly clock: Clock
+  readonly print: (line: string) => void
+  /** Ends it. */
+  readonly signal: AbortSignal
+}
+
+/** Resolves once it was ended; rejects when it cannot start, with nothing left open. */
+export async function quickstart(parts: QuickstartParts): Promise<void> {
+  const places = placesIn(parts.folder)
+  const configured = await configure(places, parts.portBase)
+  const { listen, listen_tls } = configured.config.submission
+  await refuseBusy([...listen, ...listen_tls, configured.sink])
+  const ends: (() => Promise<void>)[] = []
+  try {
+    const started = await start(parts, places, configured, ends)
+    await show(parts, started)
+    await aborted(parts.signal)
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+interface Started {
+  readonly places: Places
+  readonly configured: Configured
+  readonly tls: TlsFiles
+  readonly key: string
+  readonly read: Read
+}
+
+async function start(
+  { clock, print }: QuickstartParts,
+  places: Places,
+  configured: Configured,
+  ends: (() => Promise<void>)[],
+): Promise<Started> {
+  const { config, sink: listen } = configured
+  const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
+  ends.push(database.close)
+  const { read } = database
+  const { key } = await ensureAccount(database, places.key, clock())
+  // Self-signed and made once: the daemon finds the same pair.
+  const pair = await loadTls(null, { folder: places.tls, hostname: config.service.hostname, now: clock() })
+  const keys = publishedKeys(read)
+  const sink = await openSink({
+    listen,
+    tls: pair,
+    folder: places.sink,
+    judge: (raw, now) => dkimVerdict(raw, keys, now),
+    clock,
+    onArrival: (arrival) => print(arrivalLine(arrival)),
+  })
+  ends.push(sink.stop)
+  const daemon = await startDaemon({ config, clock, log: logInto(places.log, config, clock) })
+  ends.push(daemon.stop)
+  return { places, configured, tls: daemon.tls, key, read }
+}
+
+async function show({ clock, print, signal }: QuickstartParts, started: Started): Promise<void> {
+  const { configured, tls, key, read, places } = started
+  const emailId = await submitSample({ listen: configured.startTls, ca: tls.cert, key })
+  const story = await settledStory(read, emailId, clock, signal)
+  if (signal.aborted) return
+  for (const line of storyLines(story)) print(line)
+  if (story.status !== 'delivered') {
+    throw new CannotStart(`the sample message did not get through, ${places.log} may say why`)
+  }
+  const program = fileURLToPath(new URL('../main.js', import.meta.url))
+  for (const line of guideLines({ places, configured, key, caFile: tls.caFile, program, emailId })) print(line)
+}
+
+/** The terminal is for what the user wants to see. */
+function logInto(file: string, { log }: Config, clock: Clock): Log {
+  const options = { level: log.level, base: null, timestamp: () => `,"time":"${timestamp(clock())}"` }
+  return pino(options, destination({ dest: file, mode: 0o600, sync: true }))
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

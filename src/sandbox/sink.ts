@@ -1,0 +1,124 @@
+/**
+ * A small SMTP server that takes all mail, keeps each message as a file, and tells of it.
+ *
+ * On top of the message stand the fields that a final delivery adds: Return-Path (RFC
+ * 5321 section 4.4), Delivered-To, and Authentication-Results (RFC 8601) with the DKIM
+ * verdict. The rest is as it came.
+ *
+ * To see what refusals lead to: `bounce@` any domain is answered 550, `defer@` 451.
+ * Known limit: messages are held in memory while they come in, and are not synced to disk.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import type { Listen } from '../config/places.js'
+import { fieldsNamed, fieldValue, scanHeader } from '../mail/header-fields.js'
+import { headerText } from '../mail/header-text.js'
+import { type Clock, timestamp } from '../platform/clock.js'
+import type { Verdict } from './dkim-verdict.js'
+
+export interface Arrival {
+  readonly at: number
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly verdict: Verdict
+  readonly file: string
+}
+
+export interface SinkParts {
+  readonly listen: Listen
+  /** PEM texts. */
+  readonly tls: { readonly cert: string; readonly key: string }
+  /** Where the files go; made where it is not there. */
+  readonly folder: string
+  readonly judge: (raw: Buffer, now: number) => Promise<Verdict>
+  readonly clock: Clock
+  readonly onArrival: (arrival: Arrival) => void
+}
+
+export interface Sink {
+  readonly stop: () => Promise<void>
+}
+
+const HOSTNAME = 'sink.example.test'
+/** What open sessions get to end. */
+const LIMIT = 1000
+
+export async function openSink(parts: SinkParts): Promise<Sink> {
+  await mkdir(parts.folder, { recursive: true, mode: 0o700 })
+  const server = new SMTPServer(options(parts))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(parts.listen, resolve)
+  })
+  server.removeAllListeners('error')
+  // A session that breaks off is the sender's to tell; the sink goes on.
+  server.on('error', () => undefined)
+  return { stop: () => new Promise((resolve) => server.close(resolve)) }
+}
+
+function options(parts: SinkParts): SMTPServerOptions {
+  let count = 0
+  return {
+    ...parts.tls,
+    name: HOSTNAME,
+    banner: 'sink',
+    authOptional: true,
+    disabledCommands: ['AUTH'],
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    closeTimeout: LIMIT,
+    logger: false,
+    onRcptTo: ({ address }, _session, done) => done(refusalOf(address)),
+    onData: (stream, session, done) => {
+      count += 1
+      keep(parts, stream, session, count).then(
+        (name) => done(null, `kept as ${name}`),
+        (error: unknown) => done(error as Error),
+      )
+    },
+  }
+}
+
+const refusals: Readonly<Record<string, readonly [code: number, text: string]>> = {
+  bounce: [550, '5.1.1 No such mailbox'],
+  defer: [451, '4.2.1 The mailbox is busy, try again later'],
+}
+
+function refusalOf(address: string): Error | null {
+  const [localPart = ''] = address.toLowerCase().split('@')
+  const [responseCode, text] = refusals[localPart] ?? []
+  return text === undefined ? null : Object.assign(new Error(text), { responseCode })
+}
+
+/** Resolves to the name of the file. */
+async function keep(parts: SinkParts, stream: Readable, session: SMTPServerSession, count: number): Promise<string> {
+  const raw = await buffer(stream)
+  const at = parts.clock()
+  const verdict = await parts.judge(raw, at)
+  const { mailFrom, rcptTo } = session.envelope
+  const from = mailFrom === false ? '' : mailFrom.address
+  const to = rcptTo.map(({ address }) => address)
+  const name = `${timestamp(at).replaceAll(':', '')}-${count}.eml`
+  const file = join(parts.folder, name)
+  await writeFile(file, Buffer.concat([Buffer.from(deliveryFields(from, to, verdict)), raw]), { mode: 0o600 })
+  parts.onArrival({ at, to, subject: subjectOf(raw), verdict, file })
+  return name
+}
+
+function deliveryFields(from: string, to: readonly string[], { result, signature }: Verdict): string {
+  const dkim = signature === null ? result : `${result} header.d=${signature.domain} header.s=${signature.selector}`
+  return [
+    `Return-Path: <${from}>`,
+    ...to.map((address) => `Delivered-To: ${address}`),
+    `Authentication-Results: ${HOSTNAME}; dkim=${dkim}`,
+    '',
+  ].join('\r\n')
+}
+
+function subjectOf(raw: Buffer): string {
+  const field = fieldsNamed(scanHeader(raw), 'subject')[0]
+  return field === undefined ? '' : headerText(fieldValue(raw, field))
+}

@@ -1,0 +1,18 @@
+/** The fixed replies of a submission session. */
+import type { SmtpReply } from './protocol-fault.js'
+
+export const senderOk: SmtpReply = { code: 250, status: '2.1.0', text: 'Ok' }
+export const recipientOk: SmtpReply = { code: 250, status: '2.1.5', text: 'Ok' }
+export const banned: SmtpReply = {
+  code: 421,
+  status: '4.7.0',
+  text: 'Too many wrong keys from your address, try again later',
+}
+/** RFC 4954 section 6. */
+export const cannotAuthenticate: SmtpReply = { code: 454, status: '4.7.0', text: 'Temporary authentication failure' }
+export const tooManyFaults: SmtpReply = { code: 421, status: '4.7.0', text: 'Too many errors' }
+export const deadlineOver: SmtpReply = {
+  code: 421,
+  status: '4.4.2',
+  text: 'This session has lasted long enough, connect again',
+}

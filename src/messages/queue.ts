@@ -89,17 +89,22 @@ export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('queue').where('id', '=', slot('id')),
 )
 
+/** Added for each attempt before the one that a crash cut off. */
+const CRASH_PAUSE = 30_000
+
 /**
- * After a crash: attempts that were cut off while being the first are due at `at`
- * again; later ones wait until their lease runs out, so that an entry that kills the
- * process cannot do so in a circle.
+ * After a crash: an attempt that was cut off while it was the first is due at `at`
+ * again, a later one the later the more of them there were, so that an entry that
+ * kills the process cannot do so in a tight circle.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ next_attempt_at: slot('at'), leased: 0 })
-    .where('leased', '=', 1)
-    .where('attempts', '<=', 1),
+    .set((eb) => ({
+      leased: 0,
+      next_attempt_at: eb(eb(eb('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
+    }))
+    .where('leased', '=', 1),
 )
 
 export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>

@@ -5,7 +5,7 @@
  * sink. What the sandbox needs of an edited file is read back from it.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
 import type { Listen } from '../config/places.js'
@@ -23,7 +23,6 @@ export interface Configured {
 
 /** `portBase` null: what the file says, or the default where there is none yet. */
 export async function configure(places: Places, portBase: number | null): Promise<Configured> {
-  await mkdir(places.folder, { recursive: true, mode: 0o700 })
   if (portBase !== null || !existsSync(places.configuration)) {
     await writeFile(places.configuration, configurationText(portsAbove(portBase ?? DEFAULT_BASE)), { mode: 0o600 })
   }

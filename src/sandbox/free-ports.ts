@@ -12,9 +12,7 @@ export async function refuseBusy(wanted: readonly Listen[]): Promise<void> {
   for (const place of wanted) {
     const fault = await faultOf(place)
     if (fault === null) continue
-    throw new CannotStart(
-      `port ${place.port} on ${place.host} ${fault}: end what uses it, or choose others with --port-base 2000`,
-    )
+    throw new CannotStart(`port ${place.port} on ${place.host} ${fault}, such as --port-base 20000`)
   }
 }
 
@@ -28,6 +26,8 @@ function faultOf({ host, port }: Listen): Promise<string | null> {
 }
 
 function wordsFor({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'is in use'
-  return code === 'EACCES' ? 'is not for ordinary users' : `cannot be listened on (${message})`
+  if (code === 'EADDRINUSE') return 'is in use: end what uses it, or choose other ports'
+  return code === 'EACCES'
+    ? 'is not for ordinary users: choose other ports'
+    : `cannot be listened on (${message}): choose other ports`
 }

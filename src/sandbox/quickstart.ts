@@ -6,6 +6,7 @@
  * sandbox has the database open for itself, as a command of the command line would.
  * What was started is ended in the opposite order: the daemon's last attempts need the sink.
  */
+import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { destination, pino } from 'pino'
 import type { Config } from '../config/complete.js'
@@ -13,6 +14,7 @@ import { databaseFile, startDaemon } from '../daemon/daemon.js'
 import { type Clock, timestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'
+import { lockDataFolder } from '../storage/data-lock.js'
 import { openDatabase } from '../storage/open.js'
 import type { Read } from '../storage/prepared.js'
 import { ensureAccount } from './account.js'
@@ -38,6 +40,9 @@ export interface QuickstartParts {
 /** Resolves once it was ended; rejects when it cannot start, with nothing left open. */
 export async function quickstart(parts: QuickstartParts): Promise<void> {
   const places = placesIn(parts.folder)
+  await mkdir(places.folder, { recursive: true, mode: 0o700 })
+  // A sandbox that runs keeps its configuration.
+  lockDataFolder(places.folder).release()
   const configured = await configure(places, parts.portBase)
   const { listen, listen_tls } = configured.config.submission
   await refuseBusy([...listen, ...listen_tls, configured.sink])

@@ -20,10 +20,10 @@ import { type Clock, timestamp } from '../platform/clock.js'
 import type { Verdict } from './dkim-verdict.js'
 
 export interface Arrival {
-  readonly at: number
   readonly to: readonly string[]
   readonly subject: string
   readonly verdict: Verdict
+  /** Its name in the folder. */
   readonly file: string
 }
 
@@ -68,14 +68,13 @@ function options(parts: SinkParts): SMTPServerOptions {
     authOptional: true,
     disabledCommands: ['AUTH'],
     disableReverseLookup: true,
-    hideENHANCEDSTATUSCODES: false,
     closeTimeout: LIMIT,
     logger: false,
     onRcptTo: ({ address }, _session, done) => done(refusalOf(address)),
     onData: (stream, session, done) => {
       count += 1
       keep(parts, stream, session, count).then(
-        (name) => done(null, `kept as ${name}`),
+        (name) => done(null, `2.0.0 kept as ${name}`),
         (error: unknown) => done(error as Error),
       )
     },
@@ -102,9 +101,10 @@ async function keep(parts: SinkParts, stream: Readable, session: SMTPServerSessi
   const from = mailFrom === false ? '' : mailFrom.address
   const to = rcptTo.map(({ address }) => address)
   const name = `${timestamp(at).replaceAll(':', '')}-${count}.eml`
-  const file = join(parts.folder, name)
-  await writeFile(file, Buffer.concat([Buffer.from(deliveryFields(from, to, verdict)), raw]), { mode: 0o600 })
-  parts.onArrival({ at, to, subject: subjectOf(raw), verdict, file })
+  await writeFile(join(parts.folder, name), Buffer.concat([Buffer.from(deliveryFields(from, to, verdict)), raw]), {
+    mode: 0o600,
+  })
+  parts.onArrival({ to, subject: subjectOf(raw), verdict, file: name })
   return name
 }
 

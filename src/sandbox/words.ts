@@ -2,14 +2,13 @@
 import { emailLines } from '../cli/email-lines.js'
 import { shown } from '../mail/address.js'
 import type { EmailStory } from '../messages/email-story.js'
-import { timestamp } from '../platform/clock.js'
 import type { Configured } from './configuration.js'
 import type { Verdict } from './dkim-verdict.js'
 import { DOMAIN, type Places } from './places.js'
 import type { Arrival } from './sink.js'
 
-export function arrivalLine({ at, to, subject, verdict, file }: Arrival): string {
-  return `${timestamp(at)}  to ${to.map(shown).join(', ')}  "${shown(subject)}"  ${verdictWords(verdict)}  ${file}`
+export function arrivalLine({ to, subject, verdict, file }: Arrival): string {
+  return `arrived  to ${to.map(shown).join(', ')}  "${shown(subject)}"  ${verdictWords(verdict)}  sink/${file}`
 }
 
 function verdictWords({ result, signature }: Verdict): string {
@@ -50,8 +49,8 @@ export function guideLines({ places, configured: { startTls, tls }, key, caFile,
     posthorn(`explain ${emailId}`),
     posthorn('queue list'),
     '',
-    `Everything is in ${places.folder}; nothing leaves this machine.`,
-    'Serving until Ctrl-C. What arrives:',
+    `The configuration, the log and what arrives are in ${places.folder}. Nothing leaves this machine.`,
+    'Serving until Ctrl-C.',
     '',
   ]
 }

@@ -1,0 +1,45 @@
+// An MX that takes everything and counts how often each number arrived.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+export async function openCountingSink() {
+  const numbers = new Map()
+  const server = createServer((socket) => serve(socket, numbers))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: server.address().port, numbers, close: () => server.close() }
+}
+
+/** A number counts when the final dot was read: whether our 250 arrives is the daemon's affair. */
+function serve(socket, numbers) {
+  let buffered = ''
+  let inData = false
+  socket.on('error', () => undefined)
+  socket.setNoDelay(true)
+  socket.write('220 sink ESMTP\r\n')
+  socket.on('data', (chunk) => {
+    buffered += chunk.toString('latin1')
+    for (;;) {
+      if (inData) {
+        const end = buffered.indexOf('\r\n.\r\n')
+        if (end === -1) return
+        const number = Number(/^X-Number: (\d+)/m.exec(buffered)?.[1])
+        numbers.set(number, (numbers.get(number) ?? 0) + 1)
+        buffered = buffered.slice(end + 5)
+        inData = false
+        socket.write('250 2.0.0 taken\r\n')
+        continue
+      }
+      const end = buffered.indexOf('\r\n')
+      if (end === -1) return
+      const verb = buffered.slice(0, 4).toUpperCase()
+      buffered = buffered.slice(end + 2)
+      if (verb === 'EHLO') socket.write('250-sink\r\n250 PIPELINING\r\n')
+      else if (verb === 'DATA') {
+        inData = true
+        socket.write('354 go on\r\n')
+      } else if (verb === 'QUIT') socket.end('221 bye\r\n')
+      else socket.write('250 2.0.0 ok\r\n')
+    }
+  })
+}

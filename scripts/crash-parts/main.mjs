@@ -1,0 +1,124 @@
+// SIGKILLs the daemon at random moments while numbered messages are submitted and relayed.
+//
+// A number counts as accepted when its 250 was read. After the last kill the daemon runs on
+// until its queue is empty; then every accepted number must have reached the sink. Arriving
+// twice is allowed (the crash fell between the remote's 250 and our record of it) and counted.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { freePort, listening } from '../bench-parts/processes.mjs'
+import { openCountingSink } from './counting-sink.mjs'
+import { submitUntil } from './submitter.mjs'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '40' },
+    sessions: { type: 'string', default: '8' },
+    pause: { type: 'string', default: '900' },
+    disk: { type: 'string', default: '.' },
+    seed: { type: 'string', default: String(process.pid) },
+  },
+})
+const kills = Number(values.kills)
+const dice = seeded(Number(values.seed))
+const program = resolve('dist/src/main.js')
+const folder = mkdtempSync(join(resolve(values.disk), '.crash-'))
+const file = join(folder, 'posthorn.toml')
+const port = await freePort()
+const sink = await openCountingSink()
+
+configure('')
+const { workspace_id: workspace } = command('setup', '--workspace', 'Crash', '--email', 'owner@crash.test')
+command('domain', 'add', 'crash.test', '--force')
+configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
+
+const accepted = new Set()
+const ended = new AbortController()
+let number = 0
+const submitters = Array.from({ length: Number(values.sessions) }, () =>
+  submitUntil(ended.signal, port, () => (number += 1), (done) => accepted.add(done)),
+)
+
+console.log(`seed ${values.seed}: ${kills} kills, ${submitters.length} sessions`)
+for (let kill = 1; kill <= kills; kill += 1) {
+  const daemon = start()
+  await listening(port)
+  await sleep(dice() * Number(values.pause))
+  daemon.kill('SIGKILL')
+  await once(daemon, 'exit')
+  if (kill % 10 === 0) console.log(`${kill} kills, ${accepted.size} accepted, ${sink.numbers.size} delivered`)
+}
+
+const daemon = start()
+await listening(port)
+ended.abort()
+await Promise.all(submitters)
+const left = await drained(600)
+daemon.kill('SIGTERM')
+const [status] = await once(daemon, 'exit')
+const { problems } = command('verify-data')
+sink.close()
+
+const lost = [...accepted].filter((one) => !sink.numbers.has(one))
+const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
+for (const problem of problems) console.log(`${problem.check}: ${problem.message}`)
+console.log(`kills ${kills}, accepted ${accepted.size}, delivered ${sink.numbers.size}, lost ${lost.length}, duplicated ${duplicated}, left in the queue ${left}`)
+const good = lost.length === 0 && problems.length === 0 && left === 0 && status === 0
+if (good) rmSync(folder, { recursive: true, force: true })
+else console.log(`the data is kept in ${folder}`)
+process.exit(good ? 0 : 1)
+
+function start() {
+  return spawn(process.execPath, [program, 'serve', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** Entries left when the queue is empty, or when `seconds` are over. */
+async function drained(seconds) {
+  let left = 1
+  for (let waited = 0; waited < seconds && left > 0; waited += 2) {
+    await sleep(2000)
+    left = command('queue', 'list').data.length
+  }
+  return left
+}
+
+function command(...words) {
+  try {
+    return JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8', maxBuffer: 1 << 28 }))
+  } catch (error) {
+    if (error.status === 1 && error.stdout !== '') return JSON.parse(error.stdout)
+    throw error
+  }
+}
+
+function configure(trusted) {
+  writeFileSync(
+    file,
+    `[service]
+hostname = "mail.crash.test"
+data_dir = ${JSON.stringify(join(folder, 'data'))}
+[submission]
+listen = ["127.0.0.1:${port}"]
+listen_tls = []
+${trusted}
+[outbound]
+routes = { "sink.test" = "127.0.0.1:${sink.port}" }
+[log]
+level = "error"
+`,
+  )
+}
+
+/** The same moments for the same seed (mulberry32). */
+function seeded(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

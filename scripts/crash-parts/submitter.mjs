@@ -1,0 +1,67 @@
+// A client that submits one numbered message after the other, and reconnects when it is cut off.
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Runs until the signal strikes; `accepted` is called with each number whose 250 was read. */
+export async function submitUntil(signal, port, nextNumber, accepted) {
+  while (!signal.aborted) {
+    await session(signal, port, nextNumber, accepted).catch(() => undefined)
+    if (!signal.aborted) await sleep(20)
+  }
+}
+
+async function session(signal, port, nextNumber, accepted) {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true)
+  try {
+    const reply = replies(socket)
+    await reply()
+    socket.write('EHLO client\r\n')
+    await reply()
+    while (!signal.aborted) {
+      const number = nextNumber()
+      socket.write('MAIL FROM:<app@crash.test>\r\nRCPT TO:<someone@sink.test>\r\nDATA\r\n')
+      for (let command = 0; command < 3; command += 1) await reply()
+      socket.write(
+        `From: app@crash.test\r\nTo: someone@sink.test\r\nSubject: number ${number}\r\nX-Number: ${number}\r\n\r\n${'some text\r\n'.repeat(100)}.\r\n`,
+      )
+      if ((await reply()).startsWith('250 ')) accepted(number)
+    }
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Each call resolves to the last line of the next reply; rejects when the connection is gone. */
+function replies(socket) {
+  let buffered = ''
+  let waiting = null
+  let gone = null
+  const serve = () => {
+    if (waiting === null) return
+    const match = /^(?:\d{3}-.*\r\n)*(\d{3} .*)\r\n/.exec(buffered)
+    if (match !== null) {
+      buffered = buffered.slice(match[0].length)
+      const { resolve } = waiting
+      waiting = null
+      resolve(match[1])
+    } else if (gone !== null) {
+      waiting.reject(gone)
+      waiting = null
+    }
+  }
+  const end = (error) => {
+    gone ??= error
+    serve()
+  }
+  socket.on('data', (chunk) => {
+    buffered += chunk.toString('latin1')
+    serve()
+  })
+  socket.on('error', end)
+  socket.on('close', () => end(new Error('connection closed')))
+  return () =>
+    new Promise((resolve, reject) => {
+      waiting = { resolve, reject }
+      serve()
+    })
+}

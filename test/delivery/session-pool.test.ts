@@ -160,12 +160,16 @@ t.test('a kept session that proves dead at MAIL is replaced once, unseen', async
 
 t.test('a fresh session that fails at MAIL is not tried again, nor a kept one that fails later', async (t) => {
   const fresh = await sinkFor(t, { script: { mail: 'reset' } })
-  t.match(await poolFor(t).send(hostAt(fresh), outbound('a\r\n'), 'party', never), { sent: { kind: 'failed', stage: 'mail' } })
+  t.match(await poolFor(t).send(hostAt(fresh), outbound('a\r\n'), 'party', never), {
+    sent: { kind: 'failed', stage: 'mail' },
+  })
   t.equal(fresh.connections, 1)
   const later = await sinkFor(t, { script: { message: ({ taken }) => (taken === 1 ? 'drop' : '250 ok') } })
   const pool = poolFor(t)
   await pool.send(hostAt(later), outbound('a\r\n'), 'party', never)
-  t.match(await pool.send(hostAt(later), outbound('b\r\n'), 'party', never), { sent: { kind: 'failed', stage: 'message' } })
+  t.match(await pool.send(hostAt(later), outbound('b\r\n'), 'party', never), {
+    sent: { kind: 'failed', stage: 'message' },
+  })
   t.equal(later.connections, 1)
 })
 

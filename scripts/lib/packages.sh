@@ -1,0 +1,41 @@
+# Sourced by scripts that run from a clone: the tools that a build needs, and npm's packages.
+#
+# Expects the project's root as the working directory. Nothing here ends the script.
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# One line for each tool that is missing or too old, with the mend.
+missing_tools() {
+  local enough='const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
+  if ! have node; then
+    echo 'node is missing: install Node.js 20.19 or newer'
+  elif ! node -e "$enough"; then
+    echo "node $(node --version) is too old: install Node.js 20.19 or newer"
+  fi
+  have npm || echo 'npm is missing: install the one that belongs to Node.js'
+  have "${CXX:-g++}" || echo "${CXX:-g++} is missing: apt-get install g++"
+  have make || echo 'make is missing: apt-get install make'
+  have python3 || echo 'python3 is missing: apt-get install python3'
+}
+
+# By content: a checkout makes files new without changing them, and another Node.js needs another build of SQLite.
+packages_are_current() {
+  node 2>/dev/null -e '
+    const { packages: wanted } = require("./package-lock.json")
+    const { packages: installed } = require("./node_modules/.package-lock.json")
+    const differs = (name) => installed[name]?.version !== wanted[name]?.version
+    const needed = Object.keys(wanted).filter((name) => name !== "" && !wanted[name].optional)
+    new (require("better-sqlite3"))(":memory:").close()
+    process.exit([...needed, ...Object.keys(installed)].some(differs) ? 1 : 0)'
+}
+
+# Says that it is alive, since npm itself is silent for a minute and more. Gives npm's status.
+install_packages() {
+  npm ci --no-audit --no-fund &
+  local npm=$! seconds=0
+  while sleep 1 && kill -0 "$npm" 2>/dev/null; do
+    seconds=$((seconds + 1))
+    if ((seconds % 15 == 0)); then echo "... ${seconds} s"; fi
+  done
+  wait "$npm"
+}

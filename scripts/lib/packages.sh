@@ -31,7 +31,7 @@ packages_are_current() {
 
 # Says that it is alive, since npm itself is silent for a minute and more. Gives npm's status.
 install_packages() {
-  npm ci --no-audit --no-fund &
+  npm ci --no-audit --no-fund --no-update-notifier --loglevel=error &
   local npm=$! seconds=0
   while sleep 1 && kill -0 "$npm" 2>/dev/null; do
     seconds=$((seconds + 1))

@@ -33,17 +33,24 @@ interface Deps {
 
 export function keyRing({ read, commit, clock }: Deps): KeyRing {
   const rows = new Map<string, ApiKeyRow>()
+  const byId = new Map<string, ApiKeyRow>()
   const touched = new Map<string, number>()
 
   function find(hash: string): ApiKeyRow | undefined {
-    const kept = rows.get(hash)
-    if (kept !== undefined) return kept
-    const row = keyByHash(read, { hash })[0]
-    if (row !== undefined) {
-      if (rows.size >= MAX_KEYS) rows.clear()
-      rows.set(hash, row)
-    }
+    const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
+    if (row !== undefined) remember(row)
     return row
+  }
+
+  function remember(row: ApiKeyRow): void {
+    if (rows.size >= MAX_KEYS && !rows.has(row.key_hash)) drop()
+    rows.set(row.key_hash, row)
+    byId.set(row.id, row)
+  }
+
+  function drop(): void {
+    rows.clear()
+    byId.clear()
   }
 
   function touch(id: string, now: number): void {
@@ -62,9 +69,11 @@ export function keyRing({ read, commit, clock }: Deps): KeyRing {
     },
     stillValid: ({ keyId, workspaceId }) => {
       if (keyId === null) return true
-      const row = keyById(read, { workspaceId, id: keyId })[0]
-      return row !== undefined && row.revoked_at === null && (row.expires_at === null || row.expires_at > clock())
+      const row = byId.get(keyId) ?? keyById(read, { workspaceId, id: keyId })[0]
+      if (row === undefined || row.workspace_id !== workspaceId || row.revoked_at !== null) return false
+      remember(row)
+      return row.expires_at === null || row.expires_at > clock()
     },
-    drop: () => rows.clear(),
+    drop,
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../domains/sending-domains.js'
 import { deleteDkimKeys, dkimKeysOf } from '../domains/signing-keys.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
+import { deleteEntry, eachEntry } from '../messages/queue-admin.js'
 import type { Database } from '../storage/database.js'
 import {
   type Answer,
@@ -24,6 +25,7 @@ import {
   word,
 } from './command.js'
 import { table } from './table.js'
+import { unlessMissed } from './unless-missed.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
 const own = { workspace: 'string' } as const
@@ -122,16 +124,27 @@ async function verify(call: Call): Promise<Answer> {
   return shown(call, it)
 }
 
+/** Once the domain is gone nothing new is taken for it; then what still waits fails, because no key signs for it any more. */
 async function remove(call: Call): Promise<Answer> {
   const it = await chosen(call)
   const { id } = found(it)
-  await it.database.commit([deleteDomain(it), deleteDkimKeys(it)])
-  return { json: { deleted: true, id }, lines: [`deleted ${it.domain}`] }
+  const { read, commit } = it.database
+  const now = call.clock()
+  await commit([deleteDomain(it), deleteDkimKeys(it)])
+  const waiting = [...eachEntry(read, { workspaceId: it.workspaceId, senderDomain: it.domain })]
+  const failed = await Promise.all(
+    waiting.map((entry) => unlessMissed(commit(deleteEntry(entry, now, 'domain-deleted')))),
+  )
+  const count = failed.filter(Boolean).length
+  return {
+    json: { deleted: true, id },
+    lines: [`deleted ${it.domain}`, ...(count > 0 ? [`${count} queued messages of it have failed`] : [])],
+  }
 }
 
 async function importKey(call: Call): Promise<Answer> {
+  const file = call.words.length === 0 ? '' : word(call.words, 1, 'FILE')
   const it = await chosen(call, 2)
-  const file = word(call.words, 1, 'FILE')
   found(it)
   const pem = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandFailed(`the key cannot be read: ${error.message}`)

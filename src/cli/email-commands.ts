@@ -81,6 +81,7 @@ async function submit(
     commit,
     clock: call.clock,
     hostname: call.config.service.hostname,
+    maxRecipients: 1,
     verifiedDomain: domainBook({ read }).verified,
     // The daemon sees the commit and takes the message from the database.
     handOver: () => undefined,

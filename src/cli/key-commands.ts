@@ -3,6 +3,7 @@ import { insertKey, keysOfWorkspace, newKey, revokeKey, type Scope, scopes } fro
 import { ownerOf } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
+import { momentOf } from '../sending/schedule.js'
 import { Missed } from '../storage/write.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, text, word } from './command.js'
 import { moment, table } from './table.js'
@@ -66,11 +67,10 @@ function scopeList(given: string | undefined): readonly Scope[] {
 
 function expiry(given: string | undefined, now: number): number | null {
   if (given === undefined) return null
-  const at = /^\d{4}-\d{2}-\d{2}/.test(given) ? Date.parse(given) : Number.NaN
-  if (Number.isNaN(at) || at <= now) {
-    throw new Refusal('invalid-parameter', `--expires-at: found "${given}", allowed: an ISO 8601 time in the future`)
-  }
-  return at
+  const at = momentOf(given)
+  if (at !== null && at > now) return at
+  const allowed = 'a moment in the future such as 2030-01-31T09:00:00Z'
+  throw new Refusal('invalid-parameter', `--expires-at: found "${given}", allowed: ${allowed}`)
 }
 
 async function list({ words, options, database }: Call): Promise<Answer> {

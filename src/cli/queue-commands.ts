@@ -1,9 +1,11 @@
 /** `queue list|show|hold|release|retry|delete`: the outbound queue in the operator's hands. */
+
+import { parseDomainName } from '../mail/address.js'
 import {
   deleteEntry,
+  eachEntry,
   holdEntry,
   type ListedEntry,
-  listEntries,
   type QueueFilter,
   type QueueStatus,
   queueStatuses,
@@ -13,11 +15,11 @@ import {
 } from '../messages/queue-admin.js'
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { Missed, type Write } from '../storage/write.js'
+import type { Write } from '../storage/write.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, text, UsageError, word } from './command.js'
 import { table } from './table.js'
-
-const PAGE = 500
+import { unlessMissed } from './unless-missed.js'
+import { chosenWorkspace } from './workspace-choice.js'
 
 type Act = (entry: ListedEntry, now: number) => readonly Write[]
 
@@ -45,7 +47,11 @@ export const queueCommands: readonly Command[] = [
     'try entries at once',
     acting('due now', ({ id }, at) => [retryEntry({ id, at })]),
   ),
-  command('delete', 'remove entries: their recipients fail', acting('deleted', deleteEntry)),
+  command(
+    'delete',
+    'remove entries: their recipients fail',
+    acting('deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
+  ),
 ]
 
 function command(verb: string, summary: string, run: Command['run']): Command {
@@ -58,33 +64,30 @@ function command(verb: string, summary: string, run: Command['run']): Command {
   }
 }
 
-function filterOf({ words, options }: Call): Omit<QueueFilter, 'after' | 'limit'> {
+/** What the line says; the workspace as it is written. */
+function filterOf({ words, options }: Call): QueueFilter {
   const status = text(options, 'status')
   if (status !== undefined && !queueStatuses.some((known) => known === status)) {
     throw new UsageError(`--status: found "${status}", allowed: ${queueStatuses.join(', ')}`)
   }
+  const domain = text(options, 'domain')
   return {
     workspaceId: text(options, 'workspace'),
-    domain: text(options, 'domain')?.toLowerCase(),
+    domain: domain === undefined ? undefined : parseDomainName(domain),
     status: status as QueueStatus | undefined,
     ids: words.length > 0 ? words : undefined,
   }
 }
 
-function* entries(read: Read, filter: Omit<QueueFilter, 'after' | 'limit'>): Generator<ListedEntry> {
-  let after = ''
-  for (;;) {
-    const page = listEntries(read, { ...filter, after, limit: PAGE })
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = last.id
-  }
+function chosen(read: Read, { options }: Call, filter: QueueFilter): ListedEntry[] {
+  const workspaceId = filter.workspaceId === undefined ? undefined : chosenWorkspace(read, options)
+  return [...eachEntry(read, { ...filter, workspaceId })]
 }
 
 async function list(call: Call): Promise<Answer> {
+  const filter = filterOf(call)
   const { read } = await call.database()
-  const rows = [...entries(read, filterOf(call))]
+  const rows = chosen(read, call, filter)
   return {
     json: { data: rows.map(shown) },
     lines: [
@@ -107,7 +110,7 @@ async function list(call: Call): Promise<Answer> {
 async function show({ words, database }: Call): Promise<Answer> {
   atMost(words, 1)
   const id = word(words, 0, 'ID')
-  const row = listEntries((await database()).read, { ids: [id], after: '', limit: 1 })[0]
+  const row = [...eachEntry((await database()).read, { ids: [id] })][0]
   if (row === undefined) throw new CommandFailed(`no queue entry ${id}: it is settled, or never was`)
   const json = shown(row)
   return { json, lines: Object.entries(json).map(([key, value]) => `${key.padEnd(16)} ${value ?? '-'}`) }
@@ -135,8 +138,8 @@ function acting(done: string, act: Act): Command['run'] {
     }
     const { read, commit } = await call.database()
     const now = call.clock()
-    const rows = [...entries(read, filter)]
-    const outcomes = await Promise.all(rows.map((row) => attempted(() => commit(act(row, now)))))
+    const rows = chosen(read, call, filter)
+    const outcomes = await Promise.all(rows.map((row) => unlessMissed(commit(act(row, now)))))
     const data = rows.filter((_, place) => outcomes[place]).map(({ id }) => id)
     const missed = rows.filter((_, place) => !outcomes[place]).map(({ id }) => id)
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
@@ -144,15 +147,5 @@ function acting(done: string, act: Act): Command['run'] {
     if (missed.length > 0) lines.push(`not changed, being sent now or not in that state: ${missed.join(', ')}`)
     if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
     return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
-  }
-}
-
-async function attempted(work: () => Promise<void>): Promise<boolean> {
-  try {
-    await work()
-    return true
-  } catch (error) {
-    if (error instanceof Missed) return false
-    throw error
   }
 }

@@ -7,14 +7,13 @@
 import { mkdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Config } from '../config/complete.js'
-import { type Loaded, loadConfig } from '../config/load.js'
+import { loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
 import { databaseFile } from '../daemon/daemon.js'
-import { Refusal } from '../mail/refusal.js'
 import { type Clock, systemClock } from '../platform/clock.js'
-import { DataFolderHeld } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { openDatabase } from '../storage/open.js'
+import { check } from './check.js'
 import {
   type Answer,
   atMost,
@@ -26,6 +25,7 @@ import {
 } from './command.js'
 import { domainCommands } from './domain-commands.js'
 import { emailCommands } from './email-commands.js'
+import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
@@ -66,14 +66,20 @@ export async function run(world: World): Promise<number> {
     }
     return await dispatch(world, line)
   } catch (error) {
-    return failure(world, error)
+    const { status, text } = failureOf(error)
+    world.complain(`posthorn: ${text}\n`)
+    return status
   }
 }
 
 async function dispatch(world: World, line: Line): Promise<number> {
   const [verb] = line.words
   const loaded = loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
-  if (verb === 'check') return check(world, line, loaded)
+  if (verb === 'check') {
+    atMost(line.words, 1)
+    refuseForeignOptions(line.options, undefined)
+    return said(world, line, await check(loaded))
+  }
   const command = withDatabase.find(({ name }) => startsWith(line.words, name))
   if (command === undefined && verb !== 'serve') throw new UsageError(`unknown command: ${line.words.join(' ')}`)
   refuseForeignOptions(line.options, command)
@@ -84,9 +90,7 @@ async function dispatch(world: World, line: Line): Promise<number> {
     await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
     return 0
   }
-  const answer = await runCommand(command, words, line.options, loaded.config, systemClock)
-  say(world, line, answer)
-  return answer.failed === true ? 1 : 0
+  return said(world, line, await runCommand(command, words, line.options, loaded.config, systemClock))
 }
 
 async function runCommand(
@@ -107,16 +111,6 @@ async function runCommand(
   } finally {
     await (opened as Promise<Database> | null)?.then((open) => open.close())
   }
-}
-
-function check(world: World, line: Line, loaded: Loaded): number {
-  atMost(line.words, 1)
-  refuseForeignOptions(line.options, undefined)
-  const problems = loaded.kind === 'problems' ? loaded.problems : []
-  const ok = problems.length === 0
-  const lines = ok ? [`${loaded.file ?? 'built-in defaults'}: no problems`] : [problemLines(loaded.file, problems)]
-  say(world, line, { json: { ok, problems }, lines })
-  return ok ? 0 : 1
 }
 
 function parse(argv: readonly string[]): Line {
@@ -141,19 +135,10 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }
 
-function say({ print }: World, { options }: Line, { json, lines }: Answer): void {
+/** Prints the answer; gives the exit status. */
+function said({ print }: World, { options }: Line, { json, lines, failed }: Answer): number {
   print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${line}\n`).join(''))
-}
-
-function failure({ complain }: World, error: unknown): number {
-  if (error instanceof UsageError) {
-    complain(`posthorn: ${error.message}\n"posthorn --help" lists the commands\n`)
-    return 2
-  }
-  const known = error instanceof Refusal || error instanceof CommandFailed || error instanceof DataFolderHeld
-  const said = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
-  complain(`posthorn: ${said}\n`)
-  return 1
+  return failed === true ? 1 : 0
 }
 
 function usage(): string {

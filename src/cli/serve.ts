@@ -3,7 +3,7 @@
  *
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
-import { startDaemon } from '../daemon/daemon.js'
+import { type DaemonParts, startDaemon } from '../daemon/daemon.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
 import { atMost, type Call } from './command.js'
@@ -11,12 +11,13 @@ import { atMost, type Call } from './command.js'
 export async function serve(
   { words, config, clock }: Pick<Call, 'words' | 'config' | 'clock'>,
   socket: string | null,
+  parts: Pick<DaemonParts, 'patience'> = {},
 ): Promise<void> {
   atMost(words, 0)
   const log = openLog(config.log)
   const systemd = notifySocket(socket, log)
   const stopped = signalled()
-  const daemon = await startDaemon({ config, clock, log })
+  const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   log.info({ submission: listening, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
   await systemd.ready(`submission on ${listening.join(', ')}`)

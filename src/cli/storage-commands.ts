@@ -1,5 +1,5 @@
 /** `backup`, `restore`, `verify-data`. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { databaseFile } from '../daemon/daemon.js'
 import { backup, FileExists } from '../storage/backup.js'
@@ -28,6 +28,8 @@ export const storageCommands: readonly Command[] = [
     options: {},
     run: ({ words, config, clock }) =>
       told(() => {
+        // A new machine has no data folder yet.
+        mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
         const { aside } = restore({ backup: file(words), file: databaseFile(config.service.data_dir), now: clock() })
         const lines = ['restored', ...(aside === undefined ? [] : [`the database that was there is now ${aside}`])]
         return { json: { restored: true, aside: aside ?? null }, lines }

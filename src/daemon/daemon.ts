@@ -23,18 +23,21 @@ import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
 import { openSubmission } from './submission.js'
 
 /** What clients get to finish, and then attempts: together less than systemd's patience. */
-const DOOR_LIMIT = 5_000
-const DELIVERY_LIMIT = 20_000
+const PATIENCE = { door: 5_000, delivery: 20_000 }
 
 export interface DaemonParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
+  /** For a test that wants another world. */
+  readonly edges?: Partial<Edges>
+  readonly patience?: typeof PATIENCE
 }
 
 export interface Daemon {
@@ -49,12 +52,13 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, 'posthorn.db')
 }
 
-export async function startDaemon({ config, clock, log }: DaemonParts): Promise<Daemon> {
+type Ends = (() => Promise<void> | void)[]
+
+export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
+  const { config, clock, log, patience = PATIENCE } = parts
   const folder = config.service.data_dir
-  const ends: (() => Promise<void> | void)[] = []
-  const stop = async (): Promise<void> => {
-    for (const end of ends.splice(0).reverse()) await end()
-  }
+  const ends: Ends = []
+  const stop = (): Promise<void> => endAll(ends, log)
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = lockDataFolder(folder)
@@ -62,15 +66,27 @@ export async function startDaemon({ config, clock, log }: DaemonParts): Promise<
     const database = await openDatabase({ file: databaseFile(folder) })
     ends.push(() => database.close())
     const tls = await certificate(config, clock())
-    const rooms = await openRooms({ config, clock, log }, database, ends)
-    const submission = await openDoor({ config, clock, log }, database, tls, rooms)
-    ends.push(() => submission.stop(DOOR_LIMIT))
-    followForeignCommits(database, rooms, submission)
+    const rooms = await openRooms(parts, database, ends)
+    // Before the door: what was cut off is put in order while nothing new is under way.
     await rooms.delivery.runner.start()
+    const submission = await openDoor(parts, database, tls, rooms)
+    ends.push(() => submission.stop(patience.door))
+    followForeignCommits(database, rooms, submission, log)
     return { submission: submission.endpoints, tls, database, stop }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** What cannot be ended in good order must not keep the rest from being ended. */
+async function endAll(ends: Ends, log: Log): Promise<void> {
+  for (const end of ends.splice(0).reverse()) {
+    try {
+      await end()
+    } catch (error) {
+      log.error({ err: error }, 'stopping went wrong')
+    }
   }
 }
 
@@ -81,12 +97,13 @@ interface Rooms {
   readonly delivery: Delivery
 }
 
-async function openRooms(parts: DaemonParts, database: Database, ends: (() => Promise<void> | void)[]): Promise<Rooms> {
-  const { config, clock, log } = parts
+async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
+  const { config, clock, log, patience = PATIENCE } = parts
+  const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
   const keys = keyChain(database)
-  const delivery = wireDelivery({ config, clock, log, database, identity, keys })
-  ends.push(() => delivery.stop(DELIVERY_LIMIT))
+  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
+  ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
   return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
@@ -104,6 +121,7 @@ async function openDoor(
     commit,
     clock,
     hostname: config.service.hostname,
+    maxRecipients: config.submission.max_recipients,
     verifiedDomain: domains.verified,
     handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
   })
@@ -115,13 +133,19 @@ function followForeignCommits(
   database: Database,
   { keyRing, domains, keys, delivery }: Rooms,
   door: SubmissionListener,
+  log: Log,
 ): void {
   database.onForeignCommit(() => {
     keyRing.drop()
     domains.drop()
     keys.drop()
-    door.endSessions((principal) => !keyRing.stillValid(principal))
     delivery.runner.wake()
+    try {
+      door.endSessions((principal) => !keyRing.stillValid(principal))
+    } catch (error) {
+      // The next command of any of these sessions asks again.
+      log.error({ err: error }, 'keys cannot be read')
+    }
   })
 }
 

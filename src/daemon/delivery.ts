@@ -8,22 +8,20 @@ import { MessageShelf } from '../delivery/message-shelf.js'
 import { destinationFinder } from '../delivery/mx-hosts.js'
 import { notifySender } from '../delivery/notify-sender.js'
 import { QueueRunner, type RunnerDeps } from '../delivery/queue-runner.js'
-import { readyMessage } from '../delivery/ready-message.js'
+import { bareMessage, readyMessage } from '../delivery/ready-message.js'
 import type { RetryPolicy } from '../delivery/retry-schedule.js'
 import { routeTable } from '../delivery/routes.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/session-pool.js'
 import { hostOpener } from '../delivery/session-pool-opening.js'
 import { type SettleDeps, settleAttempt } from '../delivery/settle-attempt.js'
-import { defaultTimeouts } from '../delivery/smtp-client-timeouts.js'
 import { sourceAddress } from '../delivery/source-address.js'
 import type { KeyChain } from '../domains/signing-keys.js'
 import { parseAddress } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
-import { createDialer } from '../platform/dialer.js'
-import { systemDice } from '../platform/dice.js'
 import type { Log } from '../platform/log.js'
 import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
 import type { Database } from '../storage/database.js'
+import type { Edges } from './edges.js'
 import type { Identity } from './identity.js'
 
 /** Bytes of fresh messages that wait in memory for their first attempt. */
@@ -33,6 +31,7 @@ export interface DeliveryParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
+  readonly edges: Edges
   readonly database: Database
   readonly identity: Identity
   readonly keys: KeyChain
@@ -50,13 +49,15 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
   const ended = new AbortController()
   const shelf = new MessageShelf(SHELF)
   const pool = sessionPool(parts)
+  const readying = { read, keys, shelf, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
     clock,
     log,
     shelf,
-    ready: (entry, now) => readyMessage({ read, keys, shelf, secret: identity.returnPathSecret }, entry, now),
+    ready: (entry, now) => readyMessage(readying, entry, now),
+    bare: (entry) => bareMessage(readying, entry),
     findDestination: destinations(parts, ended.signal),
     attempt: attempts(pool, clock),
     settle: settling(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
@@ -74,14 +75,14 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
 }
 
 function destinations(
-  { config: { outbound, service, dns }, clock }: DeliveryParts,
+  { config: { outbound, service, dns }, clock, edges: { dice, resolver } }: DeliveryParts,
   signal: AbortSignal,
 ): FindDestination {
   return destinationFinder({
-    resolver: openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
+    resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
     routeFor: routeTable(outbound.routes),
     mayDial: addressGuard(outbound.allowed_private_networks),
-    dice: systemDice,
+    dice,
     port: outbound.port,
     ownNames: new Set([service.hostname]),
   })
@@ -95,20 +96,24 @@ function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
 }
 
 function settling(
-  { config, clock, log, database: { read, commit } }: DeliveryParts,
+  { config, clock, log, edges: { dice }, database: { read, commit } }: DeliveryParts,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicy(config)
   const { hostname, mail_from } = config.service
   const notices = notifySender({ hostname, mailFrom: parseAddress(mail_from), expireAfter: policy.expireAfter })
-  return settleAttempt({ read, commit, clock, dice: systemDice, log, policy, notifySender: notices, offer })
+  return settleAttempt({ read, commit, clock, dice, log, policy, notifySender: notices, offer })
 }
 
-function sessionPool({ config: { outbound, service }, clock }: DeliveryParts): SessionPool {
+function sessionPool({
+  config: { outbound, service },
+  clock,
+  edges: { dialer, timeouts },
+}: DeliveryParts): SessionPool {
   const open = hostOpener({
-    dialer: createDialer(),
+    dialer,
     helloName: service.hostname,
-    timeouts: defaultTimeouts,
+    timeouts,
     sourceAddress: sourceAddress(outbound.source_addresses),
     clock,
   })

@@ -4,6 +4,7 @@ import type { KeyRing } from '../accounts/key-ring.js'
 import type { Principal } from '../accounts/principal.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
+import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -29,6 +30,7 @@ export function openSubmission(parts: SubmissionParts): Promise<SubmissionListen
     authenticate: (password, address) => keyRing.admit(password, 'send', address),
     trusted: (address) => trustedPrincipal(config, address),
     checkSender: (principal, sender) => {
+      if (!keyRing.stillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
       if (sender === '') return
       checkSender(principal, sender, 'sender', (workspace, domain) => domains.verified(workspace, domain) !== undefined)
     },

@@ -7,7 +7,9 @@
  * | the server offers too little for the message    | refused         | no                |
  * | 5xx about sender, recipient or message          | refused         | no                |
  * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
- * | 5xx that asks for encryption                    | deferred        | yes               |
+ * | 5xx that asks for encryption or a login         | deferred        | yes               |
+ * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
+ * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | lost between the final dot and its reply        | deferred        | no: no duplicates |
@@ -22,6 +24,7 @@ import { type Reply, replyLine } from '../mail/reply.js'
 import type { AttemptOutcome } from './attempt-result.js'
 import { classifyFailure, classifyReply, type Stage } from './classify-reply.js'
 import type { Host } from './destination.js'
+import type { Reason } from './reasons.js'
 import type { Exchange, Sent, Trouble } from './smtp-client-outcome.js'
 
 export interface AttemptLimits {
@@ -50,9 +53,10 @@ export function judge(sent: Sent, host: Host): Verdict {
       return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, onward: false }
     }
     case 'unsendable':
-      return { outcome: refused('message', sent.reply), onward: false }
+      // Our words, not the server's: they must not look like a reply.
+      return { outcome: { ...refused('message', sent.reply), response: `not sent: ${sent.reply.text}` }, onward: false }
     case 'refused':
-      return judgeReply(sent.stage, sent.reply)
+      return judgeReply(sent.stage, sent.reply, host)
     case 'failed':
       return { outcome: silence(sent, host), onward: sent.stage !== 'message' }
     default:
@@ -60,15 +64,28 @@ export function judge(sent: Sent, host: Host): Verdict {
   }
 }
 
-function judgeReply(stage: Stage, reply: Reply): Verdict {
-  const { kind, scope, reason } = classifyReply(stage, reply)
-  // We spoke plain text to a host whose TLS failed: no fault of the message.
-  const plain = reason === 'tls'
-  if (kind === 'permanent' && scope !== 'session' && !plain) return { outcome: refused(stage, reply), onward: false }
-  return { outcome: { kind: 'deferred', reason, response: replyLine(reply), reached: true }, onward: true }
+function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
+  const { kind, scope, reason, status } = classifyReply(stage, reply)
+  const final = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
+  if (final) return { outcome: refused(stage, reply), onward: false }
+  const temporary = `4${status.slice(1)}`
+  return {
+    outcome: { kind: 'deferred', reason, response: replyLine(reply), reached: true, status: temporary },
+    onward: true,
+  }
 }
 
-function refused(stage: Stage, reply: Reply): AttemptOutcome {
+/** "Log in first", "not in this order": how we are set up or how we talk must not bounce anybody's mail. */
+function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
+  if (loginCodes.has(code) || reason === 'credentials' || reason === 'tls') return true
+  if (reason === 'relay-denied') return !final
+  return reason === 'protocol' && (stage === 'mail' || stage === 'data')
+}
+
+/** RFC 4954 section 6, RFC 3207 section 4. */
+const loginCodes: ReadonlySet<number> = new Set([530, 534, 535, 538])
+
+function refused(stage: Stage, reply: Reply): Extract<AttemptOutcome, { kind: 'refused' }> {
   const { reason, status, recipientsFault } = classifyReply(stage, reply)
   return { kind: 'refused', reason, response: replyLine(reply), status, recipientsFault }
 }

@@ -19,7 +19,14 @@ export type AttemptOutcome =
   /** The next hop took it over. `final`: that hop is an MX of the recipient's domain. */
   | { readonly kind: 'accepted'; readonly final: boolean; readonly reply: Reply; readonly dsnRelayed: boolean }
   /** Try again later. `reached`: some server answered at all. */
-  | { readonly kind: 'deferred'; readonly reason: Reason; readonly response: string; readonly reached: boolean }
+  | {
+      readonly kind: 'deferred'
+      readonly reason: Reason
+      readonly response: string
+      readonly reached: boolean
+      /** Enhanced code, where a server's words have one. */
+      readonly status?: string
+    }
   /**
    * Never try again. `recipientsFault`: the mailbox or its domain itself is dead, which
    * suppresses the address. `status`: enhanced code for the DSN.

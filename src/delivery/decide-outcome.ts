@@ -2,13 +2,15 @@
  * From what came of an attempt to what becomes of the queue entry. Pure.
  *
  * An entry that expires is `bounced` (soft) when some server ever answered for it, and
- * `failed` when none was reached. What cannot be classified was made a deferral before
+ * `failed` when none was reached, or when its sending domain is gone. What cannot be classified was made a deferral before
  * it came here.
  */
 import { assertNever } from '../mail/assert-never.js'
 import type { AttemptOutcome } from './attempt-result.js'
 import type { Reason } from './reasons.js'
-import { type RetryPolicy, scheduleRetry } from './retry-schedule.js'
+import { type Retry, type RetryPolicy, scheduleRetry } from './retry-schedule.js'
+
+type Again = Extract<Retry, { kind: 'again' }>
 
 export interface EntryAge {
   readonly enqueuedAt: number
@@ -21,7 +23,13 @@ export interface EntryAge {
 
 export type Decision =
   | { readonly kind: 'accepted'; readonly final: boolean; readonly dsnRelayed: boolean }
-  | { readonly kind: 'deferred'; readonly at: number; readonly notice: boolean; readonly reason: Reason }
+  | {
+      readonly kind: 'deferred'
+      readonly at: number
+      readonly notice: boolean
+      readonly reason: Reason
+      readonly status: string
+    }
   | {
       readonly kind: 'bounced'
       readonly hard: boolean
@@ -43,6 +51,7 @@ export function decideOutcome(
     case 'accepted':
       return { kind: 'accepted', final: outcome.final, dsnRelayed: outcome.dsnRelayed }
     case 'refused':
+      if (outcome.reason === 'domain-deleted') return { kind: 'failed', reason: outcome.reason, status: outcome.status }
       return {
         kind: 'bounced',
         hard: true,
@@ -52,8 +61,7 @@ export function decideOutcome(
       }
     case 'deferred': {
       const retry = scheduleRetry(age, policy, now, dice)
-      if (retry.kind === 'again')
-        return { kind: 'deferred', at: retry.at, notice: retry.notice, reason: outcome.reason }
+      if (retry.kind === 'again') return deferred(outcome, retry)
       return outcome.reached || age.reachedBefore()
         ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }
         : { kind: 'failed', reason: 'expired', status: '4.4.7' }
@@ -61,4 +69,8 @@ export function decideOutcome(
     default:
       return assertNever(outcome)
   }
+}
+
+function deferred(outcome: Extract<AttemptOutcome, { kind: 'deferred' }>, { at, notice }: Again): Decision {
+  return { kind: 'deferred', at, notice, reason: outcome.reason, status: outcome.status ?? '4.0.0' }
 }

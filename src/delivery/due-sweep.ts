@@ -40,8 +40,7 @@ export class DueSweep {
 
   /** Fetches the rest of lanes that have drained. */
   refillShort(now: number): void {
-    if (!this.lanes.hasShort) return
-    for (const lane of this.lanes.shortLanes()) this.refill(lane, now)
+    for (let lane = this.lanes.nextShort(); lane !== null; lane = this.lanes.nextShort()) this.refill(lane, now)
   }
 
   /** An entry that became due at a moment that the sweep may have passed already. */
@@ -71,6 +70,8 @@ export class DueSweep {
   private sweep(workspaceId: string, now: number): boolean {
     const place = this.places.get(workspaceId) ?? { time: 0, id: '' }
     this.places.set(workspaceId, place)
+    // The clock was set back: what is due now may lie before the place.
+    if (place.time > now) Object.assign(place, { time: 0, id: '' })
     const page = dueOfWorkspace(this.read, {
       workspaceId,
       afterTime: place.time,

@@ -1,21 +1,28 @@
 /**
  * The entries that are due and in memory, and whose turn it is.
  *
- * A lane is one workspace, one domain, one priority. `take` goes round the workspaces,
- * within one round its domains, and within a domain serves the class whose head has
- * waited longest after its handicap: high before normal before low, but ten minutes of
- * waiting outweigh one class, so nothing waits for ever.
+ * A lane is one workspace, one domain, one priority. `take` goes round the workspaces, and
+ * within one serves the class whose turn it is: high before normal before low, but ten
+ * minutes of waiting outweigh one class, so nothing waits for ever. Within a class it goes
+ * round the domains.
  *
- * Nobody fills the house: a workspace may hold three quarters of all attempts and all
- * but two of a domain's, so that another's one message always finds a place.
+ * Nobody fills the house: a workspace may hold three quarters of all attempts and all but
+ * two of a host's, so that another's one message always finds a place. What has to wait for
+ * its host is put back (`bind`) and takes no place meanwhile.
  *
  * In memory only: the database behind it holds everything. Where a lane is full its
- * rest stays there, and `shortLanes` says when it can be fetched.
+ * rest stays there, and `nextShort` says when it can be fetched: the lane half empty, and
+ * room in its workspace for as much as one lane holds, so that no fetch is for a few. The
+ * more workspaces there are, the less of each is in memory.
+ *
+ * Known limit: a few hosts that hang, each with all that a workspace may have there, take
+ * its three quarters; the rest of its mail then waits until one of them times out.
  */
 import type { QueueEntry } from '../messages/queue.js'
+import { Places } from './places.js'
 
 export interface LaneLimits {
-  /** Attempts under way in all, and to one domain. */
+  /** Attempts under way in all, and to one host. */
   readonly total: number
   readonly perDomain: number
   /** Entries waiting in memory in one lane, and of one workspace. */
@@ -23,37 +30,40 @@ export interface LaneLimits {
   readonly perWorkspace: number
 }
 
-const HANDICAP = 10 * 60_000
+type Priority = QueueEntry['priority']
 
-interface DomainLanes {
+const HANDICAP = 10 * 60_000
+/** Entries waiting in memory in all, shared by the workspaces; a lane's worth is nobody refused. */
+const IN_ALL = 20_000
+
+interface Lane {
   readonly workspaceId: string
   readonly domain: string
-  /** By priority: 0 high, 1 normal, 2 low. */
-  readonly classes: readonly [QueueEntry[], QueueEntry[], QueueEntry[]]
-  /** By priority: more of it is in the database. */
-  readonly more: [boolean, boolean, boolean]
-  underWay: number
+  readonly priority: Priority
+  readonly entries: QueueEntry[]
+  /** More of it is in the database. */
+  more: boolean
 }
+
+/** Lanes by domain, in the order of service: the first is next. */
+type Round = Map<string, Lane>
 
 interface Workspace {
   readonly id: string
-  /** In the order of service: the first is next. */
-  readonly domains: Map<string, DomainLanes>
+  /** By priority: 0 high, 1 normal, 2 low. */
+  readonly rounds: readonly [Round, Round, Round]
+  /** Lanes that could be refilled, in the order in which they ran short. */
+  readonly short: Map<string, ShortLane>
   waiting: number
   underWay: number
 }
 
-export interface ShortLane {
-  readonly workspaceId: string
-  readonly domain: string
-  readonly priority: 0 | 1 | 2
-}
+export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export class Lanes {
   private readonly workspaces = new Map<string, Workspace>()
   private readonly known = new Set<string>()
-  private readonly short = new Map<string, ShortLane>()
-  private readonly underWayTo = new Map<string, number>()
+  private readonly places = new Places()
   private underWay = 0
 
   constructor(private readonly limits: LaneLimits) {}
@@ -62,22 +72,23 @@ export class Lanes {
   add(entry: QueueEntry): boolean {
     if (this.known.has(entry.id)) return true
     const workspace = this.workspace(entry.workspace_id)
-    const lanes = domainLanes(workspace, entry.domain)
-    const lane = lanes.classes[entry.priority]
-    if (lane.length >= this.limits.perLane || workspace.waiting >= this.limits.perWorkspace) {
-      lanes.more[entry.priority] = true
-      this.noteShort(lanes, entry.priority)
+    const lane = laneOf(workspace, entry)
+    if (lane.entries.length >= this.limits.perLane || workspace.waiting >= this.mostWaiting()) {
+      lane.more = true
+      this.noteShort(workspace, lane)
       return false
     }
-    lane.push(entry)
+    lane.entries.push(entry)
     workspace.waiting += 1
     this.known.add(entry.id)
     return true
   }
 
-  /** Is there room for more of this workspace? */
+  /** Is there room for as much more of this workspace as is worth a look into the database? */
   hasRoom(workspaceId: string): boolean {
-    return (this.workspaces.get(workspaceId)?.waiting ?? 0) < this.limits.perWorkspace
+    const most = this.mostWaiting()
+    const few = Math.max(most - this.limits.perLane, Math.floor(most / 2))
+    return (this.workspaces.get(workspaceId)?.waiting ?? 0) <= few
   }
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
@@ -94,132 +105,126 @@ export class Lanes {
     return null
   }
 
+  /**
+   * The host of an entry that is under way is known. False: as many as may are on their way
+   * there, and the entry waits again, before all others of its lane.
+   */
+  bind(entry: QueueEntry, host: string): boolean {
+    this.places.learn(entry.domain, host)
+    if (this.places.placeOf(entry.id) === host) return true
+    const workspace = this.workspace(entry.workspace_id)
+    this.places.leave(entry.id, workspace.id)
+    if (this.mayStart(workspace.id, host)) {
+      this.places.enter(entry.id, workspace.id, host)
+      return true
+    }
+    this.underWay -= 1
+    workspace.underWay -= 1
+    workspace.waiting += 1
+    laneOf(workspace, entry).entries.unshift(entry)
+    return false
+  }
+
   /** The attempt has left the wire; its entry stays known until `forget`. */
   ended(entry: QueueEntry): void {
     this.underWay -= 1
-    const left = (this.underWayTo.get(entry.domain) ?? 1) - 1
-    if (left > 0) this.underWayTo.set(entry.domain, left)
-    else this.underWayTo.delete(entry.domain)
-    const workspace = this.workspace(entry.workspace_id)
-    workspace.underWay -= 1
-    domainLanes(workspace, entry.domain).underWay -= 1
+    this.workspace(entry.workspace_id).underWay -= 1
+    this.places.leave(entry.id, entry.workspace_id)
   }
 
   /** What came of the entry is on disk: it may be read from there again. */
   forget(entry: QueueEntry): void {
     this.known.delete(entry.id)
-    this.tidy(entry)
-  }
-
-  isKnown(id: string): boolean {
-    return this.known.has(id)
-  }
-
-  get waiting(): number {
-    let sum = 0
-    for (const { waiting } of this.workspaces.values()) sum += waiting
-    return sum
+    const workspace = this.workspaces.get(entry.workspace_id)
+    if (workspace !== undefined) this.tidy(workspace)
   }
 
   /** The database has more for this lane than was fetched. */
-  markMore({ workspaceId, domain, priority }: ShortLane): void {
-    domainLanes(this.workspace(workspaceId), domain).more[priority] = true
+  markMore(lane: ShortLane): void {
+    laneOf(this.workspace(lane.workspaceId), lane).more = true
   }
 
-  get hasShort(): boolean {
-    for (const { workspaceId } of this.short.values()) if (this.hasRoom(workspaceId)) return true
-    return false
-  }
-
-  /** Lanes that are half empty while the database has more for them; each is told once. */
-  shortLanes(): ShortLane[] {
-    const told: ShortLane[] = []
-    for (const [key, lane] of this.short) {
-      if (!this.hasRoom(lane.workspaceId)) continue
-      this.short.delete(key)
-      told.push(lane)
-    }
-    return told
-  }
-
-  private takeOf(workspace: Workspace): QueueEntry | null {
-    if (workspace.waiting === 0 || workspace.underWay >= Math.max(1, Math.floor(this.limits.total * 0.75))) return null
-    for (const lanes of workspace.domains.values()) {
-      if (!this.mayStart(lanes)) continue
-      const entry = nextOf(lanes)
-      if (entry === undefined) continue
-      workspace.domains.delete(lanes.domain)
-      workspace.domains.set(lanes.domain, lanes)
-      this.started(workspace, lanes)
-      this.noteShort(lanes, entry.priority)
-      return entry
+  /** A lane that is half empty while the database has more for it; each is told once. */
+  nextShort(): ShortLane | null {
+    for (const workspace of this.workspaces.values()) {
+      const [first] = workspace.short
+      if (first === undefined || !this.hasRoom(workspace.id)) continue
+      const [key, lane] = first
+      workspace.short.delete(key)
+      this.tidy(workspace)
+      return lane
     }
     return null
   }
 
-  private mayStart(lanes: DomainLanes): boolean {
-    if ((this.underWayTo.get(lanes.domain) ?? 0) >= this.limits.perDomain) return false
-    return lanes.underWay < Math.max(1, this.limits.perDomain - 2)
+  private mostWaiting(): number {
+    const share = Math.floor(IN_ALL / Math.max(1, this.workspaces.size))
+    return Math.max(1, Math.min(this.limits.perWorkspace, Math.max(this.limits.perLane, share)))
   }
 
-  private started(workspace: Workspace, lanes: DomainLanes): void {
+  private takeOf(workspace: Workspace): QueueEntry | null {
+    if (workspace.waiting === 0 || workspace.underWay >= Math.max(1, Math.floor(this.limits.total * 0.75))) return null
+    const [lane] = workspace.rounds
+      .flatMap((round) => this.firstToStart(workspace, round) ?? [])
+      .sort((a, b) => turnOf(a) - turnOf(b))
+    const entry = lane?.entries.shift()
+    if (lane === undefined || entry === undefined) return null
+    const round = workspace.rounds[lane.priority]
+    round.delete(lane.domain)
+    if (lane.entries.length > 0 || lane.more) round.set(lane.domain, lane)
     workspace.waiting -= 1
     workspace.underWay += 1
-    lanes.underWay += 1
     this.underWay += 1
-    this.underWayTo.set(lanes.domain, (this.underWayTo.get(lanes.domain) ?? 0) + 1)
+    this.places.enter(entry.id, workspace.id, this.places.hostOf(entry.domain))
+    this.noteShort(workspace, lane)
+    return entry
   }
 
-  private noteShort({ workspaceId, domain, classes, more }: DomainLanes, priority: 0 | 1 | 2): void {
-    if (!more[priority] || classes[priority].length > this.limits.perLane / 2) return
-    more[priority] = false
-    this.short.set(`${workspaceId} ${domain} ${priority}`, { workspaceId, domain, priority })
+  private firstToStart(workspace: Workspace, round: Round): Lane | undefined {
+    for (const lane of round.values()) {
+      if (lane.entries.length > 0 && this.mayStart(workspace.id, this.places.hostOf(lane.domain))) return lane
+    }
+    return undefined
+  }
+
+  private mayStart(workspaceId: string, host: string): boolean {
+    if (this.places.total(host) >= this.limits.perDomain) return false
+    return this.places.of(workspaceId, host) < Math.max(1, this.limits.perDomain - 2)
+  }
+
+  private noteShort(workspace: Workspace, lane: Lane): void {
+    if (!lane.more || lane.entries.length > this.limits.perLane / 2) return
+    const { workspaceId, domain, priority } = lane
+    lane.more = false
+    workspace.short.set(`${domain} ${priority}`, { workspaceId, domain, priority })
+    if (lane.entries.length === 0) workspace.rounds[priority].delete(domain)
   }
 
   private workspace(id: string): Workspace {
     const known = this.workspaces.get(id)
     if (known !== undefined) return known
-    const fresh: Workspace = { id, domains: new Map(), waiting: 0, underWay: 0 }
+    const rounds: Workspace['rounds'] = [new Map(), new Map(), new Map()]
+    const fresh: Workspace = { id, rounds, short: new Map(), waiting: 0, underWay: 0 }
     this.workspaces.set(id, fresh)
     return fresh
   }
 
   /** Drops what is empty, so that memory follows the traffic and not its history. */
-  private tidy(entry: QueueEntry): void {
-    const workspace = this.workspaces.get(entry.workspace_id)
-    const lanes = workspace?.domains.get(entry.domain)
-    if (workspace === undefined || lanes === undefined || lanes.underWay > 0 || lanes.more.includes(true)) return
-    if (lanes.classes.some((lane) => lane.length > 0)) return
-    workspace.domains.delete(entry.domain)
-    if (workspace.domains.size === 0) this.workspaces.delete(workspace.id)
+  private tidy({ id, rounds, short, underWay }: Workspace): void {
+    if (underWay === 0 && short.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
   }
 }
 
-function domainLanes(workspace: Workspace, domain: string): DomainLanes {
-  const known = workspace.domains.get(domain)
+/** When the head of the lane became due, put back by ten minutes for each class below high. */
+function turnOf({ entries, priority }: Lane): number {
+  return (entries[0]?.next_attempt_at ?? 0) + priority * HANDICAP
+}
+
+function laneOf(workspace: Workspace, { domain, priority }: Pick<Lane, 'domain' | 'priority'>): Lane {
+  const round = workspace.rounds[priority]
+  const known = round.get(domain)
   if (known !== undefined) return known
-  const fresh: DomainLanes = {
-    workspaceId: workspace.id,
-    domain,
-    classes: [[], [], []],
-    more: [false, false, false],
-    underWay: 0,
-  }
-  workspace.domains.set(domain, fresh)
+  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], more: false }
+  round.set(domain, fresh)
   return fresh
-}
-
-/** The head that has waited longest, each class behind the one before it by its handicap. */
-function nextOf({ classes }: DomainLanes): QueueEntry | undefined {
-  let best: QueueEntry[] | undefined
-  let bestTime = Number.POSITIVE_INFINITY
-  classes.forEach((lane, priority) => {
-    const head = lane[0]
-    if (head === undefined) return
-    const time = head.next_attempt_at + priority * HANDICAP
-    if (time >= bestTime) return
-    best = lane
-    bestTime = time
-  })
-  return best?.shift()
 }

@@ -16,22 +16,36 @@ export interface ShelvedMessage {
   signatureKept: boolean
 }
 
+interface Shelved {
+  readonly message: ShelvedMessage
+  /** Entries that have it in hand, or will come for it. */
+  uses: number
+  /** It was read back: nobody knows who else will come, so each is counted when they do. */
+  readonly readBack: boolean
+}
+
 export class MessageShelf {
-  private readonly messages = new Map<string, { readonly message: ShelvedMessage; uses: number }>()
+  private readonly messages = new Map<string, Shelved>()
   private bytes = 0
 
   constructor(private readonly maxBytes: number) {}
 
-  /** `uses`: how many entries will come for it. */
+  /** A fresh message, for which `uses` entries will come. */
   put(message: ShelvedMessage, uses: number): void {
-    const size = message.raw.length
-    if (uses === 0 || this.bytes + size > this.maxBytes || this.messages.has(message.email.id)) return
-    this.messages.set(message.email.id, { message, uses })
-    this.bytes += size
+    if (uses === 0 || this.bytes + message.raw.length > this.maxBytes) return
+    this.keep({ message, uses, readBack: false })
   }
 
+  /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
+  share(message: ShelvedMessage): void {
+    this.keep({ message, uses: 1, readBack: true })
+  }
+
+  /** For one entry, which releases it. */
   get(emailId: string): ShelvedMessage | undefined {
-    return this.messages.get(emailId)?.message
+    const shelved = this.messages.get(emailId)
+    if (shelved?.readBack === true) shelved.uses += 1
+    return shelved?.message
   }
 
   /** Somebody else changed the queue: entries that are gone will never release theirs. */
@@ -48,5 +62,12 @@ export class MessageShelf {
     if (shelved.uses > 0) return
     this.messages.delete(emailId)
     this.bytes -= shelved.message.raw.length
+  }
+
+  private keep(shelved: Shelved): void {
+    const { id } = shelved.message.email
+    if (this.messages.has(id)) return
+    this.messages.set(id, shelved)
+    this.bytes += shelved.message.raw.length
   }
 }

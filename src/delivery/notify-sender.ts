@@ -10,8 +10,9 @@
  */
 import type { Address } from '../mail/address.js'
 import { newMessageId } from '../mail/message-id.js'
-import { buildDsn, wantsDsn } from '../messages/dsn.js'
+import { buildDsn, type Dsn, wantsDsn } from '../messages/dsn.js'
 import type { DsnKind, DsnRecipient } from '../messages/dsn-report.js'
+import { dsnSubject } from '../messages/dsn-text.js'
 import type { Email } from '../messages/email.js'
 import { type Enqueued, enqueue } from '../messages/enqueue.js'
 import { serviceEmail } from '../messages/service-email.js'
@@ -51,12 +52,17 @@ export function notifySender(settings: NoticeSettings): NotifySender {
       orcpt: message.orcpt,
       ...wanted,
       diagnostic: attempted.response,
-      remoteMta: attempted.mx,
+      remoteMta: isReply(attempted.response) ? attempted.mx : null,
       lastAttemptAt: attempted.endedAt,
       willRetryUntil: wanted.kind === 'delayed' ? attempted.entry.enqueued_at + settings.expireAfter : null,
     }
     return report(settings, email, raw, wanted.kind, recipient, now)
   }
+}
+
+/** A server's words begin with its code; ours, where none answered, do not. */
+function isReply(response: string): boolean {
+  return /^[2-5]\d\d(?: |$)/.test(response)
 }
 
 interface Wanted {
@@ -69,15 +75,18 @@ interface Wanted {
 function reportOf(decision: Decision): Wanted | null {
   switch (decision.kind) {
     case 'accepted': {
-      const reason = 'The next server took the message. It does not report further.'
+      const reason = 'The next server took the message.'
       return decision.dsnRelayed ? null : { kind: 'success', action: 'relayed', status: '2.0.0', reason }
     }
     case 'deferred':
       return decision.notice
-        ? { kind: 'delayed', action: 'delayed', status: '4.0.0', reason: reasonSentence(decision.reason) }
+        ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: reasonSentence(decision.reason) }
         : null
-    case 'bounced':
     case 'failed':
+      // The owner did that, and knows.
+      if (decision.reason === 'domain-deleted') return null
+      return { kind: 'failed', action: 'failed', status: decision.status, reason: reasonSentence(decision.reason) }
+    case 'bounced':
       return { kind: 'failed', action: 'failed', status: decision.status, reason: reasonSentence(decision.reason) }
   }
 }
@@ -93,7 +102,7 @@ function report(
   const id = uuidv7(now)
   const to = email.envelope_from as Address
   const messageId = newMessageId(id, settings.hostname)
-  const raw = buildDsn({
+  const dsn: Dsn = {
     kind,
     reportingMta: settings.hostname,
     arrivedAt: email.created_at,
@@ -105,7 +114,8 @@ function report(
     to,
     now,
     messageId,
-  })
-  const wanted = serviceEmail({ id, messageId, from: settings.mailFrom, to, subject: `Delivery report: ${kind}`, now })
+  }
+  const raw = buildDsn(dsn)
+  const wanted = serviceEmail({ id, messageId, from: settings.mailFrom, to, subject: dsnSubject(dsn), now })
   return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
 }

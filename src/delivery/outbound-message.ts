@@ -15,4 +15,6 @@ export interface OutboundMessage {
   readonly ret: 'full' | 'headers' | null
   readonly notify: readonly DsnNotify[] | null
   readonly orcpt: string | null
+  /** Called when its last byte is on the way: from now on it may arrive, whatever we hear. */
+  readonly handedOver?: () => void
 }

@@ -6,20 +6,23 @@
  * scheduled ones and what memory had no room for come by the sweep.
  *
  * A fault of the database stops the taking for a second, never loses an outcome: what
- * the remote answered is written down as soon as the disk takes it again. Stopping lets
- * attempts finish; those that outlast the limit are released, and go again at once.
+ * the remote answered is written down as soon as the disk takes it again. Any other fault
+ * of our own makes that one entry rest for the length of a lease, and stops nobody else.
+ * Stopping lets attempts finish; those that outlast the limit are released, and go again
+ * at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
-import { leaseEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
+import { entryById, leaseEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed } from '../storage/write.js'
+import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { Destination, FindDestination } from './destination.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
+import type { MadeAttempt, Patience } from './made-attempt.js'
 import type { MessageShelf } from './message-shelf.js'
 import type { OutboundMessage } from './outbound-message.js'
 import type { ReadyMessage } from './ready-message.js'
@@ -27,8 +30,12 @@ import type { ReadyMessage } from './ready-message.js'
 /** Longer than any attempt may take. */
 export const LEASE = 15 * 60_000
 const POLL = 500
+/** How long nothing is taken after a fault of the database. */
+const PAUSE = 1_000
 /** What attempts that were cut off get to end. */
 const LAST_WORDS = 2_000
+/** A sweep keeps its place; now and then it starts over, in case anything slipped behind it. */
+const LOOK_AT_ALL = 5 * 60_000
 const PER_LANE = 400
 const PER_WORKSPACE = 4_000
 
@@ -38,7 +45,10 @@ export interface RunnerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly shelf: MessageShelf
-  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage | null>
+  /** Rejects when the message is gone. */
+  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /** Enough of it to tell of a fault; null: the email is gone. */
+  readonly bare: (entry: QueueEntry) => ReadyMessage | null
   readonly findDestination: FindDestination
   /** Rejects when the signal strikes, and only then. */
   readonly attempt: (
@@ -47,28 +57,34 @@ export interface RunnerDeps {
     party: string,
     signal: AbortSignal,
   ) => Promise<AttemptResult>
-  /** Writes down what came of an attempt; resolves once it is on disk, however long that takes. */
-  readonly settle: (made: MadeAttempt) => Promise<void>
+  /** Writes down what came of an attempt; resolves once it is on disk. */
+  readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
   readonly maxConnections: number
   readonly maxConnectionsPerHost: number
 }
 
-export interface MadeAttempt {
+interface Turn {
   readonly entry: QueueEntry
-  readonly ready: ReadyMessage
-  readonly result: AttemptResult
-  readonly number: number
   readonly at: number
+  onWire: boolean
+  /** The last byte of the message is on its way. */
+  handedOver: boolean
+  /** What became of the entry may be due by now, behind the place of the sweep. */
+  late: boolean
 }
+
+const CUT_OFF = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
 
 export class QueueRunner {
   private readonly lanes: Lanes
   private readonly sweep: DueSweep
   private readonly turns = new Set<Promise<void>>()
+  /** Leased, and nothing came of it yet. */
   private readonly leased = new Set<string>()
   private timer: NodeJS.Timeout | null = null
   private sweeping: NodeJS.Immediate | null = null
-  private pausedUntil = 0
+  private pause: NodeJS.Timeout | null = null
+  private lookedAtAll = 0
   private stopping = false
   private readonly abandoned = new AbortController()
 
@@ -85,15 +101,16 @@ export class QueueRunner {
 
   async start(): Promise<void> {
     await this.deps.commit([recoverLeases({ at: this.deps.clock() })])
-    this.timer = setInterval(() => this.tick(), POLL)
-    this.tick()
+    this.timer = setInterval(() => this.feed(), POLL)
+    this.feed()
   }
 
   /** A message whose commit is on disk. */
   offer({ email, entries }: Enqueued, raw: Buffer): void {
-    this.deps.shelf.put({ email, raw, signatureKept: false }, entries.length)
+    const isDue = email.scheduled_for === null
+    if (isDue) this.deps.shelf.put({ email, raw, signatureKept: false }, entries.length)
     for (const entry of entries) {
-      if (!this.lanes.add(entry)) this.sweep.missed(entry)
+      if (!isDue || !this.lanes.add(entry)) this.sweep.missed(entry)
     }
     this.pump()
   }
@@ -102,7 +119,7 @@ export class QueueRunner {
   wake(): void {
     this.deps.shelf.clear()
     this.sweep.reset()
-    this.tick()
+    this.feed()
   }
 
   /** Takes nothing more; waits for attempts until `limit` milliseconds have passed, then releases them. */
@@ -110,12 +127,16 @@ export class QueueRunner {
     this.stopping = true
     if (this.timer !== null) clearInterval(this.timer)
     if (this.sweeping !== null) clearImmediate(this.sweeping)
+    if (this.pause !== null) clearTimeout(this.pause)
     await this.turnsEnd(limit)
     this.abandoned.abort()
     await this.turnsEnd(LAST_WORDS)
     const at = this.deps.clock()
-    const left = [...this.leased]
-    if (left.length > 0) await this.deps.commit(left.map((id) => releaseLease({ id, at })))
+    const left = [...this.leased].map((id) => releaseLease({ id, at }))
+    if (left.length === 0) return
+    await this.deps.commit(left).catch((error: unknown) => {
+      this.deps.log.error({ err: error, leases: left.length }, 'leases could not be given back; the next start does it')
+    })
   }
 
   /** Resolves when no attempt is under way, after `limit` milliseconds at the latest. */
@@ -125,17 +146,17 @@ export class QueueRunner {
     await Promise.race([done, sleep(limit, undefined, { signal: late.signal }).catch(() => undefined)])
   }
 
-  private tick(): void {
-    if (this.stopping) return
-    this.feed()
-  }
-
   /** One page of the sweep, then a breath for the others, then the next. */
   private feed(): void {
-    if (this.stopping || this.sweeping !== null) return
-    const more = this.sweep.step(this.deps.clock())
+    if (this.stopping || this.sweeping !== null || this.pause !== null) return
+    const now = this.deps.clock()
+    if (now - this.lookedAtAll >= LOOK_AT_ALL) {
+      this.lookedAtAll = now
+      this.sweep.reset()
+    }
+    const more = this.guarded(() => this.sweep.step(now))
     this.pump()
-    if (!more) return
+    if (more !== true) return
     this.sweeping = setImmediate(() => {
       this.sweeping = null
       this.feed()
@@ -143,9 +164,8 @@ export class QueueRunner {
   }
 
   private pump(): void {
-    const now = this.deps.clock()
-    if (this.stopping || now < this.pausedUntil) return
-    this.sweep.refillShort(now)
+    if (this.stopping || this.pause !== null) return
+    this.guarded(() => this.sweep.refillShort(this.deps.clock()))
     for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
       const turn = this.turn(entry).finally(() => this.turns.delete(turn))
       this.turns.add(turn)
@@ -153,53 +173,73 @@ export class QueueRunner {
   }
 
   private async turn(entry: QueueEntry): Promise<void> {
-    let onWire = true
-    const leaveWire = (): void => {
-      if (!onWire) return
-      onWire = false
-      this.lanes.ended(entry)
-      this.pump()
-    }
+    const turn: Turn = { entry, at: this.deps.clock(), onWire: true, handedOver: false, late: false }
+    let made: MadeAttempt | 'changed' | 'waits'
     try {
-      const made = await this.makeAttempt(entry)
-      leaveWire()
-      if (made !== null) await this.deps.settle(made)
+      made = await this.makeAttempt(turn)
     } catch (error) {
-      if (this.abandoned.signal.aborted) return
-      this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
-      this.pause()
-      this.sweep.missed(entry)
-    } finally {
-      leaveWire()
-      this.leased.delete(entry.id)
-      this.lanes.forget(entry)
-      this.deps.shelf.release(entry.email_id)
+      made = await this.fault(turn, error)
     }
+    if (made === 'waits') {
+      this.pump()
+      return
+    }
+    this.leaveWire(turn)
+    if (made === 'changed') turn.late = true
+    else await this.settle(turn, made)
+    this.lanes.forget(entry)
+    this.deps.shelf.release(entry.email_id)
+    if (turn.late) this.lookAgain(entry)
   }
 
-  private async makeAttempt(entry: QueueEntry): Promise<MadeAttempt | null> {
-    const at = this.deps.clock()
+  private leaveWire(turn: Turn): void {
+    if (!turn.onWire) return
+    turn.onWire = false
+    this.lanes.ended(turn.entry)
+    this.pump()
+  }
+
+  /** `changed`: held, removed or leased by somebody else. `waits`: put back until its host has a place. */
+  private async makeAttempt(turn: Turn): Promise<MadeAttempt | 'changed' | 'waits'> {
+    const { entry, at } = turn
+    const found = await this.deps.findDestination(entry.domain)
+    const [host] = found.kind === 'hosts' ? found.hosts : []
+    if (host !== undefined && !this.lanes.bind(entry, host.mx)) return 'waits'
     const ready = await this.deps.ready(entry, at)
-    if (ready === null) {
-      this.deps.log.error({ entry: entry.id, email: entry.email_id }, 'queue entry without its message')
-      return null
+    if (!(await this.lease(entry, at, ready.writes))) return 'changed'
+    ready.shelved.signatureKept = true
+    const message: OutboundMessage = {
+      ...ready.message,
+      handedOver: () => {
+        turn.handedOver = true
+      },
     }
-    const [leased, destination] = await Promise.all([
-      this.lease(entry, at, ready),
-      this.deps.findDestination(entry.domain),
-    ])
-    if (!leased) return null
-    const result = await this.deps.attempt(ready.message, destination, entry.workspace_id, this.abandoned.signal)
+    const { signal } = this.abandoned
+    const result = await this.deps.attempt(message, ready.destination ?? found, entry.workspace_id, signal)
     return { entry, ready, result, number: entry.attempts + 1, at }
   }
 
-  /** False: held, removed or leased by somebody else meanwhile. */
-  private async lease(entry: QueueEntry, at: number, { writes, shelved }: ReadyMessage): Promise<boolean> {
+  /** Not dropped while the database does not take it; given up only when the process ends. */
+  private async settle(turn: Turn, made: MadeAttempt): Promise<void> {
+    this.leased.delete(made.entry.id)
+    const troubled = (): void => {
+      turn.late = true
+      this.rest()
+    }
+    await this.deps.settle(made, { signal: this.abandoned.signal, troubled }).catch((error: unknown) => {
+      this.deps.log.error(
+        { err: error, entry: made.entry.id, email: made.entry.email_id },
+        'an outcome was not written down',
+      )
+    })
+  }
+
+  /** False: the entry is not any more as it was read. */
+  private async lease(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<boolean> {
     const { id, attempts, next_attempt_at: dueAt } = entry
     try {
       await this.deps.commit([leaseEntry({ id, attempts, dueAt, until: at + LEASE }), ...writes])
       this.leased.add(id)
-      shelved.signatureKept = true
       return true
     } catch (error) {
       if (error instanceof Missed) return false
@@ -207,7 +247,54 @@ export class QueueRunner {
     }
   }
 
-  private pause(): void {
-    this.pausedUntil = this.deps.clock() + 1_000
+  /** A fault of ours is a deferral like any other: counted, told, and given up when the message is too old. */
+  private async fault(turn: Turn, error: unknown): Promise<MadeAttempt | 'changed'> {
+    const { entry, at, handedOver } = turn
+    if (this.abandoned.signal.aborted) return handedOver ? this.deferral(turn, CUT_OFF) : 'changed'
+    this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
+    if (error instanceof StorageFault) {
+      this.rest()
+      return 'changed'
+    }
+    try {
+      const leased = this.leased.has(entry.id) || (await this.lease(entry, at, []))
+      return leased ? this.deferral(turn, 'local error') : 'changed'
+    } catch {
+      this.rest()
+      return 'changed'
+    }
+  }
+
+  /** `changed` where not even the email is there: nothing can be told about it. */
+  private deferral({ entry, at }: Turn, response: string): MadeAttempt | 'changed' {
+    const ready = this.guarded(() => this.deps.bare(entry)) ?? null
+    if (ready === null) return 'changed'
+    const outcome = { kind: 'deferred', reason: 'local-error', response, reached: false } as const
+    return { entry, ready, result: { outcome, peer: null, transcript: '' }, number: entry.attempts + 1, at }
+  }
+
+  /** What changed the entry may have made it due, at a moment that the sweep has passed already. */
+  private lookAgain({ id }: QueueEntry): void {
+    const [now] = this.guarded(() => entryById(this.deps.read, { id })) ?? []
+    if (now !== undefined) this.sweep.missed(now)
+  }
+
+  /** Undefined, and a pause, when the database cannot be read. */
+  private guarded<Result>(work: () => Result): Result | undefined {
+    try {
+      return work()
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the queue cannot be read')
+      this.rest()
+      return undefined
+    }
+  }
+
+  private rest(): void {
+    if (this.pause !== null || this.stopping) return
+    this.pause = setTimeout(() => {
+      this.pause = null
+      this.feed()
+    }, PAUSE)
   }
 }

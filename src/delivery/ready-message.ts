@@ -14,11 +14,12 @@ import { returnPath } from '../mail/return-path.js'
 import { type Email, emailById } from '../messages/email.js'
 import type { QueueEntry } from '../messages/queue.js'
 import { insertSignature, rawOfEmail, signatureOfEmail } from '../messages/raw-message.js'
-import { moveRecipient, recipientWishes } from '../messages/recipients.js'
+import { recipientWishes, releaseRecipients } from '../messages/recipients.js'
 import { rollUpEmail } from '../messages/roll-up.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
+import type { Destination } from './destination.js'
 import type { MessageShelf, ShelvedMessage } from './message-shelf.js'
 import type { OutboundMessage } from './outbound-message.js'
 
@@ -35,12 +36,13 @@ export interface ReadyMessage {
   readonly shelved: ShelvedMessage
   /** To be committed with the lease. */
   readonly writes: readonly Write[]
+  /** Not null: it is settled without asking where it could go. */
+  readonly destination: Destination | null
 }
 
-/** Null where the message is gone: its entry cannot be delivered any more. */
-export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage | null> {
+/** Throws where the message is gone: its entry cannot be delivered any more. */
+export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
   const shelved = deps.shelf.get(entry.email_id) ?? fromDatabase(deps, entry)
-  if (shelved === null) return null
   shelved.signature ??= sign(deps.keys, shelved, now)
   const field = await shelved.signature
   const wishes = recipientWishes(deps.read, { id: entry.id })[0]
@@ -60,29 +62,62 @@ export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: numb
     notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
     orcpt: wishes?.orcpt ?? null,
   }
-  return { message, shelved, writes }
+  return { message, shelved, writes, destination: isOrphan(deps.keys, email) ? domainDeleted : null }
 }
 
-/** Its time has come. Misses, and the lease with it, when it was cancelled at the same moment. */
-function releaseScheduled({ id, email_id }: QueueEntry): Write[] {
+/** Without its bytes where these are the trouble: enough to write down a fault, and to tell the sender. */
+export function bareMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
+  const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+  if (email === undefined) return null
+  const raw = rawOfEmail(read, { workspaceId: entry.workspace_id, emailId: entry.email_id })[0]?.raw ?? Buffer.alloc(0)
+  const wishes = recipientWishes(read, { id: entry.id })[0]
+  const message: OutboundMessage = {
+    returnPath: '',
+    recipient: entry.recipient,
+    domain: entry.domain,
+    pieces: [],
+    smtputf8: false,
+    envid: email.envid,
+    ret: email.ret,
+    notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
+    orcpt: wishes?.orcpt ?? null,
+  }
+  return { message, shelved: { email, raw, signatureKept: false }, writes: [], destination: null }
+}
+
+const domainDeleted: Destination = {
+  kind: 'refused',
+  reason: 'domain-deleted',
+  status: '5.7.1',
+  response: 'the sending domain was deleted while the message waited',
+  recipientsFault: false,
+}
+
+/** Every sending domain has a key that signs; both leave together. */
+function isOrphan(keys: KeyChain, { workspace_id, from_email }: Email): boolean {
+  return workspace_id !== SERVICE && keys.signing(workspace_id, domainOf(from_email as Address)) === undefined
+}
+
+/** Its time has come, for all of its recipients. The lease misses when it was cancelled at the same moment. */
+function releaseScheduled({ email_id }: QueueEntry): Write[] {
   return [
-    moveRecipient({ id, from: 'scheduled', to: 'queued', reason: null, settledAt: null }),
+    releaseRecipients({ emailId: email_id }),
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]
 }
 
 /** On the shelf for the others of its recipients, who may come at the same moment. */
-function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): ShelvedMessage | null {
+function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): ShelvedMessage {
   const shelved = readMessage(read, entry)
-  if (shelved !== null) shelf.put(shelved, 1)
+  shelf.share(shelved)
   return shelved
 }
 
-function readMessage(read: Read, entry: QueueEntry): ShelvedMessage | null {
+function readMessage(read: Read, entry: QueueEntry): ShelvedMessage {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   const raw = rawOfEmail(read, key)[0]?.raw
-  if (email === undefined || raw === undefined) return null
+  if (email === undefined || raw === undefined) throw new Error('a queue entry without its message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined
     ? { email, raw, signatureKept: false }

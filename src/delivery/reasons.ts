@@ -33,6 +33,7 @@ const sentences = {
   timeout: 'The server did not answer in time.',
   tls: 'No encrypted connection could be agreed.',
   dns: 'DNS gave no answer.',
+  'local-error': 'Our own server had a fault of its own; its log says more.',
   expired: 'Every attempt failed until the message was too old.',
   operator: 'The operator removed the message from the queue.',
   'domain-deleted': 'The sending domain was deleted while the message waited.',

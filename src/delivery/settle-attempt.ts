@@ -3,7 +3,8 @@
  * the suppression and the notification to the sender, all in one commit.
  *
  * An outcome is never dropped: while the database cannot take it, it is kept and tried
- * again every second. Only a crash in that time can make us send the message again.
+ * again every second. Only the end of the process in that time can make us send the
+ * message again. Nor does a notification that cannot be built hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertNever } from '../mail/assert-never.js'
@@ -18,10 +19,10 @@ import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
 import { type Commit, StorageFault, type Write } from '../storage/write.js'
 import { addSuppression } from '../suppressions/suppressions.js'
-import type { AttemptOutcome } from './attempt-result.js'
+import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
-import type { NotifySender } from './notify-sender.js'
-import type { MadeAttempt } from './queue-runner.js'
+import type { MadeAttempt, Patience } from './made-attempt.js'
+import type { Notice, NotifySender } from './notify-sender.js'
 import { reasonSentence } from './reasons.js'
 import type { RetryPolicy } from './retry-schedule.js'
 
@@ -37,17 +38,31 @@ export interface SettleDeps {
   readonly offer: (enqueued: Enqueued, raw: Buffer) => void
 }
 
-export function settleAttempt(deps: SettleDeps): (made: MadeAttempt) => Promise<void> {
-  return async (made) => {
+export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: Patience) => Promise<void> {
+  return async (made, patience) => {
     const now = deps.clock()
     const decision = decideOutcome(made.result.outcome, entryAge(deps.read, made), deps.policy, now, deps.dice())
     const attempted = attemptedOf(made, decision, now)
-    const { message, shelved } = made.ready
-    const notice = deps.notifySender({ ...shelved, message }, attempted, decision, now)
+    const notice = noticeOf(deps, made, attempted, decision, now)
     const writes = [...writesOf(attempted, decision, made, now), ...(notice?.enqueued.writes ?? [])]
-    await untilStored(deps, writes)
+    await untilStored(deps, writes, attempted, patience)
     logOutcome(deps.log, attempted, decision)
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
+  }
+}
+
+function noticeOf(
+  { notifySender, log }: SettleDeps,
+  { ready: { message, shelved } }: MadeAttempt,
+  attempted: Attempted,
+  decision: Decision,
+  now: number,
+): Notice | null {
+  try {
+    return notifySender({ ...shelved, message }, attempted, decision, now)
+  } catch (error) {
+    log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
+    return null
   }
 }
 
@@ -70,10 +85,16 @@ function attemptedOf({ entry, ready, result, number, at }: MadeAttempt, decision
     mx: result.peer?.mx ?? null,
     address: result.peer?.address ?? null,
     tls: result.peer?.tls ?? null,
+    reached: wasReached(result),
     response: responseOf(result.outcome),
     reason: decision.kind === 'accepted' ? null : decision.reason,
     transcript: result.transcript,
   }
+}
+
+/** A refusal without a peer is the word of DNS or of our own. */
+function wasReached({ outcome, peer }: AttemptResult): boolean {
+  return outcome.kind === 'deferred' ? outcome.reached : peer !== null
 }
 
 function responseOf(outcome: AttemptOutcome): string {
@@ -114,15 +135,22 @@ function suppression({ email, entry, reason, response }: Attempted, now: number)
   ]
 }
 
-async function untilStored({ commit, log }: SettleDeps, writes: readonly Write[]): Promise<void> {
+/** Rejects when the process ends before the outcome could be written down. */
+async function untilStored(
+  { commit, log }: SettleDeps,
+  writes: readonly Write[],
+  { email, entry, response }: Attempted,
+  { signal, troubled }: Patience,
+): Promise<void> {
   for (;;) {
     try {
       await commit(writes)
       return
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      log.error({ err: error }, 'an outcome cannot be written down yet')
-      await sleep(1_000)
+      log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be written down yet')
+      troubled()
+      await sleep(1_000, undefined, { signal })
     }
   }
 }

@@ -114,7 +114,10 @@ async function sendNothing(wire: Wire, timeouts: Timeouts): Promise<void> {
 async function sendMessage(wire: Wire, message: OutboundMessage, timeouts: Timeouts): Promise<Answer> {
   wire.transcript.sent(`(${sizeOf(message)} bytes)`)
   const reply: Question = { stage: 'message', yes: 2, timeout: timeouts.message }
-  if (await sendBytes(wire, message.pieces, timeouts.block)) return hear(wire, reply)
+  if (await sendBytes(wire, message.pieces, timeouts.block)) {
+    message.handedOver?.()
+    return hear(wire, reply)
+  }
   const early = await hear(wire, reply)
   // In the middle of a message there is no way back to commands.
   wire.fail({ failure: 'protocol', detail: 'a reply in the middle of the message' })

@@ -10,6 +10,9 @@ import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim-key.js'
 import { domainByName, insertDomain, verifiedAnywhere } from './sending-domains.js'
 import { type DkimKeyRow, deleteDkimKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
 
+/** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
+const MAX_DOMAIN = 195
+
 export interface WantedDomain {
   readonly workspaceId: string
   readonly domain: DomainName
@@ -22,6 +25,7 @@ export interface WantedDomain {
 /** Throws a Refusal `conflict` where the domain is taken. */
 export async function newDomain(read: Read, wanted: WantedDomain): Promise<Write[]> {
   const { workspaceId, domain, now } = wanted
+  refuseTooLong(domain)
   if (domainByName(read, { workspaceId, domain }).length > 0) {
     throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
   }
@@ -46,6 +50,12 @@ export async function newDomain(read: Read, wanted: WantedDomain): Promise<Write
   ]
 }
 
+/** The return paths in the domain's mail host must fit into an address. */
+function refuseTooLong(domain: DomainName): void {
+  if (domain.length <= MAX_DOMAIN) return
+  throw new Refusal('invalid-address', `a sending domain may have ${MAX_DOMAIN} characters, found ${domain.length}`)
+}
+
 /** Throws a Refusal `conflict` where another workspace has the domain verified. */
 export function refuseTaken(read: Read, workspaceId: string, domain: DomainName): void {
   if (verifiedAnywhere(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
@@ -65,8 +75,9 @@ export function importedKey(place: KeyPlace, pem: string): { readonly writes: Wr
   if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(place.selector)) {
     throw new Refusal('invalid-parameter', `selector: found "${place.selector}", allowed: labels of a host name`)
   }
-  const row = keyRow(place, importDkimKey(pem), true)
-  return { writes: [stopSigning(place), deleteDkimKey(place), insertDkimKey(row)], row }
+  const lower = { ...place, selector: place.selector.toLowerCase() }
+  const row = keyRow(lower, importDkimKey(pem), true)
+  return { writes: [stopSigning(lower), deleteDkimKey(lower), insertDkimKey(row)], row }
 }
 
 function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {

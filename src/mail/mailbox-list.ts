@@ -1,9 +1,9 @@
 /**
  * The mailboxes of a From, To, Cc or Reply-To value (RFC 5322 section 3.4).
  *
- * Groups are flattened. Nothing is dropped: what stands in the place of an address and
- * is none comes out with `address: null`, so that a check of every author cannot be
- * passed by one that was not understood.
+ * Groups are flattened. What stands in the place of an address and is none comes out
+ * with `address: null`. Two addresses without a comma between them come out as one, the
+ * other its name: where every author counts, ask `isUnambiguous` first.
  *
  * Limits: 128 KB of value, 5,000 mailboxes; a longer list is refused.
  */
@@ -28,6 +28,24 @@ export function mailboxes(value: string): readonly Mailbox[] {
   const entries = addressparser(value, { flatten: true })
   if (entries.length > MAX_MAILBOXES) throw tooLong()
   return entries.map(({ address, name }) => ({ address: addressOrNull(address), name: headerText(name) }))
+}
+
+/** Quoted strings, comments (one level), encoded words: whatever stands in them is no address. */
+const words = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|=\?[^?\s]*\?[bq]\?[^?\s]*\?=/gi
+const bare = /^[^\s<>@]+@[^\s<>@]+$/
+const bracketed = /^[^<>]*<[^\s<>]*>$/
+
+/**
+ * Is every address of the list one that everybody reads alike? Each mailbox is an address
+ * alone, or a phrase and one address in angle brackets, with nothing behind it.
+ */
+export function isUnambiguous(value: string): boolean {
+  const plain = value.replace(words, (word) => (word.startsWith('(') ? ' ' : 'w'))
+  const list = plain.replace(/(^|[,;])[^<>,;:@]*:/g, '$1')
+  return list
+    .split(/[,;]/)
+    .map((mailbox) => mailbox.trim())
+    .every((mailbox) => mailbox === '' || bare.test(mailbox) || bracketed.test(mailbox))
 }
 
 function tooLong(): Refusal {

@@ -16,6 +16,7 @@ export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
     mx: slot('mx'),
     address: slot('address'),
     tls: slot('tls'),
+    reached: slot('reached'),
     outcome: slot('outcome'),
     reason: slot('reason'),
     response: slot('response'),
@@ -40,17 +41,11 @@ export const reachedBefore = prepareRead<{ emailId: string; recipientId: string 
     .select('seq')
     .where('email_id', '=', slot('emailId'))
     .where('recipient_id', '=', slot('recipientId'))
-    .where('address', 'is not', null)
-    .where('outcome', '=', 'deferred')
+    .where('reached', '=', 1)
     .limit(1),
 )
 
-/** The oldest attempt that is kept. */
-export const oldestAttempt = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('attempts').select(['seq', 'at']).orderBy('seq').limit(1),
-)
-
-/** Removes attempts from before `before` up to `seq`, so that no step walks the whole table. */
-export const removeOldAttempts = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
-  db.deleteFrom('attempts').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
+/** With the record of the email itself. */
+export const removeAttempts = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('attempts').where('email_id', '=', slot('emailId')),
 )

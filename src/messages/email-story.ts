@@ -10,6 +10,7 @@ import { emailOfAnyWorkspace } from './email.js'
 import { tagObject } from './enqueue.js'
 import { entryById } from './queue.js'
 import { recipientsOfEmail } from './recipients.js'
+import { rollUp } from './states.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
 type Recipient = ReturnType<typeof recipientsOfEmail>[number]
@@ -63,11 +64,14 @@ export interface EmailStory {
 
 /** The operator's view, of whichever workspace; null: no such email. */
 export function emailStory(read: Read, id: string): EmailStory | null {
-  const email = emailOfAnyWorkspace(read, { id })[0]
-  if (email === undefined) return null
-  const key = { workspaceId: email.workspace_id, emailId: id }
+  const known = emailOfAnyWorkspace(read, { id })[0]
+  if (known === undefined) return null
+  const key = { workspaceId: known.workspace_id, emailId: id }
+  const rows = recipientsOfEmail(read, key)
   const attempts = attemptsOfEmail(read, key)
-  const recipients = recipientsOfEmail(read, key).map((recipient) => recipientStory(read, recipient, attempts))
+  const recipients = rows.map((recipient) => recipientStory(read, recipient, attempts))
+  // Each read sees a moment of its own: the email last, so that it knows all that its recipients do.
+  const email = emailOfAnyWorkspace(read, { id })[0] ?? known
   return {
     id,
     message_id: email.message_id,
@@ -80,7 +84,7 @@ export function emailStory(read: Read, id: string): EmailStory | null {
     tags: tagObject(email.tags),
     tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
     priority: email.priority,
-    status: email.status,
+    status: email.status === 'complained' ? email.status : rollUp(rows.map(({ status }) => status)),
     created_at: timestamp(email.created_at),
     scheduled_for: iso(email.scheduled_for),
     sent_at: iso(email.sent_at),

@@ -49,7 +49,7 @@ export type NewEmail = Pick<
 
 export interface Enqueued {
   readonly email: Email
-  /** Due now; those of a scheduled email are not among them. */
+  /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
   readonly writes: readonly Write[]
 }
@@ -57,7 +57,9 @@ export interface Enqueued {
 /** `recipients` holds at least one that is not suppressed. */
 export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer): Enqueued {
   const email = newRecord(wanted, raw.length)
-  const rows = recipients.map((recipient) => ({ ...recipient, id: uuidv7(email.created_at) }))
+  // Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given.
+  const ids = recipients.map(() => uuidv7(email.created_at)).sort()
+  const rows = recipients.map((recipient, place) => ({ ...recipient, id: ids[place] ?? '' }))
   const entries = rows.filter(({ suppressed }) => !suppressed).map(({ id, address }) => newEntry(email, id, address))
   const { id, workspace_id, created_at } = email
   const writes = [
@@ -67,7 +69,7 @@ export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], r
     ...entries.map(insertEntry),
   ]
   if (workspace_id !== SERVICE) writes.push(queuedEvent(email, recipients))
-  return { email, entries: email.scheduled_for === null ? entries : [], writes }
+  return { email, entries, writes }
 }
 
 function newRecord(wanted: NewEmail, size: number): Email {

@@ -5,12 +5,13 @@
  * the wire. Every change names the state that it expects, so that it misses rather than
  * undoes what happened meanwhile.
  */
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { recordEvent } from '../events/event-log.js'
 import { prepareWrite, type Read, select, statements } from '../storage/prepared.js'
 import type { Flag, RecipientStatus, Tables } from '../storage/tables.js'
 import { SERVICE } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
+import { tagObject } from './enqueue.js'
 import { moveRecipient } from './recipients.js'
 import { rollUpEmail } from './roll-up.js'
 
@@ -20,11 +21,10 @@ export type QueueStatus = (typeof queueStatuses)[number]
 export interface QueueFilter {
   readonly workspaceId?: string | undefined
   readonly domain?: string | undefined
+  /** Of the From address. */
+  readonly senderDomain?: string | undefined
   readonly status?: QueueStatus | undefined
   readonly ids?: readonly string[] | undefined
-  /** Only entries whose id comes after this one: the next page. */
-  readonly after: string
-  readonly limit: number
 }
 
 export interface ListedEntry {
@@ -40,13 +40,37 @@ export interface ListedEntry {
   readonly held: Flag
   readonly last_response: string | null
   readonly recipient_status: RecipientStatus
+  readonly from_email: string
+  readonly subject: string
+  /** JSON, as the email holds them. */
+  readonly tags: string
 }
 
-/** One page of entries in the order of their ids, which is that of their time. */
-export function listEntries(read: Read, filter: QueueFilter): ListedEntry[] {
+const PAGE = 500
+
+/** All entries that the filter lets through, read in pages: in the order of their ids, which is that of their time. */
+export function* eachEntry(read: Read, filter: QueueFilter): Generator<ListedEntry> {
+  let after = ''
+  for (;;) {
+    const page = listEntries(read, { ...filter, after, limit: PAGE })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
+}
+
+interface Page extends QueueFilter {
+  /** Only entries whose id comes after this one. */
+  readonly after: string
+  readonly limit: number
+}
+
+function listEntries(read: Read, filter: Page): ListedEntry[] {
   const query = statements
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .innerJoin('emails', 'emails.id', 'queue.email_id')
     .select([
       'queue.id',
       'queue.email_id',
@@ -60,6 +84,9 @@ export function listEntries(read: Read, filter: QueueFilter): ListedEntry[] {
       'queue.held',
       'queue.last_response',
       'recipients.status as recipient_status',
+      'emails.from_email',
+      'emails.subject',
+      'emails.tags',
     ])
     .where('queue.id', '>', filter.after)
     .orderBy('queue.id')
@@ -67,12 +94,18 @@ export function listEntries(read: Read, filter: QueueFilter): ListedEntry[] {
   return select(read, narrowed(query, filter))
 }
 
-type Listing<Row> = SelectQueryBuilder<Pick<Tables, 'queue' | 'recipients'>, 'queue' | 'recipients', Row>
+type Joined = 'queue' | 'recipients' | 'emails'
+type Listing<Row> = SelectQueryBuilder<Pick<Tables, Joined>, Joined, Row>
 
-function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
+function narrowed<Row>(
+  query: Listing<Row>,
+  { workspaceId, domain, senderDomain, status, ids }: QueueFilter,
+): Listing<Row> {
   let narrow = query
   if (workspaceId !== undefined) narrow = narrow.where('queue.workspace_id', '=', workspaceId)
   if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
+  if (senderDomain !== undefined)
+    narrow = narrow.where(sql<boolean>`emails.from_email like ${ending(senderDomain)} escape '!'`)
   if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
   switch (status) {
     case undefined:
@@ -91,6 +124,10 @@ function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }
         .where('queue.leased', '=', 0)
         .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
   }
+}
+
+function ending(domain: string): string {
+  return `%@${domain.replace(/[!%_]/g, '!$&')}`
 }
 
 /** The word for an entry's state, as lists show it. */
@@ -131,16 +168,17 @@ const removeIdle = prepareWrite<{ id: string }>(
   1,
 )
 
-/** Taken out for good: its recipient has failed, by the operator's hand. */
-export function deleteEntry(entry: ListedEntry, at: number): Write[] {
+/** Taken out for good: its recipient has failed, by the operator's hand or with its sending domain. */
+export function deleteEntry(entry: ListedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [
     removeIdle({ id }),
-    moveRecipient({ id, from: recipient_status, to: 'failed', reason: 'operator', settledAt: at }),
+    moveRecipient({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]
   if (workspace_id === SERVICE) return writes
-  const data = { email_id, to: recipient, reason: 'operator' }
+  const { from_email: from, subject, tags } = entry
+  const data = { email_id, from, to: recipient, subject, tags: tagObject(tags), reason }
   return [
     ...writes,
     recordEvent({ workspaceId: workspace_id, type: 'email.failed', emailId: email_id, recipient, at, data }),

@@ -102,7 +102,7 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
     .updateTable('queue')
     .set((eb) => ({
       leased: 0,
-      next_attempt_at: eb(eb(eb('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
+      next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
     }))
     .where('leased', '=', 1),
 )

@@ -74,6 +74,15 @@ export const moveRecipient = prepareWrite<{
   1,
 )
 
+/** The time of a scheduled email has come. */
+export const releaseRecipients = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({ status: 'queued' })
+    .where('email_id', '=', slot('emailId'))
+    .where('status', '=', 'scheduled'),
+)
+
 export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('recipients')

@@ -8,7 +8,7 @@
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import { oldestAttempt, removeOldAttempts } from './attempts.js'
+import { removeAttempts } from './attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
 const STEP = 200
@@ -26,21 +26,18 @@ export async function forgetStep(database: Database, limits: RetentionLimits): P
   const { messagesBefore, eventsBefore } = limits
   const raws = oldRaw(database.read, { before: messagesBefore, limit: STEP }).map(({ email_id }) => email_id)
   const event = oldestEvent(database.read, {})[0]
-  const attempt = oldestAttempt(database.read, {})[0]
   const emails = oldEmails(database.read, { before: eventsBefore, limit: STEP }).map(({ id }) => id)
   const eventIsOld = event !== undefined && event.created_at < eventsBefore
-  const attemptIsOld = attempt !== undefined && attempt.at < eventsBefore
 
   const writes = [
     ...[...raws, ...emails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
     ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + STEP })] : []),
-    ...(attemptIsOld ? [removeOldAttempts({ before: eventsBefore, seq: attempt.seq + STEP })] : []),
-    ...emails.flatMap((id) => [removeRecipients({ id }), removeEmail({ id })]),
+    ...emails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
   ]
   if (writes.length === 0) return false
   await database.commit(writes)
   await database.reclaim(PAGES)
-  return raws.length === STEP || emails.length === STEP || eventIsOld || attemptIsOld
+  return raws.length === STEP || emails.length === STEP || eventIsOld
 }
 
 /** Messages old enough to go, whose recipients are all settled. */

@@ -35,6 +35,8 @@ export interface Attempted {
   readonly mx: string | null
   readonly address: string | null
   readonly tls: string | null
+  /** Some server answered. */
+  readonly reached: boolean
   readonly response: string
   readonly reason: string | null
   readonly transcript: string
@@ -127,6 +129,7 @@ function attemptRow(attempted: Attempted, outcome: NewAttempt['outcome'], next: 
     mx: attempted.mx,
     address: attempted.address,
     tls: attempted.tls,
+    reached: attempted.reached ? 1 : 0,
     outcome,
     reason: attempted.reason,
     response: attempted.response,

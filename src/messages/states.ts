@@ -14,8 +14,8 @@
 import type { EmailStatus, RecipientStatus } from '../storage/tables.js'
 
 const order: readonly RecipientStatus[] = [
-  'scheduled',
   'queued',
+  'scheduled',
   'delivered',
   'sent',
   'bounced',

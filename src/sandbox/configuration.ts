@@ -12,6 +12,7 @@ import type { Listen } from '../config/places.js'
 import { problemLines } from '../config/problems.js'
 import { parseRoute } from '../mail/route.js'
 import { CannotStart } from './cannot-start.js'
+import { refuseBusy } from './free-ports.js'
 import { DEFAULT_BASE, DOMAIN, HOST, type Places, type Ports, portsAbove } from './places.js'
 
 export interface Configured {
@@ -24,7 +25,10 @@ export interface Configured {
 /** `portBase` null: what the file says, or the default where there is none yet. */
 export async function configure(places: Places, portBase: number | null): Promise<Configured> {
   if (portBase !== null || !existsSync(places.configuration)) {
-    await writeFile(places.configuration, configurationText(portsAbove(portBase ?? DEFAULT_BASE)), { mode: 0o600 })
+    const ports = portsAbove(portBase ?? DEFAULT_BASE)
+    // A choice that does not work is not kept.
+    await refuseBusy(Object.values(ports).map((port) => ({ host: HOST, port })))
+    await writeFile(places.configuration, configurationText(ports), { mode: 0o600 })
   }
   const loaded = loadConfig({ file: places.configuration, env: {} })
   if (loaded.kind === 'problems') throw new CannotStart(problemLines(loaded.file, loaded.problems))

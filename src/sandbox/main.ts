@@ -2,7 +2,7 @@
 /**
  * The program behind scripts/quickstart, which has checked, installed and built.
  *
- * Exit status: 0 ended by SIGINT, SIGTERM or SIGHUP, 1 it could not start, 2 usage. What
+ * Exit status: 0 ended by SIGINT, SIGTERM, SIGHUP or a closed output, 1 it could not start, 2 usage. What
  * goes wrong is told in one line.
  */
 import { resolve } from 'node:path'
@@ -11,9 +11,13 @@ import { systemClock } from '../platform/clock.js'
 import { MAX_BASE } from './places.js'
 import { quickstart } from './quickstart.js'
 
-/** Aborted by the first signal; the second ends the process: what is acknowledged is on disk. */
-function signalled(): AbortSignal {
+/**
+ * Aborted by the first signal, or once nobody reads our output any more. A second signal
+ * ends the process: what is acknowledged is on disk.
+ */
+function untilEnded(): AbortSignal {
   const ended = new AbortController()
+  process.stdout.on('error', () => ended.abort())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (ended.signal.aborted) process.exit(1)
@@ -43,8 +47,6 @@ function wanted(): Wanted {
 }
 
 async function main(): Promise<void> {
-  // Whoever reads along may leave.
-  process.stdout.on('error', () => undefined)
   let options: Wanted
   try {
     options = wanted()
@@ -53,7 +55,7 @@ async function main(): Promise<void> {
   }
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   try {
-    await quickstart({ ...options, clock: systemClock, print, signal: signalled() })
+    await quickstart({ ...options, clock: systemClock, print, signal: untilEnded() })
   } catch (error) {
     complain(error, 1)
   }

@@ -30,11 +30,7 @@ export function placesIn(folder: string): Places {
   }
 }
 
-export interface Ports {
-  readonly startTls: number
-  readonly tls: number
-  readonly sink: number
-}
+export type Ports = Readonly<Record<'startTls' | 'tls' | 'sink', number>>
 
 export const DEFAULT_BASE = 1000
 export const MAX_BASE = 65_535 - 587

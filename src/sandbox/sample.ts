@@ -31,15 +31,22 @@ export async function submitSample({ listen, ca, key }: Door): Promise<string> {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  const { response } = await transport.sendMail({
+  const sample = {
     from: `Posthorn <quickstart@${DOMAIN}>`,
     to: `you@${DOMAIN}`,
     subject: 'It works',
     text: 'Handed in over SMTP, kept in the queue, signed, and delivered to the sink.\n',
-  })
+  }
+  const { response } = await transport.sendMail(sample).catch(refused)
   const id = /queued as (\S+)/.exec(response)?.[1]
   if (id === undefined) throw new CannotStart(`the sample was answered without an id: ${response}`)
   return id
+}
+
+/** The refusal that a small machine may well meet gets its mend. */
+function refused(error: Error): never {
+  if (!/4\.3\.1/.test(error.message)) throw error
+  throw new CannotStart('the disk of the data folder is nearly full: free some of it, 5 % and 1 GiB must remain')
 }
 
 /** Its story once it is settled; as it stands when that takes too long or `signal` strikes. */

@@ -4,6 +4,7 @@
  * Whoever gets an id back may forget the message: its commit is on disk. Refusals are
  * thrown before anything is written.
  */
+import { isAscii } from 'node:buffer'
 import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, domainOf } from '../mail/address.js'
@@ -23,8 +24,6 @@ import { checkSender } from './sender-policy.js'
 import { isServiceField, readServiceFields, type SendingOptions } from './service-headers.js'
 import type { SubmittedMessage, SubmittedRecipient } from './submitted-message.js'
 
-export const MAX_RECIPIENTS = 50
-
 export interface Accepted {
   readonly emailId: string
 }
@@ -34,6 +33,7 @@ export interface AcceptDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly hostname: string
+  readonly maxRecipients: number
   /** The domain where the workspace has it verified. */
   readonly verifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
   /** Hands what is due now to delivery, in memory. */
@@ -54,7 +54,7 @@ export function accept(deps: AcceptDeps): Accept {
     const before = guard === null ? null : madeBefore(deps.read, guard, now)
     if (before !== null) return { emailId: before }
 
-    const recipients = wantedRecipients(deps.read, principal.workspaceId, message.recipients)
+    const recipients = wantedRecipients(deps, principal.workspaceId, message.recipients)
     const emailId = uuidv7(now)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const prepared = prepareMessage(message.raw, header, origin)
@@ -126,7 +126,11 @@ function serviceFields(raw: Buffer, header: Header): { name: string; value: stri
 }
 
 /** Each address once; refused when none is left that may be written to. */
-function wantedRecipients(read: Read, workspaceId: string, given: readonly SubmittedRecipient[]): NewRecipient[] {
+function wantedRecipients(
+  { read, maxRecipients }: AcceptDeps,
+  workspaceId: string,
+  given: readonly SubmittedRecipient[],
+): NewRecipient[] {
   const wanted = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt } of given) {
     if (wanted.has(address)) continue
@@ -138,8 +142,8 @@ function wantedRecipients(read: Read, workspaceId: string, given: readonly Submi
     })
   }
   const recipients = [...wanted.values()]
-  if (recipients.length > MAX_RECIPIENTS) {
-    throw new Refusal('too-many-recipients', `at most ${MAX_RECIPIENTS} recipients`)
+  if (recipients.length > maxRecipients) {
+    throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients`)
   }
   const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
   if (suppressed.length === recipients.length) {
@@ -160,7 +164,7 @@ function addressList(list: readonly Mailbox[]): string {
 
 /** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */
 function hasUtf8(raw: Buffer, header: Header): boolean {
-  return raw.subarray(0, header.end).some((byte) => byte > 0x7f)
+  return !isAscii(raw.subarray(0, header.end))
 }
 
 function tracking(

@@ -11,7 +11,7 @@
 import { type Address, shown } from '../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { isUnambiguous, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
 import { messageDate } from '../mail/message-date.js'
 import { isMessageId, newMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
@@ -91,6 +91,12 @@ export function summarise(raw: Buffer, header: Header): MessageSummary {
 }
 
 function fromMailboxes(value: string): MessageSummary['from'] {
+  if (!isUnambiguous(value)) {
+    throw new Refusal('malformed-message', `From: cannot be read in one way alone: ${shown(value)}`, {
+      field: 'from',
+      value,
+    })
+  }
   const authors = mailboxes(value).map(({ address, name }) => {
     if (address !== null) return { address, name }
     throw new Refusal('malformed-message', `From: not a mail address: ${shown(value)}`, { field: 'from', value })

@@ -7,12 +7,21 @@ import { Refusal } from '../mail/refusal.js'
 
 export const MAX_AHEAD = 30 * 24 * 3_600_000
 
-const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
+const form = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
+
+/** ISO 8601 with an offset or `Z` as epoch milliseconds; null for anything else, 30 February too. */
+export function momentOf(text: string): number | null {
+  const at = Date.parse(text)
+  const [, day] = form.exec(text) ?? []
+  if (day === undefined || Number.isNaN(at)) return null
+  // Date.parse makes 2 March of 30 February.
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? at : null
+}
 
 /** Epoch milliseconds, or null for now. */
 export function releaseTime(text: string, now: number): number | null {
-  const at = form.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) {
+  const at = momentOf(text)
+  if (at === null) {
     throw new Refusal(
       'malformed-message',
       `scheduled_for: found "${shown(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,

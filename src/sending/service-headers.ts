@@ -2,9 +2,10 @@
  * The header fields by which an app steers us: `X-Service-*`, and the dialects of the
  * services that it may have used before.
  *
- * Our own fields are read strictly: a wrong value is refused, never guessed. Dialects
- * are read kindly: a value that we do not understand is passed over, as its own service
- * would. Where both speak, ours wins. All of these fields are taken out before sending.
+ * Our own fields are read strictly: a wrong value is refused, never guessed, and so is a
+ * field that is there twice and may be there once. Dialects are read kindly: a value that
+ * we do not understand is passed over, as its own service would. Where both speak, ours
+ * wins. All of these fields are taken out before sending.
  */
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -33,6 +34,7 @@ type Draft = { -readonly [Key in keyof SendingOptions]: Key extends 'tags' ? Tag
 type Reader = (draft: Draft, value: string, now: number, name: string) => void
 
 const MAX_TAGS = 20
+const MAX_TAG_TEXT = 256
 
 const own: Readonly<Record<string, Reader>> = {
   'x-service-track-opens': (draft, value, _now, name) => {
@@ -43,8 +45,10 @@ const own: Readonly<Record<string, Reader>> = {
   },
   'x-service-tag': (draft, value, _now, name) => {
     const equals = value.indexOf('=')
-    if (equals < 1) throw wrong(name, value, 'name=value')
-    addTag(draft, value.slice(0, equals).trim(), value.slice(equals + 1).trim())
+    const tag = { name: value.slice(0, Math.max(equals, 0)).trim(), value: value.slice(equals + 1).trim() }
+    if (!isTag(tag)) throw wrong(name, value, `name=value, each of 1 to ${MAX_TAG_TEXT} characters`)
+    if (draft.tags.length >= MAX_TAGS) throw wrong(name, value, `at most ${MAX_TAGS} tags`)
+    draft.tags.push(tag)
   },
   'x-service-priority': (draft, value, _now, name) => {
     const word = value.toLowerCase()
@@ -63,11 +67,11 @@ const own: Readonly<Record<string, Reader>> = {
 }
 
 const dialects: Readonly<Record<string, Reader>> = {
-  'x-pm-tag': (draft, value) => addTag(draft, 'tag', value),
+  'x-pm-tag': (draft, value) => addKindly(draft, 'tag', value),
   'x-pm-trackopens': (draft, value) => {
     draft.trackOpens ??= kindFlag(value)
   },
-  'x-mailgun-tag': (draft, value) => addTag(draft, 'tag', value),
+  'x-mailgun-tag': (draft, value) => addKindly(draft, 'tag', value),
   'x-mailgun-track-clicks': (draft, value) => {
     draft.trackClicks ??= kindFlag(value)
   },
@@ -76,15 +80,15 @@ const dialects: Readonly<Record<string, Reader>> = {
   },
   'x-ses-message-tags': (draft, value) => {
     for (const pair of value.split(',')) {
-      const [name, ...rest] = pair.split('=')
-      if (name !== undefined && rest.length > 0) addTag(draft, name.trim(), rest.join('=').trim())
+      const [name = '', ...rest] = pair.split('=')
+      addKindly(draft, name.trim(), rest.join('=').trim())
     }
   },
 }
 
 /** Is this field an instruction to us, to be taken out? `name` in lower case. */
 export function isServiceField(name: string): boolean {
-  return name.startsWith('x-service-') || name in dialects
+  return name.startsWith('x-service-') || Object.hasOwn(dialects, name)
 }
 
 /** `fields`: those for which `isServiceField` holds, in their order, values unfolded and trimmed. */
@@ -100,23 +104,30 @@ export function readServiceFields(
     scheduledFor: null,
     idempotencyKey: null,
   }
+  const seen = new Set<string>()
   for (const { name, value } of fields) {
     if (!name.startsWith('x-service-')) continue
     const read = own[name]
     if (read === undefined)
       throw new Refusal('malformed-message', `unknown header field ${shown(name)}`, { field: name })
+    if (seen.has(name)) throw new Refusal('malformed-message', `${name} is there twice`, { field: name })
+    if (name !== 'x-service-tag') seen.add(name)
     read(draft, value, now, name)
   }
-  for (const { name, value } of fields) dialects[name]?.(draft, value, now, name)
+  for (const { name, value } of fields) {
+    if (Object.hasOwn(dialects, name)) dialects[name]?.(draft, value, now, name)
+  }
   return draft
 }
 
-function addTag(draft: Draft, name: string, value: string): void {
-  if (name === '' || name.length > 256 || value.length > 256) {
-    throw new Refusal('malformed-message', `tag ${shown(name)}: name and value may have 1 to 256 characters`)
-  }
-  if (draft.tags.length >= MAX_TAGS) throw new Refusal('malformed-message', `more than ${MAX_TAGS} tags`)
-  draft.tags.push({ name, value })
+function isTag({ name, value }: Tag): boolean {
+  return name !== '' && name.length <= MAX_TAG_TEXT && value !== '' && value.length <= MAX_TAG_TEXT
+}
+
+/** What is no tag here is passed over. */
+function addKindly(draft: Draft, name: string, value: string): void {
+  const tag = { name, value }
+  if (isTag(tag) && draft.tags.length < MAX_TAGS) draft.tags.push(tag)
 }
 
 function flag(name: string, value: string): boolean {

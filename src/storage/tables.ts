@@ -213,6 +213,8 @@ interface AttemptsTable {
   address: string | null
   /** As `TLSv1.3`; null: plain text. */
   tls: string | null
+  /** Some server answered. */
+  reached: Flag
   outcome: 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
   reason: string | null
   /** What the remote said, or what went wrong, at most 2 KB. */

@@ -67,7 +67,7 @@ const statements = [
   `create index queue_of_email on queue (email_id)`,
   `create table attempts (
     seq integer primary key autoincrement, workspace_id text not null, email_id text not null, recipient_id text not null,
-    number integer not null, at integer not null, duration integer not null, mx text, address text, tls text,
+    number integer not null, at integer not null, duration integer not null, mx text, address text, tls text, reached integer not null,
     outcome text not null check (outcome in ('delivered', 'sent', 'deferred', 'bounced', 'failed')),
     reason text, response text not null, next_attempt_at integer) strict`,
   `create index attempts_of_email on attempts (email_id)`,

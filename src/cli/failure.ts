@@ -1,0 +1,40 @@
+/**
+ * What an error becomes on standard error: one line where somebody can mend it, the whole
+ * stack where it is a bug of ours.
+ */
+import { Refusal } from '../mail/refusal.js'
+import { DataFolderHeld } from '../storage/data-lock.js'
+import { NewerDatabase } from '../storage/migrate.js'
+import { StorageFault } from '../storage/write.js'
+import { CommandFailed, UsageError } from './command.js'
+
+const mendable = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
+
+export interface Failure {
+  readonly status: 1 | 2
+  readonly text: string
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof UsageError) {
+    return { status: 2, text: `${error.message}\n"posthorn --help" lists the commands` }
+  }
+  if (!(error instanceof Error)) return { status: 1, text: String(error) }
+  if (mendable.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
+  if (error instanceof StorageFault) return { status: 1, text: `the database: ${error.message} (${error.code})` }
+  return { status: 1, text: systemFault(error) ?? error.stack ?? error.message }
+}
+
+const mends: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there: stop it, or choose another port',
+  EACCES: 'not permitted: a port below 1024 or a file needs more rights',
+  EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/** A call to the system that failed, with its usual mend. */
+function systemFault(error: Error): string | null {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return null
+  const mend = mends[code]
+  return mend === undefined ? error.message : `${error.message}: ${mend}`
+}

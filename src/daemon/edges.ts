@@ -1,0 +1,21 @@
+/**
+ * Where the process touches the world, besides its listeners and its disk: chance, DNS and
+ * the network. The clock is the fourth and comes in with the parts of the daemon.
+ */
+import { defaultTimeouts, type Timeouts } from '../delivery/smtp-client-timeouts.js'
+import { createDialer, type Dialer } from '../platform/dialer.js'
+import { type Dice, systemDice } from '../platform/dice.js'
+import type { Resolver } from '../platform/resolver.js'
+
+export interface Edges {
+  readonly dice: Dice
+  /** Null: the one that the configuration names. */
+  readonly resolver: Resolver | null
+  readonly dialer: Dialer
+  /** How long the network is waited for. */
+  readonly timeouts: Timeouts
+}
+
+export function systemEdges(): Edges {
+  return { dice: systemDice, resolver: null, dialer: createDialer(), timeouts: defaultTimeouts }
+}

@@ -1,0 +1,20 @@
+/** An attempt that was made: what the runner hands to be written down. */
+import type { QueueEntry } from '../messages/queue.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { ReadyMessage } from './ready-message.js'
+
+/** How long an outcome that cannot be written down is kept. */
+export interface Patience {
+  /** The process ends: it is given up. */
+  readonly signal: AbortSignal
+  /** Told each time that the database does not take it. */
+  readonly troubled: () => void
+}
+
+export interface MadeAttempt {
+  readonly entry: QueueEntry
+  readonly ready: ReadyMessage
+  readonly result: AttemptResult
+  readonly number: number
+  readonly at: number
+}

@@ -1,0 +1,64 @@
+/**
+ * Which host an attempt is on its way to, and how many are on their way there.
+ *
+ * Before its MX is known a domain stands for its own host; afterwards all domains of one
+ * MX count together, because they wait for the same sessions.
+ *
+ * Limit: the hosts of 10,000 domains are remembered.
+ */
+const MAX_DOMAINS = 10_000
+
+export class Places {
+  private readonly hosts = new Map<string, string>()
+  /** By entry: the host that it counts for. */
+  private readonly byEntry = new Map<string, string>()
+  private readonly counts = new Map<string, number>()
+
+  /** The host of the domain, or the domain itself. */
+  hostOf(domain: string): string {
+    return this.hosts.get(domain) ?? domain
+  }
+
+  learn(domain: string, host: string): void {
+    if (this.hosts.get(domain) === host) return
+    if (this.hosts.size >= MAX_DOMAINS) this.hosts.clear()
+    this.hosts.set(domain, host)
+  }
+
+  placeOf(entryId: string): string | undefined {
+    return this.byEntry.get(entryId)
+  }
+
+  /** On the way to `host`, of all workspaces and of this one. */
+  total(host: string): number {
+    return this.counts.get(host) ?? 0
+  }
+
+  of(workspaceId: string, host: string): number {
+    return this.counts.get(keyOf(workspaceId, host)) ?? 0
+  }
+
+  enter(entryId: string, workspaceId: string, host: string): void {
+    this.byEntry.set(entryId, host)
+    this.count(host, 1)
+    this.count(keyOf(workspaceId, host), 1)
+  }
+
+  leave(entryId: string, workspaceId: string): void {
+    const host = this.byEntry.get(entryId)
+    if (host === undefined) return
+    this.byEntry.delete(entryId)
+    this.count(host, -1)
+    this.count(keyOf(workspaceId, host), -1)
+  }
+
+  private count(key: string, change: 1 | -1): void {
+    const next = (this.counts.get(key) ?? 0) + change
+    if (next > 0) this.counts.set(key, next)
+    else this.counts.delete(key)
+  }
+}
+
+function keyOf(workspaceId: string, host: string): string {
+  return `${workspaceId} ${host}`
+}

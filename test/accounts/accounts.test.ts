@@ -1,0 +1,150 @@
+/** Workspaces and keys: who is let in, from where, until when, and how soon a revocation counts. */
+import t from 'tap'
+import {
+  type ApiKeyRow,
+  hashKey,
+  insertKey,
+  keyByHash,
+  keysOfWorkspace,
+  newKey,
+  revokeKey,
+} from '../../src/accounts/api-keys.js'
+import { admit, contains } from '../../src/accounts/key-check.js'
+import { keyRing } from '../../src/accounts/key-ring.js'
+import { slugOf } from '../../src/accounts/slug.js'
+import { allWorkspaces, foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
+import { parseAddress } from '../../src/mail/address.js'
+import { Missed } from '../../src/storage/write.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
+
+const made = newKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
+
+t.test('a key is a secret of which only a hash is kept', async (t) => {
+  t.match(made.secret, /^ph_[A-Za-z0-9_-]{43}$/)
+  t.equal(made.row.key_hash, hashKey(made.secret))
+  t.equal(made.row.key_prefix, made.secret.slice(0, 11))
+  t.notOk(JSON.stringify(made.row).includes(made.secret))
+  t.not(newKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 }).secret, made.secret)
+  for (const name of ['', '  ', 'x'.repeat(101)]) {
+    t.throws(() => newKey({ workspaceId: 'ws_1', userId: 'u', name, now: 1 }), {
+      name: 'Refusal',
+      kind: 'invalid-parameter',
+    })
+  }
+})
+
+t.test('who may act with a key', async (t) => {
+  const row = (more: Partial<ApiKeyRow>): ApiKeyRow => ({ ...made.row, ...more })
+  const cases: readonly (readonly [what: string, row: ApiKeyRow | undefined, from: string, refusal: RegExp | null])[] =
+    [
+      ['a full key', row({}), '192.0.2.1', null],
+      ['an unknown one', undefined, '192.0.2.1', /wrong or revoked/],
+      ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],
+      ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
+      ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
+      ['one that may send', row({ scopes: '["send"]' }), '192.0.2.1', null],
+      ['one that may read', row({ scopes: '["read"]' }), '192.0.2.1', /lacks the scope/],
+      ['one that may nothing', row({ scopes: '[]' }), '192.0.2.1', /lacks the scope/],
+      ['from its network', row({ allowed_networks: '["192.0.2.0/24"]' }), '192.0.2.9', null],
+      ['from its network, mapped', row({ allowed_networks: '["192.0.2.0/24"]' }), '::ffff:192.0.2.9', null],
+      ['from a second network', row({ allowed_networks: '["10.0.0.0/8","2001:db8::/32"]' }), '2001:db8::1', null],
+      ['from elsewhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '198.51.100.1', /this address/],
+      ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
+    ]
+  for (const [what, key, from, refusal] of cases) {
+    const act = (): unknown => admit(key, 'send', from, 5000)
+    if (refusal === null) t.match(act(), { workspaceId: 'ws_1', keyId: made.row.id }, what)
+    else t.throws(act, { kind: 'bad-credentials', message: refusal }, what)
+  }
+  t.equal(contains('0.0.0.0/1', '127.0.0.1'), true)
+  t.equal(contains('192.0.2.0/24', '2001:db8::1'), false)
+  t.equal(contains('nonsense', '192.0.2.1'), false)
+})
+
+t.test('the ring remembers keys, judges them each time, and forgets when told', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const begun = Date.UTC(2026, 10, 21)
+  let now = begun
+  let reads = 0
+  const read: typeof database.read = (sql, parameters) => {
+    reads += 1
+    return database.read(sql, parameters)
+  }
+  const ring = keyRing({ read, commit: database.commit, clock: () => now })
+  const key = newKey({
+    workspaceId: 'ws_1',
+    userId: 'u',
+    name: 'n',
+    now,
+    expiresAt: begun + 900_000,
+    allowedDomains: ['a.test'],
+  })
+  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), { name: 'Refusal', kind: 'bad-credentials' })
+  await database.commit([insertKey(key.row)])
+  const principal = ring.admit(key.secret, 'send', '192.0.2.1')
+  t.same(
+    principal,
+    { workspaceId: 'ws_1', keyId: key.row.id, allowedDomains: ['a.test'] },
+    'an unknown key is not remembered',
+  )
+  const before = reads
+  for (let n = 0; n < 10; n += 1) ring.admit(key.secret, 'send', '192.0.2.1')
+  t.equal(ring.stillValid(principal), true)
+  t.equal(reads, before, 'from memory')
+
+  const lastUsed = (): number | null => keyByHash(database.read, { hash: key.row.key_hash })[0]?.last_used_at ?? null
+  await until('the use is noted', () => lastUsed() === begun)
+  now = begun + 59_999
+  ring.admit(key.secret, 'send', '192.0.2.1')
+  now = begun + 60_000
+  ring.admit(key.secret, 'send', '192.0.2.1')
+  await until('the next use is noted', () => lastUsed() === begun + 60_000)
+
+  now = begun + 900_000
+  t.equal(ring.stillValid(principal), false, 'expired')
+  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), /expired/)
+  now = begun + 70_000
+  await database.commit([revokeKey({ workspaceId: 'ws_1', id: key.row.id, at: now })])
+  ring.drop()
+  t.equal(ring.stillValid(principal), false, 'revoked')
+  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), /revoked/)
+  t.equal(ring.stillValid({ ...principal, keyId: 'nothing' }), false)
+  t.equal(ring.stillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
+})
+
+t.test('a key is revoked once, and only by its workspace', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([insertKey(made.row)])
+  const { id } = made.row
+  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_2', id, at: 1 })]), Missed)
+  await database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 1 })])
+  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 2 })]), Missed)
+  t.match(keysOfWorkspace(database.read, { workspaceId: 'ws_1' }), [{ id, revoked_at: 1 }])
+  t.notOk(JSON.stringify(keysOfWorkspace(database.read, { workspaceId: 'ws_1' })).includes(made.row.key_hash))
+})
+
+t.test('a workspace is born with its owner and a key; people can own several', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const first = foundWorkspace(database.read, 'Café au lait', parseAddress('Owner@A.test'), 1000)
+  await database.commit(first.writes)
+  const second = foundWorkspace(database.read, 'cafe AU lait!', parseAddress('owner@a.test'), 2000)
+  await database.commit(second.writes)
+  t.equal(second.userId, first.userId)
+  t.match(allWorkspaces(database.read, {}), [{ slug: 'cafe-au-lait' }, { slug: 'cafe-au-lait-2', plan: 'unlimited' }])
+  t.same(ownerOf(database.read, { workspaceId: first.workspaceId }), [{ user_id: first.userId }])
+  t.equal(keyByHash(database.read, { hash: hashKey(second.key.secret) })[0]?.workspace_id, second.workspaceId)
+})
+
+t.test('a slug is made of words, and of something where there are none', async (t) => {
+  const taken = new Set(['acme', 'acme-2', 'workspace'])
+  const slug = (name: string): string => slugOf(name, (wanted) => taken.has(wanted))
+  t.same(['Acme', 'a  B_c', 'Ünïcode Größe', '漢字', ' -- '].map(slug), [
+    'acme-3',
+    'a-b-c',
+    'unicode-gro-e',
+    'workspace-2',
+    'workspace-2',
+  ])
+  t.equal(slug('x'.repeat(200)).length, 50)
+})

@@ -1,0 +1,347 @@
+/** The command line: what it says, in which form, with which exit status; alone and beside the daemon. */
+import { spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../helpers/database.js'
+import { openSink } from '../helpers/scripted-sink.js'
+import {
+  besides,
+  type CommandResult,
+  command,
+  configuration,
+  message,
+  say,
+  testDaemon,
+} from '../helpers/test-daemon.js'
+
+type Run = (...argv: readonly string[]) => Promise<CommandResult>
+
+interface Place {
+  readonly folder: string
+  readonly data: string
+  readonly config: string
+  readonly run: Run
+}
+
+function place(t: Test): Place {
+  const folder = temporaryFolder(t)
+  const { file } = configuration(folder, {})
+  const run: Run = (...argv) => command([...argv, '--config', file])
+  return { folder, data: join(folder, 'data'), config: file, run }
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+interface Setup {
+  readonly workspace_id: string
+  readonly user_id: string
+  readonly api_key: string
+  readonly key_prefix: string
+}
+
+const setUp = async (run: Run): Promise<Setup> =>
+  (await run('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json')).json() as Setup
+
+t.test('usage errors end with 2 and leave nothing behind', async (t) => {
+  const { run, data } = place(t)
+  const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
+    [['nonsense'], /unknown command: nonsense/],
+    [['key'], /unknown command: key/],
+    [['key', 'destroy'], /unknown command: key destroy/],
+    [['key', 'create', '--colour', 'red'], /--colour|colour/],
+    [['workspace', 'list', '--domain', 'a.test'], /--domain does not belong/],
+    [['serve', '--force'], /--force does not belong/],
+    [['check', '--force'], /--force does not belong/],
+    [['check', 'more'], /unexpected: more/],
+    [['serve', 'more'], /unexpected: more/],
+    [['setup', '--email', 'o@acme.test'], /--workspace is missing/],
+    [['setup', '--workspace', '', '--email', 'o@acme.test'], /--workspace is missing/],
+    [['setup', 'Acme'], /unexpected: Acme/],
+    [['setup', '--workspace'], /workspace/],
+    [['workspace', 'create', '--email', 'o@acme.test'], /NAME is missing/],
+    [['workspace', 'create', 'two', 'words', '--email', 'o@acme.test'], /unexpected: words/],
+    [['key', 'revoke'], /ID is missing/],
+    [['domain', 'add'], /NAME is missing/],
+    [['domain', 'add', 'a.test', 'b.test'], /unexpected: b\.test/],
+    [['domain', 'import-key', 'a.test'], /FILE is missing/],
+    [['explain'], /EMAIL_ID is missing/],
+    [['send', '--from', 'a@a.test'], /--to is missing/],
+    [['backup'], /FILE is missing/],
+    [['verify-data', 'more'], /unexpected: more/],
+    [['queue', 'show'], /ID is missing/],
+  ]
+  for (const [argv, says] of wrong) {
+    const { status, out, err } = await run(...argv)
+    t.equal(status, 2, argv.join(' '))
+    t.equal(out, '', argv.join(' '))
+    t.match(err, says, argv.join(' '))
+    t.match(err, /"posthorn --help" lists the commands\n$/)
+  }
+  t.equal(existsSync(join(data, 'posthorn.db')), false)
+
+  t.match(await run('queue', 'list', '--status', 'odd'), { status: 2, err: /--status: found "odd", allowed: queued, / })
+  t.match(await run('queue', 'hold'), { status: 2, err: /say which/ })
+  const help = await command(['--help'])
+  t.match(help, { status: 0, err: '' })
+  for (const name of ['serve', 'check', 'setup', 'key create', 'queue delete', 'domain import-key', 'verify-data']) {
+    t.match(help.out, new RegExp(`^  ${name}\\b`, 'm'), name)
+  }
+  t.match(await command([]), { status: 2, out: help.out })
+})
+
+t.test('a configuration with problems stops every command, with all of them at once', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'posthorn.toml')
+  writeFileSync(file, '[service]\nhostname = "a b"\ncolour = 1\n[outbound]\nport = "x"\n')
+  for (const argv of [['check'], ['serve'], ['key', 'list']]) {
+    const { status, out, err } = await command([...argv, '--config', file])
+    t.equal(status, 1)
+    const said = argv[0] === 'check' ? out : err
+    for (const key of ['service.hostname', 'service.colour', 'outbound.port'])
+      t.ok(said.includes(`${file}: ${key}: `), key)
+  }
+  const json = await command(['--json', 'check', '--config', file])
+  t.equal(json.status, 1)
+  t.match(json.json(), { ok: false, problems: [{ key: /./, message: /found .*; allowed: / }, {}, {}] })
+  t.match(await command(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
+  const good = place(t)
+  t.match(await good.run('check'), { status: 0, out: `${good.config}: no problems\n` })
+  t.same((await good.run('check', '--json')).json(), { ok: true, problems: [] })
+  t.equal(existsSync(good.data), false, 'a check makes nothing')
+})
+
+t.test('the first workspace, before the daemon ever ran', async (t) => {
+  const { run, data } = place(t)
+  t.match(await run('domain', 'list'), { status: 1, err: /there is no workspace yet: run "posthorn setup" first/ })
+  t.match(await run('setup', '--workspace', 'Acme', '--email', 'nonsense'), { status: 1, err: /not a mail address/ })
+  t.match(await run('setup', '--workspace', 'x'.repeat(101), '--email', 'o@acme.test'), { status: 1, err: /100/ })
+  const made = await setUp(run)
+  t.match(made, { workspace_id: /^ws_/, user_id: uuid, api_key: /^ph_/ })
+  t.ok(made.api_key.startsWith(made.key_prefix))
+  t.equal(statSync(join(data, 'posthorn.db')).mode & 0o777, 0o600)
+  t.equal(statSync(data).mode & 0o777, 0o700)
+  t.match(await run('setup', '--workspace', 'B', '--email', 'o@acme.test'), {
+    status: 1,
+    err: /there is a workspace already/,
+  })
+
+  const text = await run('workspace', 'create', 'Bravo Charlie', '--email', 'O@acme.test')
+  t.match(text, {
+    status: 0,
+    out: /^workspace {2}ws_\S+ {2}Bravo Charlie\nowner {6}\S+ {2}O@acme\.test\nAPI key {4}ph_/,
+  })
+  const list = (await run('--json', 'workspace', 'list')).json()
+  t.match(list, {
+    data: [{ id: made.workspace_id, name: 'Acme', slug: 'acme', created_at: moment }, { slug: 'bravo-charlie' }],
+  })
+  t.match(await run('workspace', 'list'), { out: /^ID +NAME +PLAN +CREATED\nws_/ })
+  t.match(await run('key', 'list'), { status: 1, err: /several workspaces, choose one with --workspace: ws_/ })
+  t.equal((await run('key', 'list', '--workspace', 'bravo-charlie')).status, 0, 'a slug will do')
+  t.match(await run('key', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace: nobody/ })
+  t.match(await run('queue', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace/ })
+})
+
+t.test('keys are made, listed and revoked; options stand wherever they like', async (t) => {
+  const { run, config } = place(t)
+  await setUp(run)
+  const made = (
+    await command(['--json', '--config', config, 'key', '--name', 'app', 'create', '--scopes', 'send,read'])
+  ).json()
+  t.match(made, { id: uuid, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: moment })
+  const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
+  t.same(Object.keys(made as object), ['id', 'name', 'key', 'key_prefix', 'created_at'])
+  const soon = new Date(Date.now() + 3_600_000).toISOString()
+  const text = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
+  t.match(text, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
+
+  const listed = (await run('key', 'list', '--json')).json() as { data: Record<string, unknown>[] }
+  t.match(listed.data, [
+    { name: 'first key', scopes: ['full'] },
+    { id, name: 'app', key_prefix, scopes: ['send', 'read'], last_used_at: null, revoked_at: null, expires_at: null },
+    { name: 'brief', expires_at: soon },
+  ])
+  t.notOk(JSON.stringify(listed).includes(key))
+  t.match(await run('key', 'revoke', id, '--json'), { status: 0, out: new RegExp(`^{"id":"${id}","revoked_at":"`) })
+  t.match(await run('key', 'revoke', id), { status: 1, err: /no key .* could be revoked/, out: '' })
+  t.match(await run('key', 'list'), { out: new RegExp(`^${id} +app +${key_prefix} +- +2`, 'm') })
+  for (const options of [
+    ['--name', ''],
+    ['--name', 'x', '--scopes', 'all'],
+    ['--name', 'x', '--expires-at', '2020-01-01T00:00:00Z'],
+    ['--name', 'x', '--expires-at', '2099-02-30T00:00:00Z'],
+    ['--name', 'x', '--expires-at', 'tomorrow'],
+  ]) {
+    t.match(await run('key', 'create', ...options), { status: 1, out: '' }, options.join(' '))
+  }
+})
+
+t.test('domains', async (t) => {
+  const { run, folder } = place(t)
+  await setUp(run)
+  const added = (await run('domain', 'add', 'Münster.Test', '--inbound', '--json')).json()
+  t.match(added, {
+    id: uuid,
+    domain: 'xn--mnster-3ya.test',
+    status: 'pending',
+    inbound: true,
+    created_at: moment,
+    verified_at: null,
+    dns_records: [
+      { type: 'CNAME', purpose: 'mail_cname', status: 'pending' },
+      { name: 'dkim1._domainkey.xn--mnster-3ya.test' },
+      { purpose: 'dkim2' },
+    ],
+    dkim_keys: [
+      { selector: 'dkim1', txt: /^v=DKIM1/, signing: true },
+      { selector: 'dkim2', signing: false },
+    ],
+  })
+  t.match(await run('domain', 'add', 'münster.test'), { status: 1, err: /registered in this workspace already/ })
+  t.match(await run('domain', 'add', 'not a domain'), { status: 1, err: /not a domain name/ })
+  t.match(await run('domain', 'add', `${`${'x'.repeat(60)}.`.repeat(4)}test`), { status: 1, err: /may have 195/ })
+  t.match(await run('domain', 'verify', 'münster.test'), { status: 2, err: /--force/ })
+  t.match((await run('domain', 'verify', 'münster.test', '--force', '--json')).json(), {
+    status: 'verified',
+    verified_at: moment,
+  })
+  t.match(await run('domain', 'add', 'b.test', '--force'), {
+    status: 0,
+    out: /^b\.test {2}verified\n\nDNS records to publish:\n {2}posthorn\.b\.test\. CNAME mail\./,
+  })
+  t.match((await run('domain', 'list', '--json')).json(), {
+    data: [{ domain: 'xn--mnster-3ya.test' }, { domain: 'b.test', status: 'verified' }],
+  })
+  t.match(await run('domain', 'list'), { out: /^DOMAIN +STATUS +CREATED\n/ })
+
+  const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const file = join(folder, 'key.pem')
+  writeFileSync(file, pem)
+  t.match((await run('domain', 'import-key', 'b.test', file, '--selector', 'old', '--json')).json(), {
+    dkim_keys: [
+      { signing: false },
+      { signing: false },
+      { selector: 'old', signing: true, name: 'old._domainkey.b.test' },
+    ],
+  })
+  t.match(await run('domain', 'import-key', 'b.test', join(folder, 'absent')), { status: 1, err: /cannot be read/ })
+  t.match(await run('domain', 'show', 'b.test'), {
+    status: 0,
+    out: /old\._domainkey\.b\.test\. TXT "v=DKIM1.*" {2}\(signs\)/,
+  })
+  t.match(await run('domain', 'show', 'c.test'), { status: 1, err: /c\.test is not registered/ })
+  const { id } = (await run('domain', 'show', 'b.test', '--json')).json() as { id: string }
+  t.same((await run('domain', 'delete', 'b.test', '--json')).json(), { deleted: true, id })
+  t.match(await run('domain', 'delete', 'b.test'), { status: 1, err: /not registered/ })
+
+  await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
+  const claim = await run('domain', 'add', 'münster.test', '--workspace', 'other')
+  t.match(claim, { status: 1, err: /another workspace has verified/ })
+})
+
+t.test('the database is saved, put back and checked', async (t) => {
+  const { run, folder, data } = place(t)
+  const file = join(folder, 'saved.db')
+  t.match(await run('backup', file), { status: 1, err: /there is no database/ })
+  t.match(await run('verify-data'), { status: 1, err: /there is no database/ })
+  await setUp(run)
+  t.same((await run('backup', file, '--json')).json(), { file })
+  t.match(await run('backup', file), { status: 1, err: /./, out: '' }, 'never over a file')
+  t.match(await run('verify-data'), { status: 0, out: 'no problems\n' })
+  t.same((await run('verify-data', '--json')).json(), { ok: true, problems: [] })
+  await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
+  t.match((await run('restore', file, '--json')).json(), { restored: true, aside: new RegExp(`^${data}`) })
+  t.match((await run('workspace', 'list', '--json')).json(), { data: [{ name: 'Acme' }] })
+  writeFileSync(join(folder, 'junk'), 'no database')
+  t.match(await run('restore', join(folder, 'junk')), { status: 1, out: '' })
+  t.match(await run('restore', join(folder, 'absent')), { status: 1, out: '' })
+})
+
+t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('<bad') ? '550 5.1.1 no such user' : '250 2.1.5 ok') },
+  })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const sent = await app.cli('send', '--from', 'app@a.test', '--to', 'bob@b.test', '--subject', 'Grüße', '--json')
+  t.equal(sent.status, 0, sent.err)
+  const story = sent.json() as { id: string }
+  t.match(story, {
+    id: uuid,
+    from: 'app@a.test',
+    to: ['bob@b.test'],
+    subject: 'Grüße',
+    status: 'delivered',
+    recipients: [
+      { email: 'bob@b.test', status: 'delivered', attempts: [{ number: 1, outcome: 'delivered', tls: null }] },
+    ],
+  })
+  t.match(sink.messages[0]?.raw.toString(), /^Received: by mail\.service\.test with local id /m)
+  t.same((await app.cli('explain', story.id, '--json')).json(), story)
+  t.match(await app.cli('explain', story.id), {
+    status: 0,
+    out: /to bob@b\.test: delivered\n {4}1\. \S+ {2}mx\.b\.test \[127\.0\.0\.1\] over plain text, \d+ ms\n {7}delivered: 250/,
+  })
+  t.match(await app.cli('explain', story.id, '--transcript'), {
+    out: /last session for bob@b\.test:\n[\s\S]*MAIL FROM/,
+  })
+  t.match(await app.cli('send', '--from', 'app@a.test', '--to', 'bad@b.test'), {
+    status: 1,
+    out: /bounced \(bad-mailbox\): 550 5\.1\.1 no such user/,
+  })
+  t.match(await app.cli('send', '--from', 'app@a.test', '--to', 'bad@b.test'), { status: 1, err: /suppression list/ })
+  t.match(await app.cli('send', '--from', 'x@stranger.test', '--to', 'b@b.test'), {
+    status: 1,
+    err: /not a verified domain/,
+  })
+  t.match(await app.cli('send', '--from', 'nobody', '--to', 'b@b.test'), { status: 1, err: /not a mail address/ })
+  t.match(await app.cli('explain', 'nothing'), { status: 1, err: /no email nothing/ })
+  t.same(
+    await besides(app, async ({ read }) => read(`select 1 from emails where source = 'service'`, [])),
+    [],
+    'it asks for no report',
+  )
+  t.match(await app.cli('restore', app.configFile), { status: 1, err: /holds the data folder/ })
+  t.match(await app.cli('queue', 'list'), { status: 0, out: /^ID +RECIPIENT +STATUS .*\n0 in the queue\n$/ })
+})
+
+t.test('a domain that is added while the daemon runs may send at once', async (t) => {
+  const app = await testDaemon(t)
+  const client = await app.session()
+  t.match(await say(client, { from: 'x@new.test' }), /^550 5\.7\.1/)
+  t.equal((await app.cli('domain', 'add', 'new.test', '--force', '--workspace', app.workspaceId)).status, 0)
+  t.match(await say(client, { from: 'x@new.test', raw: message({ from: 'x@new.test' }) }), /^250/)
+})
+
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+const program = (...argv: readonly string[]): { status: number | null; stdout: string; stderr: string } =>
+  spawnSync(process.execPath, [main, ...argv], { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } })
+
+t.test('the program itself', async (t) => {
+  const { config } = place(t)
+  const made = program('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--json', '--config', config)
+  t.match(made, { status: 0, stderr: '' })
+  t.match(JSON.parse(made.stdout), { workspace_id: /^ws_/ })
+  t.match(program('nonsense', '--config', config), { status: 2, stdout: '' })
+  t.match(program('explain', 'nothing', '--config', config), { status: 1, stdout: '' })
+})
+
+const root = process.getuid?.() === 0
+const nobody = 65_534
+
+t.test('started as root it works as the owner of the data folder', { skip: !root && 'not root' }, async (t) => {
+  const { config, data, folder } = place(t)
+  mkdirSync(data, { mode: 0o700 })
+  chownSync(data, nobody, nobody)
+  chmodSync(folder, 0o755)
+  t.match(program('setup', '--workspace', 'Acme', '--email', 'o@acme.test', '--config', config), {
+    status: 0,
+    stderr: '',
+  })
+  const { uid, gid } = statSync(join(data, 'posthorn.db'))
+  t.same([uid, gid], [nobody, nobody])
+  t.ok(readFileSync(config, 'utf8').length > 0)
+})

@@ -1,0 +1,275 @@
+/** The runner when something of ours goes wrong: the database, the message, the attempt, the end. */
+import { createSecretKey } from 'node:crypto'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type { AttemptResult } from '../../src/delivery/attempt-result.js'
+import { MessageShelf } from '../../src/delivery/message-shelf.js'
+import { QueueRunner, type RunnerDeps } from '../../src/delivery/queue-runner.js'
+import { bareMessage, readyMessage } from '../../src/delivery/ready-message.js'
+import { settleAttempt } from '../../src/delivery/settle-attempt.js'
+import { keyChain } from '../../src/domains/signing-keys.js'
+import type { Database } from '../../src/storage/database.js'
+import { StorageFault, type Write } from '../../src/storage/write.js'
+import { type BulkEmail, bulkEmail } from '../helpers/bulk.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { type Founded, founded } from '../helpers/foundation.js'
+import { until } from '../helpers/until.js'
+
+const taken: AttemptResult = {
+  outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
+  peer: { mx: 'mx.b.test', address: '127.0.0.1', tls: null },
+  transcript: 'a dialogue',
+}
+
+const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
+const isLease = ({ sql }: Write): boolean => sql.startsWith('update "queue"') && sql.includes('"attempts" = ?')
+const isOutcome = ({ sql }: Write): boolean => sql.startsWith('insert into "attempts"')
+
+interface Running {
+  readonly database: Database
+  readonly founded: Founded
+  readonly runner: QueueRunner
+  /** Recipients that were attempted, in their order. */
+  readonly attempted: string[]
+  readonly errors: string[]
+  /** Set: a commit in which such a write is faults; `read`: every read does. */
+  readonly faults: { commit: ((write: Write) => boolean) | null; read: boolean }
+  /** Commits an email; `offered`: and hands it over. */
+  readonly add: (to: string, offered: boolean, more?: Partial<BulkEmail>) => Promise<string>
+  readonly row: (to: string) => { attempts: number; next_attempt_at: number; leased: number } | undefined
+  readonly status: (to: string) => string | undefined
+  readonly now: () => number
+}
+
+async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
+  const { database } = await temporaryDatabase(t)
+  const home = await founded(database)
+  const faults: Running['faults'] = { commit: null, read: false }
+  const attempted: string[] = []
+  const errors: string[] = []
+  const now = (): number => Date.UTC(2026, 10, 21)
+  const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
+  const commit = async (writes: readonly Write[]): Promise<void> => {
+    if (faults.commit !== null && writes.some(faults.commit)) throw full
+    return database.commit(writes)
+  }
+  const read: Database['read'] = (sql, parameters) => {
+    if (faults.read) throw full
+    return database.read(sql, parameters)
+  }
+  const shelf = new MessageShelf(1_000_000)
+  const ready = { read, keys: keyChain({ read }), shelf, secret: createSecretKey(Buffer.alloc(32)) }
+  const policy = { steps: [60_000], noticeAfter: 3_600_000, expireAfter: 7_200_000 } as const
+  const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
+  const settleDeps = { read, commit, clock: now, dice: () => 0, log, policy, notifySender: () => null, offer }
+  const runner: QueueRunner = new QueueRunner({
+    read,
+    commit,
+    clock: now,
+    log,
+    shelf,
+    ready: (entry, at) => readyMessage(ready, entry, at),
+    bare: (entry) => bareMessage(ready, entry),
+    findDestination: async () => ({ kind: 'hosts', hosts: [] }),
+    attempt: async ({ recipient }) => {
+      attempted.push(recipient)
+      return taken
+    },
+    settle: settleAttempt(settleDeps),
+    maxConnections: 10,
+    maxConnectionsPerHost: 10,
+    ...deps,
+  })
+  t.teardown(async () => {
+    Object.assign(faults, { commit: null, read: false })
+    await runner.stop(0)
+  })
+  return {
+    database,
+    founded: home,
+    runner,
+    attempted,
+    errors,
+    faults,
+    now,
+    add: async (to, offered, more = {}) => {
+      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: now(), ...more })
+      await database.commit(email.writes)
+      if (offered) runner.offer(email, more.raw ?? Buffer.from('From: app@a.test\r\n\r\ntext\r\n'))
+      return email.email.id
+    },
+    row: (to) =>
+      database.read<{ attempts: number; next_attempt_at: number; leased: number }>(
+        'select attempts, next_attempt_at, leased from queue where recipient = ?',
+        [to],
+      )[0],
+    status: (to) =>
+      database.read<{ status: string }>('select status from recipients where address = ?', [to])[0]?.status,
+  }
+}
+
+t.test('while leases cannot be written nothing is attempted, and then everything once', async (t) => {
+  const { runner, faults, add, attempted, status, errors } = await running(t)
+  faults.commit = isLease
+  await runner.start()
+  await add('one@b.test', true)
+  await add('two@b.test', false)
+  await until('the fault is noticed', () => errors.length > 0)
+  t.same(attempted, [])
+  faults.commit = null
+  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  t.same(attempted.toSorted(), ['one@b.test', 'two@b.test'])
+})
+
+t.test('an outcome that cannot be written down is kept, and nothing more is taken meanwhile', async (t) => {
+  const { runner, faults, add, attempted, status, errors, row } = await running(t)
+  faults.commit = isOutcome
+  await runner.start()
+  await add('one@b.test', true)
+  await until('the fault is noticed', () => errors.length > 0)
+  await add('two@b.test', true)
+  await until('it is tried again', () => errors.length > 1)
+  t.equal(status('one@b.test'), 'queued')
+  t.match(row('one@b.test'), { attempts: 1, leased: 1 })
+  faults.commit = null
+  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
+})
+
+t.test('at the end of the process an outcome that cannot be written down keeps its lease', async (t) => {
+  const { runner, faults, add, row, errors } = await running(t)
+  faults.commit = isOutcome
+  await runner.start()
+  await add('one@b.test', true)
+  await until('the fault is noticed', () => errors.length > 0)
+  await runner.stop(10)
+  t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not given back as if nothing had been sent')
+})
+
+t.test('a database that cannot be read stops nothing for good', async (t) => {
+  const { runner, faults, add, status, errors } = await running(t)
+  await runner.start()
+  faults.read = true
+  const email = await add('one@b.test', true)
+  t.ok(email, 'an offer does not throw: its message is acknowledged')
+  runner.wake()
+  await until('the fault is noticed', () => errors.length > 0)
+  faults.read = false
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+})
+
+t.test('a message that cannot be made ready is deferred, and the others go on', async (t) => {
+  const { runner, database, add, status, row, errors, now } = await running(t)
+  const gone = await add('gone@b.test', false)
+  await database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [gone] }])
+  await add('good@b.test', false)
+  await runner.start()
+  await until('the good one arrives', () => status('good@b.test') === 'delivered')
+  await until('the other waits', () => (row('gone@b.test')?.next_attempt_at ?? 0) > now())
+  t.same(row('gone@b.test'), { attempts: 1, leased: 0, next_attempt_at: now() + 60_000 })
+  runner.wake()
+  await add('next@b.test', true)
+  await until('the next arrives', () => status('next@b.test') === 'delivered')
+  t.equal(errors.length, 1, 'it is tried no more for now')
+  t.match(errors[0], /without its message/)
+})
+
+for (const [what, deps] of Object.entries({
+  'an attempt': { attempt: () => Promise.reject(new TypeError('a bug')) },
+  'a look-up': { findDestination: () => Promise.reject(new TypeError('a bug')) },
+})) {
+  t.test(`${what} that fails by a bug of ours is a deferral like any other`, async (t) => {
+    const { runner, add, status, row, errors, now, database } = await running(t, deps)
+    await runner.start()
+    await add('odd@b.test', true)
+    await until('it waits', () => row('odd@b.test')?.leased === 0 && row('odd@b.test')?.attempts === 1)
+    t.equal(row('odd@b.test')?.next_attempt_at, now() + 60_000)
+    t.equal(status('odd@b.test'), 'queued')
+    t.match(database.read('select outcome, reason, reached, response from attempts', []), [
+      { outcome: 'deferred', reason: 'local-error', reached: 0, response: 'local error' },
+    ])
+    t.match(errors, [/a bug/])
+  })
+}
+
+t.test('an outcome that hits a bug of ours rests for the length of its lease', async (t) => {
+  const { runner, add, row, errors, attempted } = await running(t, {
+    settle: () => Promise.reject(new TypeError('a bug')),
+  })
+  await runner.start()
+  await add('odd@b.test', true)
+  await until('it is logged', () => errors.length === 1)
+  runner.wake()
+  t.match(row('odd@b.test'), { attempts: 1, leased: 1 })
+  await runner.stop(10)
+  t.match(row('odd@b.test'), { attempts: 1, leased: 1 }, 'nor is it given back as if nothing had been sent')
+  t.same(attempted, ['odd@b.test'])
+})
+
+t.test('stopping after the last byte of a message is no release', async (t) => {
+  const { runner, add, row, database } = await running(t, {
+    attempt: (message, _to, _party, signal) =>
+      new Promise((_resolve, reject) => {
+        message.handedOver?.()
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  await runner.start()
+  await add('sent@b.test', true)
+  await until('it is under way', () => row('sent@b.test')?.leased === 1)
+  await runner.stop(10)
+  t.match(row('sent@b.test'), { attempts: 1, leased: 0 })
+  t.match(database.read('select outcome, response from attempts', []), [
+    { outcome: 'deferred', response: /may arrive twice/ },
+  ])
+})
+
+t.test('stopping gives back what has no outcome', async (t) => {
+  const { runner, add, row, now, status, attempted } = await running(t, {
+    attempt: (message, _to, _party, signal) => {
+      attempted.push(message.recipient)
+      if (message.recipient === 'good@b.test') return Promise.resolve(taken)
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  await runner.start()
+  await add('slow@b.test', true)
+  await add('good@b.test', true)
+  await until('one arrives', () => status('good@b.test') === 'delivered')
+  await until('the other is under way', () => attempted.includes('slow@b.test'))
+  await runner.stop(10)
+  t.same(row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
+  await add('late@b.test', true)
+  t.notOk(attempted.includes('late@b.test'), 'and nothing is taken any more')
+})
+
+t.test('stopping ends though leases cannot be given back', async (t) => {
+  const { runner, faults, add, errors, attempted } = await running(t, {
+    attempt: (message, _to, _party, signal) => {
+      attempted.push(message.recipient)
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  await runner.start()
+  await add('slow@b.test', true)
+  await until('it is under way', () => attempted.length === 1)
+  faults.commit = () => true
+  await runner.stop(10)
+  t.match(errors.at(-1), /leases could not be given back/)
+})
+
+t.test('two recipients of one message that come from the database get the same signature', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const shelf = new MessageShelf(0)
+  const keys = keyChain(database)
+  const deps = { read: database.read, keys, shelf, secret: createSecretKey(Buffer.alloc(32)) }
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const [first, second] = await Promise.all([readyMessage(deps, entry, 5_000), readyMessage(deps, entry, 10_000)])
+  t.same(first.message.pieces, second.message.pieces, 'though the shelf has no room')
+  shelf.release(entry.email_id)
+  t.ok(shelf.get(entry.email_id), 'it is there as long as somebody has it in hand')
+})

@@ -1,0 +1,46 @@
+/** Emails straight into the queue, as their door would put them there: for tests of large queues. */
+import { type Address, domainOf, parseAddress } from '../../src/mail/address.js'
+import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
+import { uuidv7 } from '../../src/platform/ids.js'
+import type { Priority } from '../../src/storage/tables.js'
+
+export interface BulkEmail {
+  readonly workspaceId: string
+  readonly from?: string
+  readonly to: string
+  readonly at: number
+  readonly priority?: Priority
+  readonly scheduledFor?: number | null
+  readonly raw?: Buffer
+}
+
+const text = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nDate: Thu, 1 Jan 2026 00:00:00 +0000\r\n\r\na line\r\n')
+
+export function bulkEmail(wanted: BulkEmail): Enqueued {
+  const { workspaceId, from = 'app@a.test', to, at, priority = 'normal', scheduledFor = null, raw = text } = wanted
+  const recipient: Address = parseAddress(to)
+  const email: NewEmail = {
+    id: uuidv7(at),
+    workspace_id: workspaceId,
+    source: 'smtp',
+    message_id: `<bulk@${domainOf(recipient)}>`,
+    envelope_from: '',
+    envid: null,
+    ret: null,
+    from_email: from,
+    from_name: '',
+    to_emails: JSON.stringify([to]),
+    cc_emails: '[]',
+    bcc_emails: '[]',
+    reply_to: '[]',
+    subject: 'bulk',
+    tags: '[]',
+    track_opens: 0,
+    track_clicks: 0,
+    priority,
+    smtputf8: 0,
+    created_at: at,
+    scheduled_for: scheduledFor,
+  }
+  return enqueue(email, [{ address: recipient, suppressed: false, notify: null, orcpt: null }], raw)
+}

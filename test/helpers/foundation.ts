@@ -1,0 +1,69 @@
+/**
+ * Two workspaces with a key each and a verified domain each (a.test, other.test), and the
+ * service's own key: made once for all databases of a test file, because keys take time.
+ */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { foundWorkspace } from '../../src/accounts/workspaces.js'
+import { newDomain, serviceKey } from '../../src/domains/new-domain.js'
+import { parseAddress, parseDomainName } from '../../src/mail/address.js'
+import type { Database } from '../../src/storage/database.js'
+import { openDatabase } from '../../src/storage/open.js'
+import { SERVICE } from '../../src/storage/tables.js'
+import type { Write } from '../../src/storage/write.js'
+
+export interface Founded {
+  readonly key: string
+  readonly workspaceId: string
+  readonly otherKey: string
+  readonly otherWorkspaceId: string
+}
+
+const BORN = Date.UTC(2026, 0, 1)
+const nothing = (): [] => []
+
+let made: Promise<{ readonly founded: Founded; readonly writes: readonly Write[] }> | undefined
+
+/** `file` null: the database has it already. */
+export async function foundation(file: string | null): Promise<Founded> {
+  made ??= make()
+  const { founded, writes } = await made
+  if (file !== null) {
+    mkdirSync(dirname(file), { recursive: true })
+    const database = await openDatabase({ file })
+    await database.commit(writes)
+    await database.close()
+  }
+  return founded
+}
+
+/** The same in a database that is open. */
+export async function founded(database: Database): Promise<Founded> {
+  made ??= make()
+  const { founded, writes } = await made
+  await database.commit(writes)
+  return founded
+}
+
+async function make(): Promise<{ founded: Founded; writes: Write[] }> {
+  const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), BORN)
+  const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), BORN + 1)
+  const domain = (workspaceId: string, name: string): Promise<Write[]> => {
+    const wanted = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: BORN }
+    return newDomain(nothing, wanted)
+  }
+  const writes = await Promise.all([
+    domain(own.workspaceId, 'a.test'),
+    domain(other.workspaceId, 'other.test'),
+    serviceKey(parseDomainName('mail.service.test'), BORN, SERVICE),
+  ])
+  return {
+    founded: {
+      key: own.key.secret,
+      workspaceId: own.workspaceId,
+      otherKey: other.key.secret,
+      otherWorkspaceId: other.workspaceId,
+    },
+    writes: [...own.writes, ...other.writes, ...writes.flat()],
+  }
+}

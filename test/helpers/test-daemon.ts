@@ -1,0 +1,259 @@
+/**
+ * The whole daemon on free ports, with a founded workspace, its key and a verified domain,
+ * and nothing of the world but loopback.
+ *
+ *     const sink = await openSink()
+ *     const app = await testDaemon(t, { routes: { 'b.test': sink } })
+ *     const id = await app.accepted({ to: ['bob@b.test'] })
+ *     await app.settled(id)
+ *
+ * Names are answered from a zone that is a literal; a routed domain gets its host in it. The
+ * clock is the true one, moved by `advance`. The command line runs in this process (`cli`).
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { stringify } from 'smol-toml'
+import type { Test } from 'tap'
+import { run } from '../../src/cli/run.js'
+import type { Config } from '../../src/config/complete.js'
+import { parseConfig } from '../../src/config/load.js'
+import { type Daemon, databaseFile, startDaemon } from '../../src/daemon/daemon.js'
+import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
+import { type EmailStory, emailStory } from '../../src/messages/email-story.js'
+import { systemClock } from '../../src/platform/clock.js'
+import { createDialer } from '../../src/platform/dialer.js'
+import { openDatabase } from '../../src/storage/open.js'
+import { temporaryFolder } from './database.js'
+import { foundation } from './foundation.js'
+import { type Dialogue, dial } from './smtp-dialogue.js'
+import { until } from './until.js'
+import { type Zone, zoneResolver } from './zone-resolver.js'
+
+type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+export interface TestDaemonOptions {
+  /** Domain to sink: a route of the configuration. */
+  readonly routes?: Readonly<Record<string, { readonly port: number }>>
+  readonly zone?: Zone
+  /** Sections of the configuration, beyond what a test needs anyway. */
+  readonly settings?: Settings
+  readonly timeouts?: Partial<Timeouts>
+  /** PEM certificates that are trusted instead of the machine's. */
+  readonly authorities?: string
+  readonly patience?: { readonly door: number; readonly delivery: number }
+  /** The folder of a daemon that was stopped. */
+  readonly folder?: string
+  /** Milliseconds that the clock is ahead from the start. */
+  readonly ahead?: number
+}
+
+export interface Submission {
+  readonly from?: string
+  readonly to?: readonly string[]
+  /** Parameters of MAIL and RCPT, with a blank before each. */
+  readonly mailParameters?: string
+  readonly rcptParameters?: string
+  /** Header lines beside From, To and Subject. */
+  readonly fields?: readonly string[]
+  /** The whole message, CRLF at its end, instead of one made here. */
+  readonly raw?: string
+  readonly key?: string
+}
+
+export interface CommandResult {
+  readonly status: number
+  readonly out: string
+  readonly err: string
+  /** Of `--json`. */
+  readonly json: () => unknown
+}
+
+export interface TestDaemon {
+  readonly daemon: Daemon
+  readonly folder: string
+  readonly config: Config
+  /** Beside the daemon, for another process. */
+  readonly configFile: string
+  readonly key: string
+  readonly otherKey: string
+  readonly workspaceId: string
+  readonly otherWorkspaceId: string
+  /** What was logged as an error. */
+  readonly errors: readonly string[]
+  readonly now: () => number
+  readonly advance: (milliseconds: number) => void
+  /** An SMTP session in which `key` has authenticated. */
+  readonly session: (key?: string) => Promise<Dialogue>
+  /** The reply to the end of DATA, or to the command that was refused before. */
+  readonly submit: (submission?: Submission) => Promise<string>
+  /** Submits; the id of the email. Throws when it is refused. */
+  readonly accepted: (submission?: Submission) => Promise<string>
+  readonly story: (id: string) => EmailStory
+  /** Waits until no recipient is queued or scheduled any more. */
+  readonly settled: (id: string) => Promise<EmailStory>
+  /** Waits until each recipient was attempted. */
+  readonly attempted: (id: string) => Promise<EmailStory>
+  readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
+  readonly cli: (...argv: readonly string[]) => Promise<CommandResult>
+  readonly stop: () => Promise<void>
+}
+
+const idOf = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
+
+export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const folder = options.folder ?? temporaryFolder(t)
+  const { file: configFile, config } = configuration(folder, options)
+  const founded = await foundation(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
+  const errors: string[] = []
+  let ahead = options.ahead ?? 0
+  const now = (): number => systemClock() + ahead
+  const daemon = await startDaemon({
+    config,
+    clock: now,
+    log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
+    edges: {
+      resolver: zoneResolver({ ...routeHosts(options), ...options.zone }),
+      timeouts: { ...defaultTimeouts, ...options.timeouts },
+      dialer: createDialer(options.authorities),
+    },
+    patience: options.patience ?? { door: 100, delivery: 100 },
+  })
+  t.teardown(() => daemon.stop())
+  const { read } = daemon.database
+  const story = (id: string): EmailStory => emailStory(read, id) ?? fail(`no email ${id}`)
+  const session = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
+  const submit = async (submission: Submission = {}): Promise<string> => say(await session(submission.key), submission)
+  return {
+    daemon,
+    folder,
+    config,
+    configFile,
+    ...founded,
+    errors,
+    now,
+    advance: (milliseconds) => {
+      ahead += milliseconds
+    },
+    session,
+    submit,
+    accepted: async (submission) => {
+      const reply = await submit(submission)
+      return idOf.exec(reply)?.[1] ?? fail(`refused: ${reply}`)
+    },
+    story,
+    settled: (id) =>
+      until(`${id} is settled`, () => {
+        const found = story(id)
+        return found.recipients.every(({ status }) => status !== 'queued' && status !== 'scheduled') && found
+      }),
+    attempted: (id) =>
+      until(`${id} is attempted`, () => {
+        const found = story(id)
+        return (
+          found.recipients.every(
+            (recipient) => recipient.last_response !== null || recipient.status === 'suppressed',
+          ) && found
+        )
+      }),
+    rows: (sql, ...parameters) => read(sql, parameters),
+    cli: (...argv) => command([...argv, '--config', configFile]),
+    stop: () => daemon.stop(),
+  }
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}
+
+/** The configuration of a test daemon, written into its folder too. */
+export function configuration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
+  const { submission, outbound, ...others } = options.settings ?? {}
+  const routes = Object.entries(options.routes ?? {}).map(([domain, { port }]) => [domain, `${hostOf(domain)}:${port}`])
+  const text = stringify({
+    service: { hostname: 'mail.service.test', data_dir: join(folder, 'data'), ...others['service'] },
+    submission: {
+      listen: ['127.0.0.1:0'],
+      listen_tls: ['127.0.0.1:0'],
+      allow_plaintext_loopback: true,
+      ...submission,
+    },
+    outbound: { allowed_private_networks: ['127.0.0.0/8'], ...outbound, routes: Object.fromEntries(routes) },
+    log: { level: 'silent' },
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => name !== 'service')),
+  })
+  const file = join(folder, 'posthorn.toml')
+  writeFileSync(file, text)
+  const loaded = parseConfig(text, file, { hostname: 'test', home: folder, root: false, stateHome: undefined })
+  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
+  return { file, config: loaded.config }
+}
+
+function routeHosts({ routes = {} }: TestDaemonOptions): Zone {
+  return Object.fromEntries(Object.keys(routes).map((domain) => [hostOf(domain), { addresses: ['127.0.0.1'] }]))
+}
+
+function hostOf(domain: string): string {
+  return domain === '*' ? 'smarthost.test' : `mx.${domain}`
+}
+
+export function authPlain(key: string): string {
+  return `AUTH PLAIN ${Buffer.from(`\0app\0${key}`).toString('base64')}`
+}
+
+async function login(t: Test, daemon: Daemon, key: string): Promise<Dialogue> {
+  const endpoint = daemon.submission.find(({ tls }) => !tls) ?? fail('no submission port')
+  const client = await dial(endpoint.port)
+  t.teardown(() => client.end())
+  await client.reply()
+  await client.say('EHLO app.test')
+  const reply = await client.say(authPlain(key))
+  if (!reply.startsWith('235')) fail(`not let in: ${reply}`)
+  return client
+}
+
+/** One transaction; the reply to the last command that was sent. */
+export async function say(client: Dialogue, submission: Submission): Promise<string> {
+  const { from = 'app@a.test', to = ['bob@b.test'], mailParameters = '', rcptParameters = '' } = submission
+  let reply = await client.say(`MAIL FROM:<${from}>${mailParameters}`)
+  for (const address of to) {
+    if (!reply.startsWith('250')) return reply
+    reply = await client.say(`RCPT TO:<${address}>${rcptParameters}`)
+  }
+  if (!reply.startsWith('250')) return reply
+  reply = await client.say('DATA')
+  if (!reply.startsWith('354')) return reply
+  return client.say(`${(submission.raw ?? message(submission)).replace(/^\./gm, '..')}.`)
+}
+
+export function message({ from = 'app@a.test', to = ['bob@b.test'], fields = [] }: Submission): string {
+  const header = [`From: App <${from}>`, `To: ${to.join(', ')}`, 'Subject: hello', ...fields]
+  return [...header, '', 'a line', ''].join('\r\n')
+}
+
+/** A command in this process, with the environment of nobody. */
+export async function command(argv: readonly string[]): Promise<CommandResult> {
+  const out: string[] = []
+  const err: string[] = []
+  const status = await run({
+    argv,
+    env: {},
+    print: (text) => out.push(text),
+    complain: (text) => err.push(text),
+  })
+  const text = out.join('')
+  return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }
+}
+
+/** A database beside the daemon's, as another process has it. */
+export async function besides<T>(
+  app: { readonly config: Config },
+  work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase({ file: databaseFile(app.config.service.data_dir) })
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
+}

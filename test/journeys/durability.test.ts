@@ -1,0 +1,319 @@
+/**
+ * What was acknowledged is there: after kills, stops, backups and a disk that takes nothing.
+ *
+ * Each test has a daemon of its own on a copy of one prepared data folder. They run beside each
+ * other, because one of them waits for as long as a stopping daemon lets a message be finished.
+ */
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../helpers/database.js'
+import { skipWithout } from '../helpers/programs.js'
+import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
+import {
+  answered,
+  command,
+  configure,
+  type Installation,
+  installation,
+  type Said,
+  serve,
+  settledInstallation,
+  told,
+} from './support/program.js'
+import { systemCalls, underStrace } from './support/strace.js'
+import { beginMessage, emailIdOf, openSession, submit } from './support/submit.js'
+
+t.jobs = 3
+const prepared = await settledInstallation(t, 1, '127.0.0.0/8')
+// Makes the certificate and the service's own keys, once for all copies.
+const preparing = await serve(t, prepared)
+preparing.signal('SIGTERM')
+await preparing.ended
+
+interface Bench {
+  readonly sink: ScriptedSink
+  readonly at: Installation
+}
+
+async function bench(t: Test, script: SinkScript = {}): Promise<Bench> {
+  const sink = await openSink({ script })
+  t.teardown(() => sink.close())
+  const folder = temporaryFolder(t)
+  const at = { folder, dataDir: join(folder, 'data'), file: join(folder, 'posthorn.toml') }
+  cpSync(prepared.dataDir, at.dataDir, { recursive: true })
+  configure(at, sink.port, `[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${prepared.workspace}"`)
+  return { sink, at }
+}
+
+function delivered({ messages }: ScriptedSink, to: string): number {
+  return messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith(`<${to}>`)).length
+}
+
+interface Listed {
+  readonly email_id: string
+  readonly recipient: string
+  readonly attempts: number
+  readonly status: string
+  readonly next_attempt_at: string
+}
+
+async function queueOf(at: Installation): Promise<readonly Listed[]> {
+  return (await answered(at, 'queue', 'list'))['data'] as readonly Listed[]
+}
+
+/** For one test each: tap writes into it. */
+const beside = (skip: false | string = false): { buffered: true; skip: false | string } => ({ buffered: true, skip })
+
+t.test(
+  'SIGTERM during an attempt that hangs: it is given back uncounted, and made at the next start',
+  beside(),
+  async (t) => {
+    let hanging = true
+    const { sink, at } = await bench(t, { rcpt: () => (hanging ? 'hang' : '250 2.1.5 ok') })
+    const first = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
+    emailIdOf(await submit(await openSession(first.port), 'hanging@sink.test'))
+    await sink.until(() => sink.commands.some((line) => line.startsWith('RCPT')))
+    first.signal('SIGTERM')
+    t.equal(await first.ended, 0)
+    t.equal(first.log.at(-1)?.['msg'], 'stopped')
+
+    const [entry, ...others] = await queueOf(at)
+    t.match(entry, { recipient: 'hanging@sink.test', attempts: 0 })
+    t.ok(Date.parse(entry?.next_attempt_at ?? '') <= Date.now(), 'due at once')
+    t.equal(others.length, 0)
+    hanging = false
+    await serve(t, at)
+    await sink.until(() => delivered(sink, 'hanging@sink.test') === 1)
+  },
+)
+
+t.test(
+  'SIGTERM after the final dot: the message may have arrived, and is not sent again at once',
+  beside(),
+  async (t) => {
+    let whole = 0
+    const unanswered = (): 'hang' => {
+      whole += 1
+      return 'hang'
+    }
+    const { sink, at } = await bench(t, { message: unanswered })
+    const daemon = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
+    emailIdOf(await submit(await openSession(daemon.port), 'unanswered@sink.test'))
+    await sink.until(() => whole === 1)
+    daemon.signal('SIGTERM')
+    t.equal(await daemon.ended, 0)
+    const [entry] = await queueOf(at)
+    t.match(entry, { attempts: 1, status: 'deferred', last_response: /may arrive twice/ })
+    t.ok(Date.parse(entry?.next_attempt_at ?? '') > Date.now() + 60_000)
+  },
+)
+
+t.test('SIGTERM amid a DATA: the message is finished and holds, or its client hears 421', beside(), async (t) => {
+  const { sink, at } = await bench(t)
+  const daemon = await serve(t, at)
+  const [finishing, stuck, idle] = await Promise.all([1, 2, 3].map(() => openSession(daemon.port)))
+  if (finishing === undefined || stuck === undefined || idle === undefined) throw new Error('three sessions')
+  for (const [session, to] of [
+    [finishing, 'finishing@sink.test'],
+    [stuck, 'stuck@sink.test'],
+  ] as const) {
+    await beginMessage(session, to)
+    await session.send('From: app@sender.test\r\nSubject: half\r\n\r\nthe first half\r\n')
+  }
+  daemon.signal('SIGTERM')
+  t.match(await idle.reply(), /^421 4\.3\.2 /)
+  emailIdOf(await finishing.say('the second half\r\n.'))
+  t.match(await finishing.reply(), /^421 4\.3\.2 /)
+  t.match(await stuck.reply(), /^421 4\.3\.2 /)
+  t.equal(await daemon.ended, 0)
+  await serve(t, at)
+  await sink.until(() => delivered(sink, 'finishing@sink.test') === 1)
+  t.match(sink.messages[0]?.raw.toString(), /\r\n\r\nthe first half\r\nthe second half\r\n$/)
+  t.equal(delivered(sink, 'stuck@sink.test'), 0)
+})
+
+t.test('SIGKILL right after the 250: every acknowledged message is delivered', beside(), async (t) => {
+  let holding = true
+  const { sink, at } = await bench(t, { message: () => (holding ? 'hang' : '250 2.0.0 taken') })
+  const acknowledged = new Set<string>()
+  let daemon = await serve(t, at)
+  for (let round = 1; round <= 4; round += 1) {
+    const numbers = Array.from({ length: 13 }, (_, number) => `${round}-${number}@sink.test`)
+    holding = true
+    const { port, signal, ended } = daemon
+    const client = async (which: number): Promise<void> => {
+      const session = await openSession(port)
+      for (const to of numbers.filter((_, number) => number % 3 === which)) {
+        emailIdOf(await submit(session, to))
+        acknowledged.add(to)
+        if (acknowledged.size === 13 * round) signal('SIGKILL')
+      }
+    }
+    await Promise.all([0, 1, 2].map(client))
+    t.equal(await ended, 'SIGKILL')
+    t.equal(sink.messages.length, 13 * (round - 1), 'none of this round was delivered')
+    holding = false
+    daemon = await serve(t, at)
+    await sink.until(() => [...acknowledged].every((to) => delivered(sink, to) > 0))
+  }
+  t.equal(acknowledged.size, 52)
+  t.strictSame(await answered(at, 'verify-data'), { ok: true, problems: [] })
+})
+
+const strace = spawnSync('strace', ['-f', '--seccomp-bpf', '-e', 'trace=write', 'true']).status === 0
+const traced = beside(strace ? false : 'strace is not here, or may not trace')
+
+t.test('the log of the database is synced after DATA has come, and before the 250 leaves', traced, async (t) => {
+  const { sink, at } = await bench(t)
+  const trace = join(at.folder, 'trace')
+  const daemon = await serve(t, at, { under: underStrace(trace) })
+  const session = await openSession(daemon.port)
+  const marks = Array.from({ length: 10 }, (_, number) => `mark-${number}@sink.test`)
+  const ids: string[] = []
+  for (const mark of marks) ids.push(emailIdOf(await submit(session, mark)))
+  await sink.until(() => sink.messages.length === marks.length)
+  session.end()
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0)
+
+  const calls = systemCalls(readFileSync(trace, 'utf8'))
+  for (const [place, mark] of marks.entries()) {
+    const came = calls.find(
+      ({ text }) => /^read\(\d+<(TCP|socket)/.test(text) && text.includes(`Subject: ${mark}\\r\\n`),
+    )
+    const written = calls.find(({ text }) => /^pwrite64\(\d+<[^>]*-wal>/.test(text) && text.includes(mark))
+    const said = calls.find(
+      ({ text }) => /^writev?\(/.test(text) && text.includes(`250 2.0.0 Ok: queued as ${ids[place]}`),
+    )
+    if (came === undefined || written === undefined || said === undefined)
+      throw new Error(`${mark} is not in the trace`)
+    t.match(came.text, /some text\\r\\n\.\\r\\n"/, 'all of it was read at once')
+    const synced = calls.some(
+      ({ text, begun, ended, result }) =>
+        /^f(data)?sync\(\d+<[^>]*-wal>/.test(text) && begun > written.ended && ended < said.begun && result === '0',
+    )
+    t.ok(came.ended < written.begun && synced, `${mark}: read, written, synced, answered`)
+  }
+})
+
+const limited = beside(skipWithout('prlimit'))
+
+t.test('while no file takes a byte, submissions are put off and outcomes are kept', limited, async (t) => {
+  let take: (answer: string) => void = () => undefined
+  const answer = new Promise<string>((resolve) => {
+    take = resolve
+  })
+  const { sink, at } = await bench(t, { message: ({ connection }) => (connection === 0 ? answer : '250 2.0.0 taken') })
+  const daemon = await serve(t, at)
+  const session = await openSession(daemon.port)
+  emailIdOf(await submit(session, 'first@sink.test'))
+  await sink.until(() => sink.commands.includes('DATA'))
+
+  const limit = (soft: string): unknown => spawnSync('prlimit', ['--pid', `${daemon.pid}`, `--fsize=${soft}:`])
+  limit('0')
+  t.equal(await submit(session, 'second@sink.test'), '452 4.3.1 insufficient system storage, try again later')
+  take('250 2.0.0 taken')
+  await daemon.logged(({ msg }) => msg === 'an outcome cannot be written down yet')
+  limit('unlimited')
+  await daemon.logged(({ msg, recipient }) => msg === 'accepted' && recipient === 'first@sink.test')
+  emailIdOf(await submit(session, 'second@sink.test'))
+  await daemon.logged(({ msg, recipient }) => msg === 'accepted' && recipient === 'second@sink.test')
+  t.equal(delivered(sink, 'first@sink.test'), 1)
+  t.equal(delivered(sink, 'second@sink.test'), 1)
+  t.strictSame(await queueOf(at), [])
+})
+
+t.test('a backup made amid submissions holds all that was acknowledged before it began', beside(), async (t) => {
+  const { sink, at } = await bench(t)
+  const daemon = await serve(t, at)
+  const later = `X-Service-Scheduled-For: ${new Date(Date.now() + 86_400_000).toISOString()}\r\n`
+  const ids: string[] = []
+  let making: Promise<Said> | null = null
+  let made = false
+  let before: readonly string[] = []
+  const file = join(at.folder, 'backup.db')
+  const client = async (): Promise<void> => {
+    const session = await openSession(daemon.port)
+    while (!made || ids.length < 200) {
+      ids.push(emailIdOf(await submit(session, 'later@sink.test', later)))
+      if (ids.length < 80 || making !== null) continue
+      before = [...ids]
+      making = command(at, 'backup', file).finally(() => {
+        made = true
+      })
+    }
+    session.end()
+  }
+  await Promise.all([client(), client(), client()])
+  t.match(await making, { status: 0, stdout: `backup written to ${file}\n` })
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0)
+
+  const elsewhere = installation(t, sink.port)
+  t.match(await told(elsewhere, 'restore', file), { status: 0, stdout: 'restored\n' })
+  t.match(await told(elsewhere, 'verify-data'), { status: 0, stdout: 'no problems\n' })
+  const there = new Set((await queueOf(elsewhere)).map(({ email_id }) => email_id))
+  t.strictSame(
+    before.filter((id) => !there.has(id)),
+    [],
+  )
+  t.ok(there.size >= before.length && there.size <= ids.length, `${before.length} <= ${there.size} <= ${ids.length}`)
+})
+
+t.test('what does not speak SMTP, and a second daemon, leave the first one at work', beside(), async (t) => {
+  const { sink, at } = await bench(t)
+  const daemon = await serve(t, at, { patience: { door: 300, delivery: 5_000 } })
+  const second = await command(at, 'serve')
+  t.equal(second.status, 1)
+  t.equal(
+    second.stderr,
+    `posthorn: a running daemon (or a restore) holds the data folder ${at.dataDir}: stop it first\n`,
+  )
+  t.match(await answerTo(daemon.port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'), /^220 .*\r\n421 4\.7\.0 /)
+  t.notMatch(await answerTo(daemon.tlsPort, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'), /SMTP/)
+  // A handshake that never goes on, one that is broken off, silence, and noise in the place of a handshake.
+  const [hello, reset, silent, silentTls] = await Promise.all(
+    [daemon.tlsPort, daemon.tlsPort, daemon.port, daemon.tlsPort].map((port) => opened(t, port)),
+  )
+  hello?.write(Buffer.from('160301020001000001fc0303', 'hex'))
+  reset?.resetAndDestroy()
+  const noisy = await openSession(daemon.port)
+  t.match(await noisy.say('STARTTLS'), /^220 /)
+  await noisy.send('this is no handshake\r\n')
+  await noisy.closed()
+
+  emailIdOf(await submit(await openSession(daemon.port), 'still@sink.test'))
+  await sink.until(() => delivered(sink, 'still@sink.test') === 1)
+  t.strictSame(
+    daemon.log.filter(({ level }) => Number(level) >= 40),
+    [],
+  )
+  t.notOk(silent?.destroyed || silentTls?.destroyed || hello?.destroyed, 'they are still there')
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0, 'and do not keep it from ending')
+})
+
+async function opened(t: Test, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** All that comes until the other side closes. */
+async function answerTo(port: number, said: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  socket.on('error', () => undefined)
+  socket.write(said)
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  return text
+}

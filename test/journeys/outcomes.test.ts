@@ -1,0 +1,324 @@
+/** What a recipient's server may do to us, and what becomes of the recipient, the queue, the sender. */
+import t, { type Test } from 'tap'
+import type { Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
+import { selfSigned } from '../helpers/certificates.js'
+import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
+import { message, say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+const minute = 60_000
+
+interface QueueRow {
+  readonly attempts: number
+  readonly next_attempt_at: number
+  readonly leased: number
+  readonly last_response: string
+}
+
+const queueRow = (app: TestDaemon, id: string): QueueRow | undefined =>
+  app.rows<QueueRow>('select attempts, next_attempt_at, leased, last_response from queue where email_id = ?', id)[0]
+
+function eventsOf(app: TestDaemon, id: string): { type: string; data: Record<string, unknown> }[] {
+  return app
+    .rows<{ type: string; data: string }>('select type, data from events where email_id = ? order by seq', id)
+    .map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
+}
+
+const suppressed = (app: TestDaemon): unknown[] =>
+  app.rows('select email, reason, source_email_id, metadata from suppressions')
+
+/** Reports that were made for the app's sender. */
+const reports = (app: TestDaemon): string[] =>
+  app
+    .rows<{ raw: Buffer }>(
+      `select raw from raw_messages join emails on id = email_id where source = 'service' order by id`,
+    )
+    .map(({ raw }) => raw.toString())
+
+type Temporary = readonly (readonly [answer: SinkAnswer, reason: RegExp, response: RegExp])[]
+
+const stages: readonly SinkStage[] = ['banner', 'ehlo', 'mail', 'rcpt', 'data', 'message']
+
+/** Every answer at every stage, each at a host of its own. */
+async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts>): Promise<void> {
+  const cases = stages.flatMap((stage) => answers.map((answer) => ({ stage, answer })))
+  const sinks = await Promise.all(
+    cases.map(({ stage, answer: [said] }) =>
+      openSink({ script: { [stage]: said, ...(stage === 'ehlo' ? { helo: said } : {}) } }),
+    ),
+  )
+  t.teardown(() => Promise.all(sinks.map((sink) => sink.close())))
+  const routes = Object.fromEntries(sinks.map((sink, n) => [`s${n}.test`, sink]))
+  const app = await testDaemon(t, { routes, timeouts })
+  const client = await app.session()
+  const begun = app.now()
+  const ids: string[] = []
+  for (const n of cases.keys()) ids.push((await say(client, { to: [`x@s${n}.test`] })).split(' as ')[1] ?? '')
+  await Promise.all(ids.map((id) => app.attempted(id)))
+  const ended = app.now()
+  for (const [n, { stage, answer }] of cases.entries()) {
+    const [said, reason, response] = answer
+    const id = ids[n] ?? ''
+    const what = `${said} at ${stage}`
+    t.match(
+      app.story(id),
+      {
+        status: 'queued',
+        recipients: [{ status: 'queued', reason, last_response: response, attempts: [{ outcome: 'deferred' }] }],
+      },
+      what,
+    )
+    const row = queueRow(app, id)
+    const next = row?.next_attempt_at ?? 0
+    t.match(row, { attempts: 1, leased: 0, last_response: response }, what)
+    t.ok(next >= begun + 5 * minute && next <= ended + 5.5 * minute + 1, `${what}: again in five minutes`)
+    const [, deferred] = eventsOf(app, id)
+    t.match(deferred, { type: 'email.deferred', data: { attempt: 1, reason, response, to: `x@s${n}.test` } }, what)
+    t.equal(deferred?.data['next_attempt_at'], new Date(next).toISOString(), what)
+  }
+  t.same(suppressed(app), [])
+  t.same(reports(app), [], 'nobody is told yet')
+  t.same(app.errors, [])
+}
+
+t.test('what is temporary is tried again after the first step of the schedule', (t) =>
+  deferrals(
+    t,
+    [
+      ['421 4.3.2 go away', /./, /^421 4\.3\.2 go away/],
+      ['451 4.3.0 trouble here', /^remote-error$/, /^451 4\.3\.0 trouble here/],
+      ['drop', /^connection-lost$/, /^mx\.s\d+\.test \[127\.0\.0\.1\]:\d+: connection (closed|reset)/],
+      ['reset', /^connection-lost$/, /^mx\.s\d+\.test \[127\.0\.0\.1\]:\d+: connection (closed|reset)/],
+    ],
+    {},
+  ),
+)
+
+t.test('a server that falls silent is left after a while', (t) => {
+  const brief = { banner: 200, ehlo: 200, mail: 200, rcpt: 200, data: 200, message: 200 }
+  return deferrals(t, [['hang', /^timeout$/, /^mx\.s\d+\.test \[127\.0\.0\.1\]:\d+: no answer/]], brief)
+})
+
+t.test('what is permanent bounces at once', async (t) => {
+  const cases: readonly (readonly [script: SinkOptions, reason: string, fault: boolean])[] = [
+    [{ script: { rcpt: '550 5.1.1 no such user' } }, 'bad-mailbox', true],
+    [{ script: { rcpt: '550 5.2.1 mailbox disabled' } }, 'mailbox-disabled', true],
+    [{ script: { message: '550 5.1.1 user unknown' } }, 'bad-mailbox', true],
+    [{ script: { rcpt: '552 5.2.2 mailbox full' } }, 'mailbox-full', false],
+    [{ script: { message: '554 5.7.1 spam message rejected' } }, 'spam-content', false],
+    [{ script: { mail: '550 5.1.1 user unknown' } }, 'sender-rejected', false],
+    [{ script: { data: '554 5.7.1 no thanks' } }, 'policy', false],
+    [{ script: { rcpt: '599 what' } }, 'unclassified', false],
+    [{ extensions: ['PIPELINING', 'SIZE 100'] }, 'too-large', false],
+  ]
+  const sinks = await Promise.all(cases.map(([options]) => openSink(options)))
+  const home = await openSink()
+  t.teardown(() => Promise.all([...sinks, home].map((sink) => sink.close())))
+  const app = await testDaemon(t, {
+    routes: { 'a.test': home, ...Object.fromEntries(sinks.map((sink, n) => [`s${n}.test`, sink])) },
+  })
+  for (const [n, [, reason, fault]] of cases.entries()) {
+    const to = `x@s${n}.test`
+    const id = await app.accepted({ to: [to] })
+    const story = await app.settled(id)
+    t.match(story, { status: 'bounced', recipients: [{ status: 'bounced', reason }] }, reason)
+    t.ok(story.bounced_at, reason)
+    t.equal(queueRow(app, id), undefined)
+    const [, bounced] = eventsOf(app, id)
+    const response = story.recipients[0]?.last_response
+    t.match(bounced, {
+      type: 'email.bounced',
+      data: {
+        email_id: id,
+        from: 'app@a.test',
+        to,
+        bounce_type: 'hard',
+        bounce_subtype: reason,
+        bounce_reason: response,
+      },
+    })
+    const [row] = app.rows<{ reason: string; source_email_id: string; metadata: string }>(
+      'select reason, source_email_id, metadata from suppressions where email = ?',
+      to,
+    )
+    t.match(row, fault ? { reason: 'hard_bounce', source_email_id: id } : undefined, `${reason}: suppressed: ${fault}`)
+    if (row === undefined) continue
+    const metadata = JSON.parse(row.metadata) as unknown
+    t.same(metadata, { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response })
+  }
+  await home.until(() => home.messages.length === cases.length)
+  t.same(app.errors, [])
+})
+
+t.test('a session that is refused for good is no bounce', async (t) => {
+  const sink = await openSink({ script: { banner: '554 5.7.1 not you' } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  t.match(await app.attempted(await app.accepted()), { status: 'queued', recipients: [{ last_response: /^554/ }] })
+})
+
+t.test('broken TLS falls back to plain text', async (t) => {
+  const sink = await openSink({ broken: 'garbage' })
+  const good = await openSink({ certificate: await selfSigned(['mx.c.test']) })
+  t.teardown(() => Promise.all([sink.close(), good.close()]))
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'c.test': good } })
+  const story = await app.settled(await app.accepted({ to: ['x@b.test', 'x@c.test'] }))
+  t.match(story.recipients, [
+    { status: 'delivered', attempts: [{ tls: null }] },
+    { status: 'delivered', attempts: [{ tls: /^TLSv1/ }] },
+  ])
+})
+
+t.test('DNS decides for good only by authoritative answers', async (t) => {
+  const plain = await openSink({ extensions: ['PIPELINING', '8BITMIME'] })
+  t.teardown(() => plain.close())
+  const app = await testDaemon(t, {
+    routes: { 'plain.test': plain },
+    zone: {
+      'null.test': { mx: [[0, '']] },
+      'nothing.test': {},
+      'private.test': { mx: [[10, 'mx.private.test']] },
+      'mx.private.test': { addresses: ['10.0.0.1'] },
+      'silent.test': 'failure',
+    },
+  })
+  const outcome = async (to: string, mailParameters = ''): Promise<unknown> => {
+    const story = await app.attempted(await app.accepted({ to: [to], mailParameters }))
+    const [{ status, reason, attempts } = fail()] = story.recipients
+    return [status, reason, attempts[0]?.mx]
+  }
+  t.same(await outcome('x@null.test'), ['bounced', 'null-mx', null])
+  t.same(await outcome('x@gone.test'), ['bounced', 'bad-domain', null])
+  t.same(await outcome('x@nothing.test'), ['bounced', 'bad-domain', null])
+  t.same(await outcome('x@private.test'), ['bounced', 'private-address', null])
+  t.same(await outcome('x@silent.test'), ['queued', 'dns', null])
+  t.same(await outcome('jürgen@plain.test', ' SMTPUTF8'), ['bounced', 'smtputf8-unsupported', 'mx.plain.test'])
+  t.same(
+    suppressed(app).map((row) => (row as { email: string }).email),
+    ['x@null.test'],
+  )
+  const statuses = reports(app).map((report) => /^Status: (\S+)/m.exec(report)?.[1])
+  t.same(statuses, ['5.1.10', '5.1.2', '5.1.2', '5.4.4', '5.6.7'])
+})
+
+function fail(): never {
+  throw new Error('not there')
+}
+
+const settings = { outbound: { retry_schedule: ['1h'], expire_after: '3h', delay_notice_after: '90m' } }
+
+t.test('an entry is given up when it is too old', async (t) => {
+  const busy = await openSink({ script: { rcpt: '450 4.2.0 come later' } })
+  const gone = await openSink()
+  const once = await openSink({ script: { rcpt: '450 4.2.0 come later' } })
+  const home = await openSink()
+  t.teardown(() => Promise.all([busy, once, home].map((sink) => sink.close())))
+  const app = await testDaemon(t, {
+    settings,
+    routes: { 'busy.test': busy, 'gone.test': gone, 'once.test': once, 'a.test': home },
+  })
+  await gone.close()
+  const ids = await Promise.all(['busy', 'gone', 'once'].map((name) => app.accepted({ to: [`x@${name}.test`] })))
+  const tries = (id: string): number => app.story(id).recipients[0]?.attempts.length ?? 0
+  for (let round = 1; round <= 3; round += 1) {
+    await until(`round ${round}`, () => ids.every((id) => tries(id) === round))
+    app.advance(66 * minute)
+    if (round === 1) await once.close()
+  }
+  const [first, second, third] = await Promise.all(ids.map((id) => app.settled(id)))
+
+  t.match(first, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /^450/ }] })
+  t.match(eventsOf(app, first?.id ?? '').at(-1), {
+    type: 'email.bounced',
+    data: { bounce_type: 'soft', bounce_subtype: 'expired', bounce_reason: /^450 4\.2\.0 come later/ },
+  })
+  t.match(second, { status: 'failed', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
+  t.match(eventsOf(app, second?.id ?? '').at(-1), { type: 'email.failed', data: { reason: 'expired' } })
+  t.match(third, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
+  t.same(suppressed(app), [])
+
+  await home.until(() => home.messages.length === 6)
+  const told = home.messages.map(({ raw }) => raw.toString())
+  const about = (name: string, action: string): string =>
+    told.find((text) => text.includes(`Final-Recipient: rfc822; x@${name}.test\r\nAction: ${action}`)) ?? ''
+  for (const name of ['busy', 'gone', 'once']) {
+    t.match(about(name, 'delayed'), /^Will-Retry-Until: /m, `${name}: one notice of the delay`)
+    t.match(about(name, 'failed'), /^Status: 4\.4\.7/m)
+  }
+  t.match(about('busy', 'failed'), /Remote-MTA: dns; mx\.busy\.test\r\nDiagnostic-Code: smtp; 450 4\.2\.0 come later/)
+  t.match(
+    about('gone', 'failed'),
+    /Diagnostic-Code: x-posthorn; .*connection/,
+    'where no server answered, it is our word',
+  )
+  t.notMatch(about('gone', 'failed'), /Remote-MTA|answered:/)
+  t.same(app.errors, [])
+})
+
+t.test('the sender hears what it asked to hear', async (t) => {
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('<bad') ? '550 5.1.1 no such user' : '250 2.1.5 ok') },
+    extensions: ['PIPELINING'],
+  })
+  const knowing = await openSink()
+  const home = await openSink()
+  t.teardown(() => Promise.all([sink, knowing, home].map((each) => each.close())))
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'knowing.test': knowing, 'a.test': home } })
+  const report = async (count: number): Promise<string> => {
+    await home.until(() => home.messages.length === count)
+    return home.messages.at(-1)?.raw.toString() ?? ''
+  }
+
+  const fields = ['X-Marker: here']
+  const rcptParameters = ' ORCPT=rfc822;Bad+2Bbox@b.test NOTIFY=FAILURE'
+  await app.accepted({ to: ['bad1@b.test'], fields, mailParameters: ' RET=HDRS ENVID=QQ+2B31', rcptParameters })
+  const failed = await report(1)
+  t.match(home.messages[0], { mailFrom: /^<>/, rcptTo: [/^<app@a\.test>/] })
+  t.match(failed, /^DKIM-Signature: [\s\S]*\bd=mail\.service\.test;/)
+  t.match(failed, /^From: Mail Delivery System <posthorn@mail\.service\.test>\r\nTo: <app@a\.test>\r$/m)
+  t.match(failed, /^Original-Envelope-Id: QQ\+31\r$/m)
+  t.match(failed, /^Original-Recipient: rfc822;Bad\+box@b\.test\r$/m)
+  t.match(failed, /^Final-Recipient: rfc822; bad1@b\.test\r\nAction: failed\r\nStatus: 5\.1\.1\r$/m)
+  t.match(failed, /Content-Type: text\/rfc822-headers[\s\S]*X-Marker: here/)
+  t.notMatch(failed, /a line/, 'the header alone comes back')
+
+  await app.accepted({ to: ['bad2@b.test'], mailParameters: ' RET=FULL' })
+  t.match(await report(2), /Content-Type: message\/rfc822[\s\S]*a line/)
+
+  const pleased = await app.accepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=SUCCESS' })
+  t.match(await report(3), /^Final-Recipient: rfc822; good@b\.test\r\nAction: relayed\r\nStatus: 2\.0\.0\r$/m)
+  t.equal((await app.settled(pleased)).status, 'delivered')
+
+  const silent = [
+    app.accepted({ to: ['bad3@b.test'], rcptParameters: ' NOTIFY=NEVER' }),
+    app.accepted({ to: ['bad4@b.test'], rcptParameters: ' NOTIFY=SUCCESS,DELAY' }),
+    app.accepted({ to: ['bad5@b.test'], from: '', raw: message({}) }),
+    app.accepted({ to: ['good@b.test'] }),
+    app.accepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=FAILURE' }),
+    app.accepted({ to: ['good@knowing.test'], mailParameters: ' ENVID=E1', rcptParameters: ' NOTIFY=SUCCESS' }),
+  ]
+  for (const id of await Promise.all(silent)) await app.settled(id)
+  t.equal(reports(app).length, 3, 'and nothing else')
+  const relayed = knowing.commands.filter((line) => /^(MAIL|RCPT)/.test(line))
+  t.match(relayed, [/ENVID=E1/, /NOTIFY=SUCCESS/], 'who understands DSN is asked to report')
+  t.same(app.errors, [])
+})
+
+t.test('a report that bounces is reported to nobody', async (t) => {
+  const sink = await openSink({ script: { rcpt: '550 5.1.1 no such user' } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
+  await app.settled(await app.accepted())
+  const report = await until(
+    'the report',
+    () => app.rows<{ id: string }>(`select id from emails where source = 'service'`)[0],
+  )
+  t.equal((await app.settled(report.id)).status, 'bounced')
+  t.equal(reports(app).length, 1)
+  t.same(
+    suppressed(app).map((row) => (row as { email: string }).email),
+    ['bob@b.test'],
+    'and suppresses nobody',
+  )
+  t.same(app.rows(`select 1 from events where workspace_id = 'service'`), [])
+})

@@ -1,0 +1,200 @@
+/** The queue under load and in the operator's hands: who is served when, and what a second process may do. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { bulkEmail } from '../helpers/bulk.js'
+import { openSink } from '../helpers/scripted-sink.js'
+import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+/** The true program in a process of its own. */
+async function program(app: TestDaemon, ...argv: readonly string[]): Promise<CommandResult> {
+  const child = spawn(process.execPath, [main, ...argv, '--config', app.configFile], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString()
+  })
+  const [status] = (await once(child, 'close')) as [number]
+  return { status, out, err, json: () => JSON.parse(out) as unknown }
+}
+
+const count = (app: TestDaemon, sql: string, ...parameters: readonly unknown[]): number =>
+  app.rows<{ n: number }>(`select count(*) as n from ${sql}`, ...parameters)[0]?.n ?? -1
+
+t.test('thousands of messages of one workspace hold up nobody else', async (t) => {
+  const slow = await openSink({ script: { rcpt: ({ line }) => (line.includes('<many') ? 'hang' : '250 2.1.5 ok') } })
+  const quick = await openSink()
+  t.teardown(() => Promise.all([slow.close(), quick.close()]))
+  const app = await testDaemon(t, { routes: { 'slow.test': slow, 'quick.test': quick } })
+  const many = Array.from({ length: 3000 }, (_, n) =>
+    bulkEmail({ workspaceId: app.workspaceId, to: `many${n}@slow.test`, at: app.now() }),
+  )
+  await Promise.all(many.map(({ writes }) => app.daemon.database.commit(writes)))
+  await slow.until(() => slow.commands.filter((line) => line.startsWith('RCPT')).length >= 9)
+
+  const own = await app.accepted({ to: ['own@quick.test'] })
+  t.equal((await app.settled(own)).status, 'delivered', 'its own mail to another host')
+  const from = { from: 'app@other.test', key: app.otherKey }
+  const elsewhere = await app.accepted({ ...from, to: ['one@quick.test'] })
+  t.equal((await app.settled(elsewhere)).status, 'delivered', "another's mail to another host")
+  const same = await app.accepted({ ...from, to: ['one@slow.test'] })
+  t.equal((await app.settled(same)).status, 'delivered', "another's mail to the same host")
+  t.equal(count(app, 'queue'), 3000, 'while all of them still wait')
+  t.ok(count(app, 'queue where leased = 1') <= 20)
+  t.same(app.errors, [])
+})
+
+t.test('five thousand messages behind one host, more than memory holds, arrive once each', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'c.test': sink } })
+  const total = 5000
+  const many = Array.from({ length: total }, (_, n) =>
+    bulkEmail({
+      workspaceId: n % 5 === 0 ? app.otherWorkspaceId : app.workspaceId,
+      from: n % 5 === 0 ? 'app@other.test' : 'app@a.test',
+      to: `r${n}@${n % 2 === 0 ? 'b' : 'c'}.test`,
+      at: app.now(),
+      priority: n % 7 === 0 ? 'low' : 'normal',
+    }),
+  )
+  await Promise.all(many.map(({ writes }) => app.daemon.database.commit(writes)))
+  await until('an empty queue', () => count(app, 'queue') === 0)
+  const arrived = sink.messages.map(({ rcptTo }) => rcptTo[0])
+  t.equal(arrived.length, total)
+  t.equal(new Set(arrived).size, total)
+  t.equal(count(app, `emails where status = 'delivered'`), total)
+  t.equal(count(app, 'attempts'), total)
+  t.equal(count(app, `events where type = 'email.delivered'`), total)
+  t.same(app.errors, [])
+})
+
+t.test('the operator works on the queue while the daemon runs', async (t) => {
+  const sink = await openSink({ script: { rcpt: '450 4.2.0 later' } })
+  const good = await openSink()
+  t.teardown(() => Promise.all([sink.close(), good.close()]))
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'good.test': good } })
+  const ids: string[] = []
+  for (const to of ['one@b.test', 'two@b.test', 'three@b.test']) ids.push(await app.accepted({ to: [to] }))
+  for (const id of ids) await app.attempted(id)
+
+  const listed = await program(app, 'queue', 'list', '--json')
+  t.equal(listed.status, 0, listed.err)
+  const { data } = listed.json() as { data: { id: string; recipient: string; next_attempt_at: string }[] }
+  t.match(
+    data,
+    ids.map((id) => ({
+      email_id: id,
+      domain: 'b.test',
+      status: 'deferred',
+      attempts: 1,
+      last_response: '450 4.2.0 later',
+    })),
+  )
+  const [one, two, three] = data.map(({ id }) => id) as [string, string, string]
+
+  t.same((await program(app, 'queue', 'hold', one, two, '--json')).json(), { data: [one, two], missed: [] })
+  t.match(await app.cli('queue', 'hold', one), { status: 1, out: /0 held\nnot changed.*: / }, 'twice is told')
+  t.match((await app.cli('queue', 'list', '--status', 'held', '--json')).json(), { data: [{ id: one }, { id: two }] })
+  app.advance(6 * 60_000)
+  await until('the third again', () => count(app, 'attempts') === 4)
+  t.match(app.story(ids[0] ?? ''), { status: 'queued', recipients: [{ held: true, attempts: [{}] }] })
+
+  sink.options.script && Object.assign(sink.options.script, { rcpt: '250 2.1.5 ok' })
+  t.same((await program(app, 'queue', 'release', one, '--json')).json(), { data: [one], missed: [] })
+  t.equal((await app.settled(ids[0] ?? '')).status, 'delivered', 'a foreign commit wakes the queue')
+  t.equal((await app.cli('queue', 'retry', three)).status, 0)
+  t.equal((await app.settled(ids[2] ?? '')).status, 'delivered', 'long before its time')
+
+  t.match(await program(app, 'queue', 'delete', '--domain', 'B.TEST'), { status: 0, out: '1 deleted\n' })
+  const gone = app.story(ids[1] ?? '')
+  t.match(gone, {
+    status: 'failed',
+    recipients: [{ status: 'failed', reason: 'operator', held: false, next_attempt_at: null }],
+  })
+  const [event] = app.rows<{ type: string; data: string }>(
+    'select type, data from events where email_id = ? order by seq desc',
+    gone.id,
+  )
+  t.equal(event?.type, 'email.failed')
+  t.same(JSON.parse(event?.data ?? ''), {
+    email_id: gone.id,
+    from: 'app@a.test',
+    to: 'two@b.test',
+    subject: 'hello',
+    tags: {},
+    reason: 'operator',
+  })
+  t.match(await app.cli('queue', 'show', two), { status: 1, err: /no queue entry/ })
+  t.same((await app.cli('queue', 'list', '--json')).json(), { data: [] })
+  t.same(app.errors, [])
+})
+
+t.test('what is retried while it waits its turn in memory is not lost', async (t) => {
+  const sink = await openSink({ script: { rcpt: ({ line }) => (line.includes('<first') ? 'hang' : '250 2.1.5 ok') } })
+  t.teardown(() => sink.close())
+  const settings = { outbound: { max_connections_per_host: 1, max_connections: 1 } }
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
+  const first = await app.accepted({ to: ['first@b.test'] })
+  await sink.until(() => sink.commands.some((line) => line.includes('<first')))
+  const waiting = await app.accepted({ to: ['second@b.test'] })
+  const held = await app.accepted({ to: ['third@b.test'] })
+  const entryOf = (id: string): string =>
+    app.rows<{ id: string }>('select id from queue where email_id = ?', id)[0]?.id ?? ''
+  t.equal((await app.cli('queue', 'retry', entryOf(waiting))).status, 0)
+  t.equal((await app.cli('queue', 'hold', entryOf(held))).status, 0)
+  const wakes = app.rows('select 1 from queue').length
+  t.equal(wakes, 3)
+  sink.hangUp()
+  t.equal((await app.settled(waiting)).status, 'delivered')
+  t.equal(app.story(held).status, 'queued', 'what is held is not sent')
+  t.equal((await app.cli('queue', 'release', entryOf(held))).status, 0)
+  t.equal((await app.settled(held)).status, 'delivered')
+  t.equal(app.story(first).status, 'queued')
+  t.same(app.errors, [])
+})
+
+t.test('deleting a domain fails the mail that waits to be sent from it', async (t) => {
+  const sink = await openSink({ script: { rcpt: '450 4.2.0 later', message: 'hang' } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, timeouts: { message: 500 } })
+  const waiting = await app.attempted(await app.accepted())
+  const scheduled = await app.accepted({
+    fields: [`X-Service-Scheduled-For: ${new Date(app.now() + 3_600_000).toISOString()}`],
+  })
+  const others = await app.accepted({ from: 'app@other.test', key: app.otherKey })
+  sink.options.script && Object.assign(sink.options.script, { rcpt: '250 2.1.5 ok' })
+  const onWire = await app.accepted({ to: ['wire@b.test'] })
+  await sink.until(() => sink.commands.filter((line) => line === 'DATA').length === 1)
+  const deleted = await app.cli('domain', 'delete', 'a.test', '--workspace', app.workspaceId)
+  t.match(deleted, { status: 0, out: /^deleted a\.test\n2 queued messages/ })
+  for (const id of [waiting.id, scheduled]) {
+    t.match(app.story(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })
+  }
+  await app.attempted(onWire)
+  t.match(app.story(onWire), { status: 'queued' })
+  app.advance(6 * 60_000)
+  t.match(await app.settled(onWire), { status: 'failed', recipients: [{ reason: 'domain-deleted' }] })
+  await app.attempted(others)
+  t.equal(app.story(others).recipients[0]?.reason === 'domain-deleted', false)
+  const client = await app.session()
+  await until('the door knows', async () => {
+    const reply = await client.say('MAIL FROM:<app@a.test>')
+    await client.say('RSET')
+    return reply.startsWith('550 5.7.1')
+  })
+  t.same(app.errors, [])
+})
+
+t.test('two daemons never share a data folder', async (t) => {
+  const app = await testDaemon(t)
+  t.match(await program(app, 'serve'), { status: 1, err: /holds the data folder/ })
+})

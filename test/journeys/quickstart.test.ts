@@ -1,0 +1,161 @@
+/** The program behind scripts/quickstart, as its user sees it: a process, its output, its folder. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { dkimVerdict, publishedKeys } from '../../src/sandbox/dkim-verdict.js'
+import { openDatabase } from '../../src/storage/open.js'
+import { skipWithout } from '../helpers/programs.js'
+
+const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
+const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
+const data = join(root, 'data folder')
+t.teardown(() => rmSync(root, { recursive: true, force: true }))
+
+const shell = promisify(execFile)
+const base = await freeBase()
+
+interface Sandbox {
+  /** Everything on standard output so far. */
+  readonly said: () => string
+  readonly complained: () => string
+  /** Resolves to the first line that matches, past ones included; rejects when the process ends before. */
+  readonly line: (pattern: RegExp) => Promise<string>
+  /** Resolves to the exit status, or the signal that killed it. */
+  readonly end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>
+}
+
+function sandbox(...options: readonly string[]): Sandbox {
+  const child = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const texts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      texts[name] += chunk.toString()
+    })
+  }
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  return {
+    said: () => texts.stdout,
+    complained: () => texts.stderr,
+    line: async (pattern) => {
+      for (;;) {
+        const found = texts.stdout.split('\n').find((line) => pattern.test(line))
+        if (found !== undefined) return found
+        const left = await Promise.race([once(child.stdout, 'data').then(() => null), ended])
+        if (left !== null) throw new Error(`ended with ${left} before ${pattern}: ${texts.stderr}`)
+      }
+    },
+    end: (signal) => {
+      if (signal !== undefined) child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** A number above which 587, 465 and 25 are free. */
+async function freeBase(): Promise<number> {
+  for (;;) {
+    const sink = await listening(0)
+    const found = sink === null ? 0 : sink.port - 25
+    const others =
+      found > 1024 && found < 64_000 ? [await listening(found + 587), await listening(found + 465)] : [null]
+    for (const server of [sink, ...others]) await server?.close()
+    if (!others.includes(null)) return found
+  }
+}
+
+async function listening(port: number): Promise<{ port: number; close: () => Promise<unknown> } | null> {
+  const server = createServer()
+  server.listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return null
+  }
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a port is expected')
+  return { port: address.port, close: () => once(server.close(), 'close') }
+}
+
+const keptKey = (): string => readFileSync(join(data, 'quickstart-key'), 'utf8').trim()
+const arrived = (): string[] => readdirSync(join(data, 'sink')).toSorted()
+const kept = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
+
+t.test('a first run sends a message all the way, and its lines work as printed', async (t) => {
+  const first = sandbox('--data', data, '--port-base', String(base))
+  t.match(await first.line(/^arrived/), /to you@example\.test {2}"It works" {2}DKIM pass \(example\.test\)/)
+  await first.line(/^Serving/)
+  t.match(first.said(), / delivered\n.* {4}1\. .* over TLSv1\.3.*\n +delivered: 250 /s)
+  t.equal(statSync(join(data, 'quickstart-key')).mode & 0o777, 0o600)
+
+  const eml = kept(arrived()[0]).toString()
+  t.match(eml, /^Return-Path: <bounce\+[^>]+@posthorn\.example\.test>\r\nDelivered-To: you@example\.test\r\n/)
+  t.match(eml, /\r\nAuthentication-Results: .*; dkim=pass header\.d=example\.test header\.s=dkim1\r\n/)
+
+  const [explain = ''] = first.said().match(/^ {2}node .* explain .*$/m) ?? []
+  t.match((await shell('bash', ['-c', explain])).stdout, /you@example\.test: delivered/)
+
+  await t.test('the swaks lines', { skip: skipWithout('swaks') }, async (t) => {
+    const lines = first.said().match(/^ {2}swaks .*$/gm) ?? []
+    t.equal(lines.length, 2)
+    for (const [place, line] of lines.entries()) {
+      await shell('bash', ['-c', `${line} --h-Subject pasted-${place}`])
+      t.match(await first.line(new RegExp(`pasted-${place}`)), /DKIM pass/)
+    }
+    const [line = ''] = lines
+    await shell('bash', ['-c', line.replace('--to you@', '--to bounce@')])
+    t.match(await first.line(/could not be delivered/), /to app@example\.test .* DKIM pass \(mail\.example\.test\)/)
+  })
+
+  await t.test('what keeps another from starting is one line', async (t) => {
+    const busy = sandbox('--data', join(root, 'other'), '--port-base', String(base))
+    t.equal(await busy.end(), 1)
+    t.match(busy.complained(), new RegExp(`^quickstart: port ${base + 587} on 127\\.0\\.0\\.1 is in use: [^\n]*\n$`))
+    const beside = sandbox('--data', data, '--port-base', String(base + 1))
+    t.equal(await beside.end(), 1)
+    t.match(beside.complained(), /^quickstart: a running daemon [^\n]*\n$/)
+    t.match(readFileSync(join(data, 'posthorn.toml'), 'utf8'), `:${base + 587}`, 'its configuration is left alone')
+  })
+
+  t.match(first.said(), keptKey())
+  t.equal(await first.end('SIGINT'), 0)
+  t.equal(first.complained(), '')
+})
+
+t.test('a second run uses what is there, the key above all', async (t) => {
+  const key = keptKey()
+  const second = sandbox('--data', data)
+  await second.line(/^Serving/)
+  t.equal(keptKey(), key)
+  t.match(second.said(), `--auth-password ${key} `)
+  t.match(second.said(), `127.0.0.1:${base + 465} --tls-on-connect`)
+  t.equal(await second.end('SIGTERM'), 0)
+})
+
+t.test('the verdict on what arrived can be bad', async (t) => {
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(database.close)
+  const published = publishedKeys(database.read)
+  const now = Date.UTC(2040, 0, 1)
+  const raw = kept(arrived()[0])
+  const text = raw.toString('latin1')
+  const verdict = async (message: string, keys = published): Promise<string> =>
+    (await dkimVerdict(Buffer.from(message, 'latin1'), keys, now)).result
+  t.equal(await verdict(text), 'pass')
+  t.equal(await verdict(text.replace('signed,', 'forged,')), 'fail', 'another body')
+  t.equal(await verdict(text.replace('Subject: It works', 'Subject: Pay me')), 'fail', 'another header')
+  t.equal(await verdict(text, () => undefined), 'fail', 'no key in DNS')
+  t.equal(await verdict(text.replace('DKIM-Signature:', 'X-Was-Signature:')), 'none')
+})
+
+t.test('a wrong option is a matter of usage', async (t) => {
+  const wrong = sandbox('--data', data, '--port-base', '70000')
+  t.equal(await wrong.end(), 2)
+  t.match(wrong.complained(), /^quickstart: --port-base: found "70000", allowed: [^\n]*\n$/)
+})

@@ -1,0 +1,224 @@
+/** What is refused at the door, with which words, and that nothing of it is kept. */
+import t from 'tap'
+import { insertKey, newKey } from '../../src/accounts/api-keys.js'
+import { parseAddress } from '../../src/mail/address.js'
+import { addSuppression } from '../../src/suppressions/suppressions.js'
+import { openSink } from '../helpers/scripted-sink.js'
+import { dial } from '../helpers/smtp-dialogue.js'
+import { authPlain, message, type Submission, say, testDaemon } from '../helpers/test-daemon.js'
+
+const hour = 3_600_000
+
+t.test('at the door', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const { commit } = app.daemon.database
+  const emails = (): number => app.rows<{ n: number }>('select count(*) as n from emails')[0]?.n ?? -1
+  const raw = (...lines: readonly string[]): string => [...lines, '', 'text', ''].join('\r\n')
+
+  await t.test('messages that are refused at DATA', async (t) => {
+    const field = (...fields: readonly string[]): Submission => ({ fields })
+    const from = 'From: app@a.test'
+    const cases: readonly (readonly [why: string, submission: Submission, reply: RegExp])[] = [
+      ['no From', { raw: raw('To: bob@b.test') }, /^550 5\.6\.0 the message has no From field$/],
+      ['no header at all', { raw: raw('') }, /^550 5\.6\.0 .*no From/],
+      ['two From fields', { raw: raw(from, from) }, /^550 5\.6\.0 the message has 2 From fields/],
+      ['a From that is empty', { raw: raw('From:') }, /^550 5\.6\.0 From: names no address/],
+      ['a From that is none', { raw: raw('From: nobody') }, /^550 5\.6\.0 From: /],
+      [
+        'a From of a stranger',
+        { raw: raw('From: x@stranger.test') },
+        /^550 5\.7\.1 From x@stranger\.test: .*not a verified/,
+      ],
+      ['a From of another workspace', { raw: raw('From: x@other.test') }, /^550 5\.7\.1/],
+      ['a second author of a stranger', { raw: raw(`${from}, x@stranger.test`) }, /^550 5\.7\.1/],
+      ['a From in a subdomain', { raw: raw('From: x@sub.a.test') }, /^550 5\.7\.1/],
+      ['circles', { raw: raw(...Array<string>(51).fill('Received: by x; y'), from) }, /^554 5\.4\.6/],
+      ['a tag without value', field('X-Service-Tag: alone'), /^550 5\.6\.0 x-service-tag: found "alone"/],
+      ['a tag without name', field('X-Service-Tag: =b'), /^550 5\.6\.0/],
+      ['an empty tag', field('X-Service-Tag: a='), /^550 5\.6\.0/],
+      ['a long tag', field(`X-Service-Tag: a=${'b'.repeat(257)}`), /^550 5\.6\.0/],
+      ['21 tags', field(...Array.from({ length: 21 }, (_, n) => `X-Service-Tag: a${n}=b`)), /^550 5\.6\.0 .*20 tags/],
+      ['a flag that is none', field('X-Service-Track-Opens: yes'), /^550 5\.6\.0 .*"true" or "false"/],
+      ['an empty flag', field('X-Service-Track-Clicks:'), /^550 5\.6\.0/],
+      ['a priority', field('X-Service-Priority: urgent'), /^550 5\.6\.0 .*"high", "normal" or "low"/],
+      ['a time without zone', field('X-Service-Scheduled-For: 2030-01-01T00:00:00'), /^550 5\.6\.0 scheduled_for/],
+      ['30 February', field('X-Service-Scheduled-For: 2030-02-30T00:00:00Z'), /^550 5\.6\.0 scheduled_for/],
+      [
+        'a time too far ahead',
+        field(`X-Service-Scheduled-For: ${new Date(app.now() + 31 * 24 * hour).toISOString()}`),
+        /^550 5\.6\.0 .*30 days/,
+      ],
+      ['an empty key', field('X-Service-Idempotency-Key:'), /^550 5\.6\.0/],
+      ['a long key', field(`X-Service-Idempotency-Key: ${'k'.repeat(257)}`), /^550 5\.6\.0/],
+      ['an unknown field', field('X-Service-Colour: red'), /^550 5\.6\.0 unknown header field x-service-colour/],
+      [
+        'a field twice',
+        field('X-Service-Priority: low', 'X-Service-Priority: high'),
+        /^550 5\.6\.0 x-service-priority is there twice/,
+      ],
+    ]
+    const client = await app.session()
+    for (const [why, submission, reply] of cases) t.match(await say(client, submission), reply, why)
+    t.equal(emails(), 0)
+  })
+
+  await t.test('what only looks like an instruction is left alone', async (t) => {
+    const fields = ['Constructor: x', '__proto__: y', 'X-PM-Tag:', `X-Mailgun-Tag: ${'b'.repeat(300)}`, 'X-Services: z']
+    const id = await app.accepted({ fields })
+    const story = await app.settled(id)
+    t.same(story.tags, {})
+    const text = sink.messages.at(-1)?.raw.toString() ?? ''
+    for (const kept of ['Constructor: x', '__proto__: y', 'X-Services: z']) t.ok(text.includes(`\r\n${kept}\r\n`), kept)
+  })
+
+  await t.test('senders that are refused at MAIL', async (t) => {
+    t.match(await app.submit({ from: 'x@stranger.test' }), /^550 5\.7\.1 sender x@stranger\.test/)
+    t.match(await app.submit({ from: 'x@other.test' }), /^550 5\.7\.1/)
+    t.match(await app.submit({ from: '', raw: message({}) }), /^250/, 'the null sender may send')
+  })
+
+  await t.test('one recipient too many is told so, and the others are taken', async (t) => {
+    const client = await app.session()
+    await client.say('MAIL FROM:<app@a.test>')
+    for (let n = 0; n < 50; n += 1) t.match(await client.say(`RCPT TO:<r${n}@b.test>`), /^250/)
+    t.match(await client.say('RCPT TO:<r50@b.test>'), /^452 4\.5\.3 at most 50/)
+    t.match(await client.say('RCPT TO:<r1@b.test>'), /^250/, 'one that is there already')
+    await client.say('DATA')
+    const id = /as (.*)$/.exec(await client.say(`${message({})}.`))?.[1] ?? ''
+    t.equal((await app.settled(id)).recipients.length, 50)
+  })
+
+  await t.test('suppressed recipients are recorded; when all are, the message is refused', async (t) => {
+    const suppressed = parseAddress('Gone@b.test')
+    const reason = 'manual'
+    await commit([
+      addSuppression({
+        workspaceId: app.workspaceId,
+        email: suppressed,
+        reason,
+        sourceEmailId: null,
+        metadata: {},
+        at: app.now(),
+      }),
+    ])
+    const before = emails()
+    t.match(await app.submit({ to: ['gone@b.test'] }), /^554 5\.7\.1 all recipients are on the suppression list/)
+    t.equal(emails(), before)
+    const story = await app.settled(await app.accepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }))
+    t.same(
+      story.recipients.map(({ email, status, attempts }) => [email, status, attempts.length]),
+      [
+        ['gone@b.test', 'suppressed', 0],
+        ['GONE@b.test', 'suppressed', 0],
+        ['here@b.test', 'delivered', 1],
+      ],
+    )
+    const [event] = app.rows<{ data: string }>(
+      `select data from events where email_id = ? and type = 'email.queued'`,
+      story.id,
+    )
+    t.same((JSON.parse(event?.data ?? '{}') as { to: unknown }).to, ['here@b.test'])
+    t.equal(story.status, 'delivered')
+    const other = { from: 'app@other.test', key: app.otherKey, to: ['gone@b.test'] }
+    t.equal((await app.settled(await app.accepted(other))).status, 'delivered', 'it holds for its workspace alone')
+  })
+
+  await t.test('the message is kept with the priority, tags and tracking that it asks for', async (t) => {
+    const fields = ['X-Service-Priority: HIGH', 'X-Service-Tag:  a = b=c ', 'X-Service-Track-Clicks: False']
+    const story = app.story(await app.accepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
+    t.match(story, { priority: 'high', tags: { a: 'b=c' }, tracking: { open: true, click: false } })
+    t.match(app.story(await app.accepted()), { priority: 'normal', tracking: { open: false, click: false } })
+    const ours = ['X-Service-Track-Opens: false', 'X-PM-TrackOpens: true', 'X-Mailgun-Track-Clicks: maybe']
+    t.match(app.story(await app.accepted({ fields: ours })), { tracking: { open: false, click: false } }, 'ours wins')
+  })
+
+  await t.test('keys', async (t) => {
+    const make = async (wanted: object): Promise<{ key: string; id: string }> => {
+      const users = app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', app.workspaceId)
+      const userId = users[0]?.user_id ?? ''
+      const key = newKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...wanted })
+      await commit([insertKey(key.row)])
+      return { key: key.secret, id: key.row.id }
+    }
+    const [endpoint] = app.daemon.submission
+    const login = async (key: string): Promise<string> => {
+      const client = await dial(endpoint?.port ?? 0)
+      t.teardown(() => client.end())
+      await client.reply()
+      await client.say('EHLO app.test')
+      return client.say(authPlain(key))
+    }
+    t.match(await login((await make({ scopes: ['read'] })).key), /^535 5\.7\.8 the key lacks the scope "send"/)
+    t.match(await login((await make({ scopes: ['send'] })).key), /^235/)
+    t.match(
+      await login((await make({ allowedNetworks: ['10.0.0.0/8'] })).key),
+      /^535 .*may not be used from this address/,
+    )
+    t.match(await login((await make({ allowedNetworks: ['127.0.0.0/8'] })).key), /^235/)
+    t.match(await login((await make({ expiresAt: app.now() - 1 })).key), /^535 .*expired/)
+    const domains = await make({ allowedDomains: ['elsewhere.test'] })
+    t.match(
+      await app.submit({ key: domains.key }),
+      /^550 5\.7\.1 sender app@a\.test: this key may not send from a\.test/,
+    )
+
+    const brief = await make({ expiresAt: app.now() + hour })
+    const client = await app.session(brief.key)
+    t.match(await say(client, {}), /^250/)
+    app.advance(hour)
+    t.match(await say(client, {}), /^421 .*the key is no longer valid/, 'an open session ends with its key')
+  })
+
+  t.same(app.errors, [])
+})
+
+t.test('the same key is the same email for a day', async (t) => {
+  const app = await testDaemon(t)
+  const keyed = (key: string, line = 'same'): Submission => ({
+    raw: message({ fields: [`X-Service-Idempotency-Key: ${key}`, `X-Line: ${line}`] }),
+  })
+  const count = (): number => app.rows(`select 1 from emails where source = 'smtp'`).length
+
+  const id = await app.accepted(keyed('k1'))
+  t.equal(await app.accepted(keyed('k1')), id)
+  t.equal(count(), 1)
+  t.match(await app.submit(keyed('k1', 'other')), /^554 5\.5\.0 the idempotency key was used for another message/)
+  t.match(await app.submit({ ...keyed('k1'), to: ['carol@b.test'] }), /^554/, 'another envelope is another message')
+  const others = { ...keyed('k1'), from: 'app@other.test', key: app.otherKey }
+  t.match(await app.submit({ ...others, raw: keyed('k1').raw?.replaceAll('a.test', 'other.test') ?? '' }), /^250/)
+  t.equal(count(), 2, 'the key of another workspace is another key')
+
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => app.session()))
+  const replies = await Promise.all(sessions.map((client) => say(client, keyed('k2'))))
+  t.equal(new Set(replies).size, 1, 'twenty at once get one answer')
+  t.match(replies[0], /^250/)
+  t.equal(count(), 3, 'and are one email')
+
+  const mixed = await Promise.all(sessions.map((client, n) => say(client, keyed('k3', `${n % 2}`))))
+  t.same(mixed.map((reply) => reply.slice(0, 3)).sort(), [...Array(10).fill('250'), ...Array(10).fill('554')])
+  t.equal(count(), 4)
+
+  app.advance(24 * hour - 60_000)
+  t.equal(await app.accepted(keyed('k1')), id, 'nearly a day later it is the same')
+  app.advance(120_000)
+  const fresh = await app.accepted(keyed('k1'))
+  t.not(fresh, id, 'a day later it is a new one')
+  t.equal(await app.accepted(keyed('k1')), fresh)
+  t.match(await app.submit(keyed('k2', 'other')), /^250/, 'with any content')
+  t.same(app.errors, [])
+})
+
+t.test('a revoked key ends its sessions, whichever process revokes it', async (t) => {
+  const app = await testDaemon(t)
+  const list = (await app.cli('key', 'list', '--workspace', app.workspaceId, '--json')).json()
+  const { data } = list as { data: { id: string }[] }
+  const [client, other] = [await app.session(), await app.session(app.otherKey)]
+  t.match(await say(client, {}), /^250/)
+  t.equal((await app.cli('key', 'revoke', data[0]?.id ?? '', '--workspace', app.workspaceId)).status, 0)
+  t.match(await client.reply(), /^421 4\.7\.0/)
+  await client.closed()
+  t.match(await say(other, { from: 'app@other.test' }), /^250/, "another workspace's session goes on")
+  await t.rejects(app.session(), /535/)
+})

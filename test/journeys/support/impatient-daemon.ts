@@ -1,0 +1,9 @@
+/** `serve` with another patience at its end: `impatient-daemon.js CONFIG JSON`. */
+import { serve } from '../../../src/cli/serve.js'
+import { loadConfig } from '../../../src/config/load.js'
+import { systemClock } from '../../../src/platform/clock.js'
+
+const [, , file = '', patience = ''] = process.argv
+const loaded = loadConfig({ file, env: {} })
+if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
+await serve({ words: [], config: loaded.config, clock: systemClock }, null, { patience: JSON.parse(patience) })

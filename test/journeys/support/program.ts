@@ -1,0 +1,175 @@
+/**
+ * The real program in a folder of its own: its command line, and its daemon as another process.
+ *
+ * Nothing here knows the inside of the daemon; what a test sees is what an operator sees: exit
+ * statuses, JSON on standard output, the log. Ports are 0 and differ from start to start.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { run } from '../../../src/cli/run.js'
+import { temporaryFolder } from '../../helpers/database.js'
+
+const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
+const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))
+
+export type LogLine = Readonly<Record<string, unknown>>
+
+export interface Said {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Installation {
+  readonly folder: string
+  readonly dataDir: string
+  readonly file: string
+}
+
+export interface Settled extends Installation {
+  readonly workspace: string
+  readonly key: string
+  /** The published record of the selector that signs. */
+  readonly dkimRecord: string
+}
+
+export interface Daemon {
+  readonly port: number
+  readonly tlsPort: number
+  readonly pid: number
+  readonly log: readonly LogLine[]
+  /** Resolves to the first line of the log that fits, past ones included. */
+  readonly logged: (fits: (line: LogLine) => boolean) => Promise<LogLine>
+  readonly signal: (name: NodeJS.Signals) => void
+  /** The exit status, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+}
+
+/** A folder with a configuration, where `sink.test` is routed to this port; `more`: further sections. */
+export function installation(t: Test, sinkPort: number, more = ''): Installation {
+  const folder = temporaryFolder(t)
+  const made = { folder, dataDir: join(folder, 'data'), file: join(folder, 'posthorn.toml') }
+  configure(made, sinkPort, more)
+  return made
+}
+
+export function configure({ dataDir, file }: Installation, sinkPort: number, more = ''): void {
+  const text = `[service]
+hostname = "localhost"
+data_dir = ${JSON.stringify(dataDir)}
+[submission]
+listen = ["127.0.0.1:0"]
+listen_tls = ["127.0.0.1:0"]
+${more}
+[outbound]
+routes = { "sink.test" = "127.0.0.1:${sinkPort}" }
+`
+  writeFileSync(file, text)
+}
+
+/** With a workspace, a key, and `sender.test`; `trusted`: a network that submits without AUTH. */
+export async function settledInstallation(t: Test, sinkPort: number, trusted: string): Promise<Settled> {
+  const bare = installation(t, sinkPort)
+  const owner = await answered(bare, 'setup', '--workspace', 'Journeys', '--email', 'owner@sender.test')
+  const domain = await answered(bare, 'domain', 'add', 'sender.test', '--force')
+  const workspace = String(owner['workspace_id'])
+  configure(bare, sinkPort, `[[submission.trusted]]\nnetwork = "${trusted}"\nworkspace = "${workspace}"`)
+  const keys = domain['dkim_keys'] as readonly { readonly txt: string; readonly signing: boolean }[]
+  const dkimRecord = keys.find(({ signing }) => signing)?.txt ?? ''
+  return { ...bare, workspace, key: String(owner['api_key']), dkimRecord }
+}
+
+/** Runs a command in a process of its own. */
+export function command({ file }: Installation, ...words: readonly string[]): Promise<Said> {
+  return finished(spawn(process.execPath, [main, ...words, '--config', file]))
+}
+
+/** Runs a command in this process, which spares it the start of another one. */
+export async function told({ file }: Installation, ...words: readonly string[]): Promise<Said> {
+  const texts = { stdout: '', stderr: '' }
+  const status = await run({
+    argv: [...words, '--config', file],
+    env: {},
+    print: (text) => {
+      texts.stdout += text
+    },
+    complain: (text) => {
+      texts.stderr += text
+    },
+  })
+  return { status, ...texts }
+}
+
+/** What a command answers with `--json`. */
+export async function answered(where: Installation, ...words: readonly string[]): Promise<LogLine> {
+  const { stdout, stderr } = await told(where, ...words, '--json')
+  if (stdout === '') throw new Error(`posthorn ${words.join(' ')}: ${stderr}`)
+  return JSON.parse(stdout) as LogLine
+}
+
+export async function finished(child: ChildProcess): Promise<Said> {
+  const texts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (chunk: Buffer) => {
+      texts[name] += chunk.toString()
+    })
+  }
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, ...texts }
+}
+
+export interface ServeOptions {
+  /** A program to run it under, with its words. */
+  readonly under?: readonly string[]
+  /** How long clients and attempts get once it is told to stop, in milliseconds, instead of what the program gives. */
+  readonly patience?: { readonly door: number; readonly delivery: number }
+}
+
+/** Resolves once it serves; killed when the test ends. */
+export async function serve(t: Test, { file }: Installation, options: ServeOptions = {}): Promise<Daemon> {
+  const { under = [], patience } = options
+  const begun = patience === undefined ? [main, 'serve', '--config', file] : [impatient, file, JSON.stringify(patience)]
+  const [program = '', ...words] = [...under, process.execPath, ...begun]
+  // A group of its own: what it runs under ends with it.
+  const child = spawn(program, words, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  const pid = child.pid ?? 0
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  const signal = (name: NodeJS.Signals): void => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-pid, name)
+  }
+  t.teardown(async () => {
+    signal('SIGKILL')
+    await ended
+  })
+  const { log, logged } = follow(child, ended)
+  const serving = await logged(({ msg }) => msg === 'serving')
+  const [port, tlsPort] = (serving['submission'] as readonly string[]).map(portOf)
+  return { port: port ?? 0, tlsPort: tlsPort ?? 0, pid, log, logged, signal, ended }
+}
+
+function portOf(listening: string): number {
+  return Number(/:(\d+)/.exec(listening)?.[1])
+}
+
+function follow(child: ChildProcess, ended: Promise<unknown>): Pick<Daemon, 'log' | 'logged'> {
+  if (child.stdout === null) throw new Error('no standard output')
+  const log: LogLine[] = []
+  const reader = createInterface(child.stdout)
+  reader.on('line', (line) => log.push(JSON.parse(line) as LogLine))
+  const logged: Daemon['logged'] = async (fits) => {
+    for (;;) {
+      const found = log.find(fits)
+      if (found !== undefined) return found
+      const more = await Promise.race([once(reader, 'line'), ended.then(() => null)])
+      if (more === null && log.find(fits) === undefined) {
+        throw new Error(`it ended without saying that: ${JSON.stringify(log.at(-1))}`)
+      }
+    }
+  }
+  return { log, logged }
+}

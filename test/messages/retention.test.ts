@@ -1,0 +1,162 @@
+/** What is forgotten, when, and in how small steps; and that housekeeping gets to it. */
+import { pino } from 'pino'
+import t from 'tap'
+import { startHousekeeping } from '../../src/daemon/housekeeping.js'
+import { recordEvent } from '../../src/events/event-log.js'
+import { insertAttempt } from '../../src/messages/attempts.js'
+import { removeEntry } from '../../src/messages/queue.js'
+import { insertSignature } from '../../src/messages/raw-message.js'
+import { forgetStep } from '../../src/messages/retention.js'
+import { insertIdempotency } from '../../src/sending/idempotency.js'
+import type { Database } from '../../src/storage/database.js'
+import { serviceState } from '../../src/storage/service-state.js'
+import { bulkEmail } from '../helpers/bulk.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { configuration } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const
+
+const counts = ({ read }: Database): Record<string, number> =>
+  Object.fromEntries(
+    tables.map((table) => [table, read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1]),
+  )
+
+/** An email of the moment `at` with one attempt; `settled`: it has left the queue. */
+async function email({ commit, read }: Database, at: number, settled: boolean): Promise<string> {
+  const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at })
+  await commit(writes)
+  const [row] = read<{ id: string }>('select id from queue where email_id = ?', [email.id])
+  const id = row?.id ?? ''
+  const of = { workspace_id: 'ws_1', email_id: email.id }
+  await commit([
+    insertSignature({ ...of, created_at: at, field: 'DKIM-Signature: x\r\n' }),
+    insertAttempt({
+      ...of,
+      recipient_id: id,
+      number: 1,
+      at,
+      duration: 1,
+      mx: null,
+      address: null,
+      tls: null,
+      reached: 1,
+      outcome: settled ? 'delivered' : 'deferred',
+      reason: null,
+      response: '',
+      next_attempt_at: null,
+    }),
+    ...(settled ? [removeEntry({ id })] : []),
+  ])
+  return email.id
+}
+
+async function steps(database: Database, limits: Parameters<typeof forgetStep>[1]): Promise<number> {
+  let count = 1
+  while (await forgetStep(database, limits)) count += 1
+  return count
+}
+
+t.test('bytes go first, records later, and nothing of what is not settled', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await email(database, 1000, true)
+  const waiting = await email(database, 1000, false)
+  await email(database, 5000, true)
+  await steps(database, { messagesBefore: 3000, eventsBefore: 0 })
+  t.same(counts(database), {
+    emails: 3,
+    recipients: 3,
+    raw_messages: 2,
+    dkim_signatures: 2,
+    queue: 1,
+    attempts: 3,
+    events: 3,
+  })
+  await steps(database, { messagesBefore: 3000, eventsBefore: 3000 })
+  t.same(counts(database), {
+    emails: 2,
+    recipients: 2,
+    raw_messages: 2,
+    dkim_signatures: 2,
+    queue: 1,
+    attempts: 2,
+    events: 1,
+  })
+  t.same(
+    database.read<{ id: string }>('select id from emails where created_at = 1000', []).map(({ id }) => id),
+    [waiting],
+  )
+  t.equal(await forgetStep(database, { messagesBefore: 3000, eventsBefore: 3000 }), false)
+})
+
+t.test('records that go take their bytes with them', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await email(database, 1000, true)
+  await steps(database, { messagesBefore: 0, eventsBefore: 3000 })
+  t.same(
+    Object.values(counts(database)),
+    tables.map(() => 0),
+  )
+})
+
+t.test('a step is small, and thousands of rows go in many', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const old = Array.from({ length: 1000 }, (_, n) =>
+    recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: n, data: {} }),
+  )
+  await database.commit(old)
+  await database.commit([
+    recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: 9000, data: {} }),
+  ])
+  const limits = { messagesBefore: 0, eventsBefore: 5000 }
+  t.equal(await forgetStep(database, limits), true)
+  const left = counts(database)['events'] ?? 0
+  t.ok(left > 700 && left < 1001, `${left} are left after the first`)
+  t.ok((await steps(database, limits)) > 3)
+  t.equal(counts(database)['events'], 1)
+  const emails = Array.from({ length: 450 }, () => bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 }))
+  await Promise.all(emails.map(({ writes }) => database.commit(writes)))
+  await database.commit([{ sql: 'delete from queue', parameters: [] }])
+  t.equal(await steps(database, { messagesBefore: 3000, eventsBefore: 0 }), 3)
+  t.equal(counts(database)['raw_messages'], 0)
+})
+
+t.test('housekeeping that is overdue takes place at the start, and says when it was', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const { config } = configuration(file.slice(0, file.lastIndexOf('/')), {
+    settings: { retention: { messages: '1d', events: '2d' } },
+  })
+  const day = 86_400_000
+  let now = 10 * day
+  const errors: string[] = []
+  const parts = {
+    config,
+    clock: () => now,
+    log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
+    database,
+  }
+  const lastRun = (): string | undefined => serviceState(database.read, { key: 'housekeeping_last_run' })[0]?.value
+  await email(database, now - 1.5 * day, true)
+  await database.commit(
+    [now - 2 * day, now].map((created_at, n) =>
+      insertIdempotency({ workspace_id: 'ws_1', key: `k${n}`, fingerprint: '', email_id: '', created_at }),
+    ),
+  )
+
+  const first = startHousekeeping(parts)
+  await until('the first run', () => lastRun() === String(now))
+  await first.stop()
+  t.match(counts(database), { emails: 1, raw_messages: 0 })
+  t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
+
+  now += 600_000
+  const second = startHousekeeping(parts)
+  await second.stop()
+  t.equal(lastRun(), String(10 * day), 'a start soon after does nothing')
+  now += day
+  const third = startHousekeeping(parts)
+  await until('the third', () => lastRun() === String(now))
+  await third.stop()
+  t.equal(counts(database)['emails'], 0)
+  t.same(errors, [])
+})

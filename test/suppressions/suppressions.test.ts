@@ -1,0 +1,47 @@
+/** The suppression list and the event log: small records with firm habits. */
+import t from 'tap'
+import { eventsOfEmail, oldestEvent, recordEvent, removeOldEvents } from '../../src/events/event-log.js'
+import { parseAddress } from '../../src/mail/address.js'
+import { addSuppression, isSuppressed } from '../../src/suppressions/suppressions.js'
+import { temporaryDatabase } from '../helpers/database.js'
+
+t.test('an address is suppressed in its workspace, however it is written; the first reason stays', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const add = {
+    workspaceId: 'ws_1',
+    email: parseAddress('Bob@B.test'),
+    sourceEmailId: 'e1',
+    metadata: { a: 1 },
+    at: 1000,
+  }
+  await commit([addSuppression({ ...add, reason: 'hard_bounce' })])
+  await commit([addSuppression({ ...add, reason: 'manual', email: parseAddress('bob@b.test'), at: 2000 })])
+  t.match(read('select email, reason, source_email_id, metadata, created_at from suppressions', []), [
+    { email: 'bob@b.test', reason: 'hard_bounce', source_email_id: 'e1', metadata: '{"a":1}', created_at: 1000 },
+  ])
+  for (const address of ['bob@b.test', 'BOB@b.test']) t.equal(isSuppressed(read, 'ws_1', parseAddress(address)), true)
+  t.equal(isSuppressed(read, 'ws_2', parseAddress('bob@b.test')), false)
+  t.equal(isSuppressed(read, 'ws_1', parseAddress('bob+x@b.test')), false)
+})
+
+t.test('events keep their order and their numbers are never used again', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const event = { workspaceId: 'ws_1', emailId: 'e1', recipient: null, data: { text: 'Grüße "x"' } }
+  for (const [n, type] of (['email.queued', 'email.sent', 'email.delivered'] as const).entries()) {
+    await commit([recordEvent({ ...event, type, at: 3000 - n })])
+  }
+  const rows = eventsOfEmail(read, { workspaceId: 'ws_1', emailId: 'e1', limit: 2 })
+  t.match(rows, [
+    { seq: 1, type: 'email.queued', id: /^evt_[0-9a-f-]{36}$/, data: '{"text":"Grüße \\"x\\""}' },
+    { seq: 2, type: 'email.sent' },
+  ])
+  t.same(eventsOfEmail(read, { workspaceId: 'ws_2', emailId: 'e1', limit: 9 }), [])
+  t.match(oldestEvent(read, {}), [{ seq: 1, created_at: 3000 }])
+  await commit([removeOldEvents({ before: 9000, seq: 2 })])
+  t.match(oldestEvent(read, {}), [{ seq: 3 }])
+  await commit([removeOldEvents({ before: 9000, seq: 100 })])
+  await commit([recordEvent({ ...event, type: 'email.sent', at: 1 })])
+  t.match(oldestEvent(read, {}), [{ seq: 4 }])
+})

@@ -2,6 +2,9 @@
 /** The program: everything is in `cli/`. */
 import { run } from './cli/run.js'
 
+// Whoever read our output has seen enough, as `head` has: that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
 process.exitCode = await run({
   argv: process.argv.slice(2),
   env: process.env,

@@ -35,12 +35,12 @@ export const queueCommands: readonly Command[] = [
   command(
     'hold',
     'keep entries in the queue without trying them',
-    acting('held', ({ id }) => [holdEntry(id)]),
+    acting('held', ({ id }, at) => [holdEntry(id, at)]),
   ),
   command(
     'release',
     'let held entries go on',
-    acting('released', ({ id }) => [releaseEntry(id)]),
+    acting('released', ({ id }, at) => [releaseEntry(id, at)]),
   ),
   command(
     'retry',
@@ -98,7 +98,7 @@ async function list(call: Call): Promise<Answer> {
           row.recipient,
           statusOf(row),
           String(row.attempts),
-          timestamp(row.next_attempt_at),
+          row.leased === 1 ? 'now' : timestamp(row.next_attempt_at),
           (row.last_response ?? '').slice(0, 80),
         ]),
       ),
@@ -124,7 +124,7 @@ function shown(row: ListedEntry): Record<string, string | number | null> {
     domain: row.domain,
     status: statusOf(row),
     attempts: row.attempts,
-    next_attempt_at: timestamp(row.next_attempt_at),
+    next_attempt_at: row.leased === 1 ? null : timestamp(row.next_attempt_at),
     last_response: row.last_response,
   }
 }

@@ -137,8 +137,13 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
 
 /** Prints the answer; gives the exit status. */
 function said({ print }: World, { options }: Line, { json, lines, failed }: Answer): number {
-  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${line}\n`).join(''))
+  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${harmless(line)}\n`).join(''))
   return failed === true ? 1 : 0
+}
+
+/** A subject or a name may hold what would steer the terminal. */
+function harmless(line: string): string {
+  return line.replace(/[^\P{Cc}\n]/gu, '?')
 }
 
 function usage(): string {

@@ -17,6 +17,8 @@ export async function serve(
   const log = openLog(config.log)
   const systemd = notifySocket(socket, log)
   const stopped = signalled()
+  // A bug that nobody caught ends the process, as it should; systemd starts it again, and the log says why.
+  process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   log.info({ submission: listening, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')

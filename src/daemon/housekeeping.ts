@@ -12,11 +12,15 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { IDEMPOTENCY_LIFETIME, removeOldIdempotency } from '../sending/idempotency.js'
 import type { Database } from '../storage/database.js'
+import { freePages } from '../storage/free-pages.js'
 import { serviceState, setServiceState } from '../storage/service-state.js'
 
 const LAST_RUN = 'housekeeping_last_run'
 const HOUR = 3_600_000
 const PAUSE = 50
+/** Pages that a step gives back, and what may stay for what comes in next. */
+const PAGES = 2_000
+const SPARE = 5_000
 
 interface Parts {
   readonly config: Config
@@ -52,8 +56,20 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
     const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
     await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME })])
     while (!signal.aborted && (await forgetStep(database, limits))) await sleep(PAUSE)
+    await reclaim(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
   } catch (error) {
     log.error({ err: error }, 'housekeeping failed')
+  }
+}
+
+/** Gives what deletions left back to the file system; ends when a step brings nothing. */
+async function reclaim(database: Database, signal: AbortSignal): Promise<void> {
+  for (let free = freePages(database.read); free > SPARE && !signal.aborted; ) {
+    await database.reclaim(PAGES)
+    await sleep(PAUSE)
+    const left = freePages(database.read)
+    if (left >= free) return
+    free = left
   }
 }

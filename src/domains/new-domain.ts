@@ -94,8 +94,11 @@ function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean
   }
 }
 
+/** Another than those of sending domains: `mail_from` may lie in one of them. */
+const SERVICE_SELECTOR = 'service'
+
 /** The service's own key, for the domain of `service.mail_from`. */
 export async function serviceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
-  const place = { workspaceId, domain, selector: selectors[0], now }
+  const place = { workspaceId, domain, selector: SERVICE_SELECTOR, now }
   return insertDkimKey(keyRow(place, await generateDkimKey(), true))
 }

@@ -24,6 +24,9 @@ export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
   }),
 )
 
+/** Fifty recipients with a hundred attempts each. */
+const MOST = 5_000
+
 export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('attempts')
@@ -31,7 +34,7 @@ export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: strin
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('seq')
-    .limit(1000),
+    .limit(MOST),
 )
 
 /** Has any server answered for this recipient in an earlier attempt? Decides bounced or failed at expiry. */

@@ -103,7 +103,8 @@ function recipientStory(read: Read, recipient: Recipient, attempts: readonly Att
     last_response: recipient.last_response,
     reason: recipient.reason,
     mx: recipient.mx,
-    next_attempt_at: iso(entry?.next_attempt_at ?? null),
+    // While it is being attempted the time in the queue is the end of the lease.
+    next_attempt_at: iso(entry === undefined || entry.leased === 1 ? null : entry.next_attempt_at),
     held: entry?.held === 1,
     delivered_at: iso(recipient.delivered_at),
     transcript: recipient.transcript,

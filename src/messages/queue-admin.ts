@@ -1,8 +1,8 @@
 /**
  * The queue in the operator's hands: list, hold, release, retry, delete.
  *
- * An entry that is being attempted (leased) is left alone: what comes of it is decided on
- * the wire. Every change names the state that it expects, so that it misses rather than
+ * An entry that is being attempted (leased, and the lease not over) is left alone: what
+ * comes of it is decided on the wire. Every change names the state that it expects, so that it misses rather than
  * undoes what happened meanwhile.
  */
 import { type SelectQueryBuilder, sql } from 'kysely'
@@ -138,33 +138,37 @@ export function statusOf({ held, leased, attempts, recipient_status }: ListedEnt
   return attempts === 0 ? 'queued' : 'deferred'
 }
 
-const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag }>(
+const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
       .set({ held: slot('held') })
       .where('id', '=', slot('id'))
       .where('held', '=', slot('was'))
-      .where('leased', '=', 0),
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
-export const holdEntry = (id: string): Write => setHeld({ id, held: 1, was: 0 })
-export const releaseEntry = (id: string): Write => setHeld({ id, held: 0, was: 1 })
+export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, at })
+export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, at })
 
 /** Due at once, held or not; a scheduled one too. */
 export const retryEntry = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ next_attempt_at: slot('at'), held: 0 })
+      .set({ next_attempt_at: slot('at'), held: 0, leased: 0 })
       .where('id', '=', slot('id'))
-      .where('leased', '=', 0),
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
-const removeIdle = prepareWrite<{ id: string }>(
-  ({ db, slot }) => db.deleteFrom('queue').where('id', '=', slot('id')).where('leased', '=', 0),
+const removeIdle = prepareWrite<{ id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('queue')
+      .where('id', '=', slot('id'))
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
 
@@ -172,7 +176,7 @@ const removeIdle = prepareWrite<{ id: string }>(
 export function deleteEntry(entry: ListedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [
-    removeIdle({ id }),
+    removeIdle({ id, at }),
     moveRecipient({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]

@@ -12,8 +12,6 @@ import { removeAttempts } from './attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
 const STEP = 200
-/** Free pages given back to the file system after a step. */
-const PAGES = 2_000
 
 export interface RetentionLimits {
   /** Epoch milliseconds: what is older goes. */
@@ -36,7 +34,6 @@ export async function forgetStep(database: Database, limits: RetentionLimits): P
   ]
   if (writes.length === 0) return false
   await database.commit(writes)
-  await database.reclaim(PAGES)
   return raws.length === STEP || emails.length === STEP || eventIsOld
 }
 

@@ -18,6 +18,8 @@ import { Refusal } from '../mail/refusal.js'
 import { isServiceField } from './service-headers.js'
 
 export const MAX_RECEIVED = 50
+/** Far above what mail programs write, far below what we can read back. */
+export const MAX_FIELDS = 1_000
 
 export interface Origin {
   readonly hostname: string
@@ -69,6 +71,9 @@ function removedFields(header: Header, withMessageId: boolean): HeaderField[] {
 
 /** Who wrote it, to whom, about what; throws a Refusal `malformed-message` or `mail-loop`. */
 export function summarise(raw: Buffer, header: Header): MessageSummary {
+  if (header.fields.length > MAX_FIELDS) {
+    throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
+  }
   if (fieldsNamed(header, 'received').length > MAX_RECEIVED) {
     throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
   }

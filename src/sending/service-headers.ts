@@ -108,8 +108,7 @@ export function readServiceFields(
   for (const { name, value } of fields) {
     if (!name.startsWith('x-service-')) continue
     const read = own[name]
-    if (read === undefined)
-      throw new Refusal('malformed-message', `unknown header field ${shown(name)}`, { field: name })
+    if (read === undefined) continue
     if (seen.has(name)) throw new Refusal('malformed-message', `${name} is there twice`, { field: name })
     if (name !== 'x-service-tag') seen.add(name)
     read(draft, value, now, name)

@@ -1,8 +1,10 @@
 /** The command line: what it says, in which form, with which exit status; alone and beside the daemon. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../helpers/database.js'
@@ -129,8 +131,8 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
     err: /there is a workspace already/,
   })
 
-  const text = await run('workspace', 'create', 'Bravo Charlie', '--email', 'O@acme.test')
-  t.match(text, {
+  const shown = await run('workspace', 'create', 'Bravo Charlie', '--email', 'O@acme.test')
+  t.match(shown, {
     status: 0,
     out: /^workspace {2}ws_\S+ {2}Bravo Charlie\nowner {6}\S+ {2}O@acme\.test\nAPI key {4}ph_/,
   })
@@ -155,8 +157,8 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
   t.same(Object.keys(made as object), ['id', 'name', 'key', 'key_prefix', 'created_at'])
   const soon = new Date(Date.now() + 3_600_000).toISOString()
-  const text = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
-  t.match(text, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
+  const shown = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
+  t.match(shown, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
 
   const listed = (await run('key', 'list', '--json')).json() as { data: Record<string, unknown>[] }
   t.match(listed.data, [
@@ -327,6 +329,25 @@ t.test('the program itself', async (t) => {
   t.match(JSON.parse(made.stdout), { workspace_id: /^ws_/ })
   t.match(program('nonsense', '--config', config), { status: 2, stdout: '' })
   t.match(program('explain', 'nothing', '--config', config), { status: 1, stdout: '' })
+})
+
+t.test('a reader that has seen enough is no fault', async (t) => {
+  const { config } = place(t)
+  const child = spawn(process.execPath, [main, '--help', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  const said = text(child.stderr)
+  const [status] = (await once(child, 'close')) as [number]
+  t.equal(await said, '')
+  t.equal(status, 0)
+})
+
+t.test('what others wrote does not steer the terminal', async (t) => {
+  const { run } = place(t)
+  await setUp(run)
+  t.match(await run('key', 'create', '--name', 'a\u001b[31mb\u0007'), {
+    status: 0,
+    out: /^key \S+ \(a\?\[31mb\?\)\nph_/,
+  })
 })
 
 const root = process.getuid?.() === 0

@@ -171,9 +171,10 @@ t.test('deleting a domain fails the mail that waits to be sent from it', async (
     fields: [`X-Service-Scheduled-For: ${new Date(app.now() + 3_600_000).toISOString()}`],
   })
   const others = await app.accepted({ from: 'app@other.test', key: app.otherKey })
+  await app.attempted(others)
   sink.options.script && Object.assign(sink.options.script, { rcpt: '250 2.1.5 ok' })
   const onWire = await app.accepted({ to: ['wire@b.test'] })
-  await sink.until(() => sink.commands.filter((line) => line === 'DATA').length === 1)
+  await sink.until(() => sink.commands.some((line) => line.startsWith('RCPT TO:<wire@')))
   const deleted = await app.cli('domain', 'delete', 'a.test', '--workspace', app.workspaceId)
   t.match(deleted, { status: 0, out: /^deleted a\.test\n2 queued messages/ })
   for (const id of [waiting.id, scheduled]) {

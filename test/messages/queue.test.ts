@@ -74,9 +74,9 @@ t.test('a deferral ends the lease, a held entry gets none', async (t) => {
   await database.commit([deferEntry({ id: entry.id, at: 5000, noticed: 1, lastResponse: '450 later' })])
   const later = read(database, entry.id)
   t.match(later, { attempts: 1, next_attempt_at: 5000, leased: 0, noticed: 1, last_response: '450 later' })
-  await database.commit([holdEntry(entry.id)])
+  await database.commit([holdEntry(entry.id, 0)])
   await t.rejects(database.commit([lease(later, 9000)]), Missed)
-  await database.commit([releaseEntry(entry.id)])
+  await database.commit([releaseEntry(entry.id, 0)])
   await database.commit([lease(later, 9000)])
   await database.commit([removeEntry({ id: entry.id })])
   t.same(entryById(database.read, { id: entry.id }), [])
@@ -118,7 +118,7 @@ t.test('lists are narrowed by everything they can be narrowed by', async (t) => 
   const foreign = await entryOf(database, 'x@b.test', { workspaceId: 'ws_2', from: 'app@a_b.test' })
   await commit([lease(deferred, 2000)])
   await commit([deferEntry({ id: deferred.id, at: 5000, noticed: 0, lastResponse: '450 later' }), lease(sending, 2000)])
-  await commit([holdEntry(held.id)])
+  await commit([holdEntry(held.id, 0)])
   const ids = (filter: QueueFilter): string[] =>
     listed(database, filter)
       .map(({ id }) => id)
@@ -154,8 +154,8 @@ t.test("what is on the wire is out of the operator's hands", async (t) => {
   const [row] = listed(database)
   if (row === undefined) throw new Error('nothing listed')
   for (const writes of [
-    [holdEntry(entry.id)],
-    [releaseEntry(entry.id)],
+    [holdEntry(entry.id, 0)],
+    [releaseEntry(entry.id, 0)],
     [retryEntry({ id: entry.id, at: 1 })],
     deleteEntry(row, 1, 'operator'),
   ]) {
@@ -185,4 +185,21 @@ t.test('a report of the service is deleted without an event', async (t) => {
   if (row === undefined) throw new Error('nothing listed')
   await database.commit(deleteEntry(row, 5000, 'operator'))
   t.same(database.read('select 1 from events', []), [])
+})
+
+t.test('a lease that is over binds nobody: its process is gone', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const entries = [await entryOf(database), await entryOf(database), await entryOf(database)]
+  await database.commit(entries.map((entry) => lease(entry, 9000)))
+  const [held, retried, deleted] = listed(database) as [ListedEntry, ListedEntry, ListedEntry]
+  await database.commit([holdEntry(held.id, 9000)])
+  await database.commit([retryEntry({ id: retried.id, at: 9500 })])
+  await database.commit(deleteEntry(deleted, 9000, 'operator'))
+  t.match(
+    listed(database).map((entry) => [statusOf(entry), entry.next_attempt_at]),
+    [
+      ['held', 9000],
+      ['deferred', 9500],
+    ],
+  )
 })

@@ -236,6 +236,8 @@ export class QueueRunner {
 
   /** False: the entry is not any more as it was read. */
   private async lease(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<boolean> {
+    // After the end nobody would give it back: DNS may be slower than that.
+    this.abandoned.signal.throwIfAborted()
     const { id, attempts, next_attempt_at: dueAt } = entry
     try {
       await this.deps.commit([leaseEntry({ id, attempts, dueAt, until: at + LEASE }), ...writes])

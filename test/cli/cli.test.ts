@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../helpers/database.js'
+import { plainNode } from '../helpers/plain-children.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import {
   besides,
@@ -320,7 +321,7 @@ t.test('a domain that is added while the daemon runs may send at once', async (t
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 const program = (...argv: readonly string[]): { status: number | null; stdout: string; stderr: string } =>
-  spawnSync(process.execPath, [main, ...argv], { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } })
+  spawnSync('env', plainNode(main, ...argv), { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } })
 
 t.test('the program itself', async (t) => {
   const { config } = place(t)

@@ -3,6 +3,7 @@ import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
+import type { Destination } from '../../src/delivery/destination.js'
 import { MessageShelf } from '../../src/delivery/message-shelf.js'
 import { QueueRunner, type RunnerDeps } from '../../src/delivery/queue-runner.js'
 import { bareMessage, readyMessage } from '../../src/delivery/ready-message.js'
@@ -241,6 +242,23 @@ t.test('stopping gives back what has no outcome', async (t) => {
   t.same(row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
   await add('late@b.test', true)
   t.notOk(attempted.includes('late@b.test'), 'and nothing is taken any more')
+})
+
+t.test('what comes back from DNS after the end takes no lease', async (t) => {
+  let answer: ((found: Destination) => void) | undefined
+  const { runner, add, row } = await running(t, {
+    findDestination: () =>
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+  })
+  await runner.start()
+  await add('slow@b.test', true)
+  await until('DNS is asked', () => answer !== undefined)
+  await runner.stop(0)
+  answer?.({ kind: 'hosts', hosts: [] })
+  await add('next@b.test', false)
+  t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 
 t.test('stopping ends though leases cannot be given back', async (t) => {

@@ -63,13 +63,15 @@ t.test('at the door', async (t) => {
     t.equal(emails(), 0)
   })
 
-  await t.test('what only looks like an instruction is left alone', async (t) => {
-    const fields = ['Constructor: x', '__proto__: y', 'X-PM-Tag:', `X-Mailgun-Tag: ${'b'.repeat(300)}`, 'X-Services: z']
+  await t.test('what only looks like an instruction is left alone, and a strange one is passed over', async (t) => {
+    const strange = ['X-Service-Colour: red', 'X-PM-Tag:', `X-Mailgun-Tag: ${'b'.repeat(300)}`]
+    const fields = ['Constructor: x', '__proto__: y', 'X-Services: z', ...strange]
     const id = await app.accepted({ fields })
     const story = await app.settled(id)
     t.same(story.tags, {})
     const text = sink.messages.at(-1)?.raw.toString() ?? ''
     for (const kept of ['Constructor: x', '__proto__: y', 'X-Services: z']) t.ok(text.includes(`\r\n${kept}\r\n`), kept)
+    for (const field of strange) t.notOk(text.includes(field), field)
   })
 
   await t.test('senders that are refused at MAIL', async (t) => {

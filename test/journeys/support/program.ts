@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/cli/run.js'
 import { temporaryFolder } from '../../helpers/database.js'
+import { plainNode } from '../../helpers/plain-children.js'
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))
@@ -86,7 +87,7 @@ export async function settledInstallation(t: Test, sinkPort: number, trusted: st
 
 /** Runs a command in a process of its own. */
 export function command({ file }: Installation, ...words: readonly string[]): Promise<Said> {
-  return finished(spawn(process.execPath, [main, ...words, '--config', file]))
+  return finished(spawn('env', plainNode(main, ...words, '--config', file)))
 }
 
 /** Runs a command in this process, which spares it the start of another one. */
@@ -134,7 +135,7 @@ export interface ServeOptions {
 export async function serve(t: Test, { file }: Installation, options: ServeOptions = {}): Promise<Daemon> {
   const { under = [], patience } = options
   const begun = patience === undefined ? [main, 'serve', '--config', file] : [impatient, file, JSON.stringify(patience)]
-  const [program = '', ...words] = [...under, process.execPath, ...begun]
+  const [program = '', ...words] = [...under, 'env', ...plainNode(...begun)]
   // A group of its own: what it runs under ends with it.
   const child = spawn(program, words, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
   const pid = child.pid ?? 0

@@ -7,25 +7,19 @@
  *
  * A fault of the database stops the taking for a second, never loses an outcome: what
  * the remote answered is written down as soon as the disk takes it again. Any other fault
- * of our own makes that one entry rest for the length of a lease, and stops nobody else.
+ * of our own is a deferral of that one entry, and stops nobody else.
  * Stopping lets attempts finish; those that outlast the limit are released, and go again
  * at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
 import { entryById, leaseEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
-import type { Clock } from '../platform/clock.js'
-import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
-import type { AttemptResult } from './attempt-result.js'
-import type { Destination, FindDestination } from './destination.js'
+import { Missed, StorageFault, type Write } from '../storage/write.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
-import type { MadeAttempt, Patience } from './made-attempt.js'
-import type { MessageShelf } from './message-shelf.js'
+import type { MadeAttempt } from './made-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
-import type { ReadyMessage } from './ready-message.js'
+import type { RunnerDeps } from './runner-deps.js'
 
 /** Longer than any attempt may take. */
 export const LEASE = 15 * 60_000
@@ -38,30 +32,6 @@ const LAST_WORDS = 2_000
 const LOOK_AT_ALL = 5 * 60_000
 const PER_LANE = 400
 const PER_WORKSPACE = 4_000
-
-export interface RunnerDeps {
-  readonly read: Read
-  readonly commit: Commit
-  readonly clock: Clock
-  readonly log: Log
-  readonly shelf: MessageShelf
-  /** Rejects when the message is gone. */
-  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
-  /** Enough of it to tell of a fault; null: the email is gone. */
-  readonly bare: (entry: QueueEntry) => ReadyMessage | null
-  readonly findDestination: FindDestination
-  /** Rejects when the signal strikes, and only then. */
-  readonly attempt: (
-    message: OutboundMessage,
-    to: Destination,
-    party: string,
-    signal: AbortSignal,
-  ) => Promise<AttemptResult>
-  /** Writes down what came of an attempt; resolves once it is on disk. */
-  readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
-  readonly maxConnections: number
-  readonly maxConnectionsPerHost: number
-}
 
 interface Turn {
   readonly entry: QueueEntry

@@ -5,8 +5,9 @@ import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
 import type { Destination } from '../../src/delivery/destination.js'
 import { MessageShelf } from '../../src/delivery/message-shelf.js'
-import { QueueRunner, type RunnerDeps } from '../../src/delivery/queue-runner.js'
+import { QueueRunner } from '../../src/delivery/queue-runner.js'
 import { bareMessage, readyMessage } from '../../src/delivery/ready-message.js'
+import type { RunnerDeps } from '../../src/delivery/runner-deps.js'
 import { settleAttempt } from '../../src/delivery/settle-attempt.js'
 import { keyChain } from '../../src/domains/signing-keys.js'
 import type { Database } from '../../src/storage/database.js'
@@ -246,18 +247,20 @@ t.test('stopping gives back what has no outcome', async (t) => {
 
 t.test('what comes back from DNS after the end takes no lease', async (t) => {
   let answer: ((found: Destination) => void) | undefined
+  const shelf = new MessageShelf(1_000_000)
   const { runner, add, row } = await running(t, {
+    shelf,
     findDestination: () =>
       new Promise((resolve) => {
         answer = resolve
       }),
   })
   await runner.start()
-  await add('slow@b.test', true)
+  const email = await add('slow@b.test', true)
   await until('DNS is asked', () => answer !== undefined)
   await runner.stop(0)
   answer?.({ kind: 'hosts', hosts: [] })
-  await add('next@b.test', false)
+  await until('the turn is over', () => shelf.get(email) === undefined)
   t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 

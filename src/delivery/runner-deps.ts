@@ -1,0 +1,36 @@
+/** What the queue's runner is given: the database, and each step of a turn as a function. */
+import type { QueueEntry } from '../messages/queue.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Read } from '../storage/prepared.js'
+import type { Commit } from '../storage/write.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { Destination, FindDestination } from './destination.js'
+import type { MadeAttempt, Patience } from './made-attempt.js'
+import type { MessageShelf } from './message-shelf.js'
+import type { OutboundMessage } from './outbound-message.js'
+import type { ReadyMessage } from './ready-message.js'
+
+export interface RunnerDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+  readonly shelf: MessageShelf
+  /** Rejects when the message is gone. */
+  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /** Enough of it to tell of a fault; null: the email is gone. */
+  readonly bare: (entry: QueueEntry) => ReadyMessage | null
+  readonly findDestination: FindDestination
+  /** Rejects when the signal strikes, and only then. */
+  readonly attempt: (
+    message: OutboundMessage,
+    to: Destination,
+    party: string,
+    signal: AbortSignal,
+  ) => Promise<AttemptResult>
+  /** Writes down what came of an attempt; resolves once it is on disk. */
+  readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
+  readonly maxConnections: number
+  readonly maxConnectionsPerHost: number
+}

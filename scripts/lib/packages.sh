@@ -29,8 +29,19 @@ packages_are_current() {
     process.exit([...needed, ...Object.keys(installed)].some(differs) ? 1 : 0)'
 }
 
+# The headers that SQLite is compiled against lie beside Node.js in most installations; npm would
+# fetch them anew, which a machine without a way out cannot.
+use_headers_of_node() {
+  local prefix
+  prefix=$(node -p 'require("node:path").resolve(process.execPath, "../..")')
+  if [ -z "${npm_config_nodedir:-}" ] && [ -f "$prefix/include/node/node_version.h" ]; then
+    export npm_config_nodedir=$prefix
+  fi
+}
+
 # Says that it is alive, since npm itself is silent for a minute and more. Gives npm's status.
 install_packages() {
+  use_headers_of_node
   npm ci --no-audit --no-fund --no-update-notifier --loglevel=error &
   local npm=$! seconds=0
   while sleep 1 && kill -0 "$npm" 2>/dev/null; do

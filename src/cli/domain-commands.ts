@@ -150,7 +150,7 @@ async function importKey(call: Call): Promise<Answer> {
     throw new CommandFailed(`the key cannot be read: ${error.message}`)
   })
   const selector = call.options['selector'] === undefined ? 'dkim1' : required(call.options, 'selector')
-  const { writes } = importedKey({ ...it, selector, now: call.clock() }, pem)
+  const writes = importedKey({ ...it, selector, now: call.clock() }, pem)
   await it.database.commit(writes)
   return shown(call, it)
 }

@@ -13,7 +13,7 @@
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Header, type HeaderField, scanHeader } from '../mail/header-fields.js'
+import { type HeaderField, scanHeader } from '../mail/header-fields.js'
 import { relaxedBodyHash, relaxedField } from './dkim-canonical.js'
 
 export interface DkimKey {
@@ -47,9 +47,9 @@ const FOLD = '\r\n '
 
 const rsaSign = promisify(sign)
 
-/** The whole field, folded, with its CRLF; it goes on top of `raw`. `header` saves scanning it again. */
-export async function dkimSign(raw: Buffer, key: DkimKey, now: number, header?: Header): Promise<string> {
-  const { fields, bodyStart } = header ?? scanHeader(raw)
+/** The whole field, folded, with its CRLF; it goes on top of `raw`. */
+export async function dkimSign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
+  const { fields, bodyStart } = scanHeader(raw)
   const signed = signedFields(fields)
   const bodyHash = await relaxedBodyHash(raw, bodyStart)
   const unsigned = signatureField(key, now, [...signed.map((field) => field.name), 'from'], bodyHash)

@@ -71,13 +71,13 @@ export interface KeyPlace {
 }
 
 /** An existing key takes the selector's place, and signs from now on. */
-export function importedKey(place: KeyPlace, pem: string): { readonly writes: Write[]; readonly row: DkimKeyRow } {
+export function importedKey(place: KeyPlace, pem: string): Write[] {
   if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(place.selector)) {
     throw new Refusal('invalid-parameter', `selector: found "${place.selector}", allowed: labels of a host name`)
   }
   const lower = { ...place, selector: place.selector.toLowerCase() }
   const row = keyRow(lower, importDkimKey(pem), true)
-  return { writes: [stopSigning(lower), deleteDkimKey(lower), insertDkimKey(row)], row }
+  return [stopSigning(lower), deleteDkimKey(lower), insertDkimKey(row)]
 }
 
 function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {

@@ -55,10 +55,10 @@ t.test('a domain has two keys of which one signs', async (t) => {
 
   const pem = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
   const place = { workspaceId: 'ws_1', domain, selector: 'Mail2024', now: 3000 }
-  await commit(importedKey(place, pem.toString()).writes)
+  await commit(importedKey(place, pem.toString()))
   chain.drop()
   t.match(chain.signing('ws_1', domain), { selector: 'mail2024' })
-  await commit(importedKey(place, pem.toString()).writes)
+  await commit(importedKey(place, pem.toString()))
   t.equal(dkimKeysOf(read, { workspaceId: 'ws_1', domain }).length, 3, 'the same selector again takes its place')
   for (const selector of ['', 'a b', '-a', 'a..b', 'x'.repeat(64)]) {
     t.throws(

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { fieldsNamed, fieldValue, type Header, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
 import { headerText } from '../../src/mail/header-text.js'
-import { mailboxes } from '../../src/mail/mailbox-list.js'
+import { isUnambiguous, mailboxes } from '../../src/mail/mailbox-list.js'
 import { messageDate } from '../../src/mail/message-date.js'
 import { isMessageId, newMessageId } from '../../src/mail/message-id.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
@@ -177,6 +177,45 @@ t.test('a text fits one line of JSON and of a log, whatever came', (t) => {
     t.equal(Buffer.from(text).toString(), text)
   })
   fc.assert(property, { numRuns: 300, seed: 5 })
+  t.end()
+})
+
+t.test('a list of authors is one that everybody reads alike, or it is not', (t) => {
+  const clear = [
+    'a@b.test',
+    '<a@b.test>',
+    '"x, y" <a@b.test>',
+    'Joe Q. Public <a@b.test> (at home)',
+    '=?utf-8?Q?a=2C_b?= <a@b.test>',
+    'A <a@b.test>, B <c@d.test>',
+    'Team: a@b.test, c@d.test;',
+    '"one (of <two" <a@b.test>',
+    'me@s.test <me@s.test>',
+    'Ünï <a@b.test>',
+  ]
+  const unclear = [
+    'me@s.test victim@bank.test',
+    '<me@s.test> <victim@bank.test>',
+    '<me@s.test> victim@bank.test',
+    'me <me@s.test> and others',
+    'A <a@b.test',
+    'a@b@c.test',
+    '<a@b c>',
+    'nobody',
+  ]
+  for (const value of clear) t.equal(isUnambiguous(value), true, value)
+  for (const value of unclear) t.equal(isUnambiguous(value), false, value)
+  // Whatever passes names as many authors as everybody finds in it.
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom('a@b.test', '<', '>', ' ', ',', '"', '(', ')', 'x', '<c@d.test>', ':', ';')),
+      (parts) => {
+        const value = parts.join('')
+        if (!isUnambiguous(value)) return
+        for (const { name } of mailboxes(value)) if (/<|@.*@/.test(name)) throw new Error(`${value} hides ${name}`)
+      },
+    ),
+  )
   t.end()
 })
 

@@ -1,4 +1,4 @@
-// Postfix, with OpenDKIM as a milter on a Unix socket, as the other side.
+// Postfix as the other side, alone or with OpenDKIM as a milter on a Unix socket.
 //
 // An instance of its own in the bench folder; the machine's own Postfix is not touched.
 import { execFileSync, spawn } from 'node:child_process'
@@ -7,7 +7,8 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readF
 import { join } from 'node:path'
 import { freePort, listening } from './processes.mjs'
 
-export const postfix = { name: 'Postfix + OpenDKIM', start }
+export const postfix = { name: 'Postfix', start: (options) => start({ ...options, sign: false }) }
+export const signingPostfix = { name: 'Postfix + OpenDKIM', start: (options) => start({ ...options, sign: true }) }
 
 /** Why there can be no comparison; null: all is there. */
 export function peersMissing() {
@@ -16,18 +17,18 @@ export function peersMissing() {
   return process.getuid?.() === 0 ? null : 'Postfix can only be started by root'
 }
 
-async function start({ folder, sink, deliver }) {
+async function start({ folder, sink, deliver, sign }) {
   const home = mkdtempSync(join(folder, 'postfix-'))
   chmodSync(home, 0o755)
   chmodSync(folder, 0o755)
   const port = await freePort()
-  const milter = await startOpendkim(home)
+  const milter = sign ? await startOpendkim(home) : null
   const config = join(home, 'etc')
   mkdirSync(config)
   const user = Number(execFileSync('id', ['-u', 'postfix'], { encoding: 'utf8' }))
   for (const name of ['spool', 'lib']) mkdirSync(join(home, name))
   chownSync(join(home, 'lib'), user, user)
-  writeFileSync(join(config, 'main.cf'), mainCf({ home, sink, deliver, socket: milter.socket }))
+  writeFileSync(join(config, 'main.cf'), mainCf({ home, sink, deliver, socket: milter?.socket }))
   writeFileSync(join(config, 'master.cf'), masterCf(port))
   cpSync('/etc/postfix/postfix-files', join(config, 'postfix-files'))
   execFileSync('postfix', ['-c', config, 'start'], { stdio: 'ignore' })
@@ -35,10 +36,10 @@ async function start({ folder, sink, deliver }) {
   const master = Number(readFileSync(join(home, 'spool/pid/master.pid'), 'utf8'))
   return {
     port,
-    pids: () => [master, milter.pid],
+    pids: () => [master, ...(milter === null ? [] : [milter.pid])],
     stop: async () => {
       execFileSync('postfix', ['-c', config, 'stop'], { stdio: 'ignore' })
-      await milter.stop()
+      await milter?.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
@@ -67,7 +68,7 @@ initial_destination_concurrency = 20
 smtp_connection_cache_on_demand = yes
 smtpd_client_connection_count_limit = 0
 smtp_tls_security_level = none
-smtpd_milters = unix:${socket}
+smtpd_milters = ${socket === undefined ? '' : `unix:${socket}`}
 non_smtpd_milters =
 milter_default_action = tempfail
 syslog_name = bench

@@ -12,8 +12,8 @@ import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureAccept, measureRelay } from './measure.mjs'
-import { posthorn } from './posthorn.mjs'
 import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
+import { posthorn } from './posthorn.mjs'
 
 const usage = `scripts/bench [accept] [relay] [options]
   --messages N      messages a run (default 5000)
@@ -62,16 +62,20 @@ try {
     if (what === 'accept') {
       for (const size of numbers(values.sizes)) {
         for (const sessions of numbers(values.sessions)) {
-          results.push(await compare(`accept, ${sessions} sessions, ${size} octets`, postfix, (side) =>
-            measureAccept(side, { folder, messages, size, sessions }),
-          ))
+          results.push(
+            await compare(`accept, ${sessions} sessions, ${size} octets`, postfix, (side) =>
+              measureAccept(side, { folder, messages, size, sessions }),
+            ),
+          )
         }
       }
     } else if (what === 'relay') {
       for (const size of numbers(values.sizes)) {
-        results.push(await compare(`relay with DKIM, 20 sessions, ${size} octets`, signingPostfix, (side) =>
-          measureRelay(side, { folder, messages, size, sessions: 20 }),
-        ))
+        results.push(
+          await compare(`relay with DKIM, 20 sessions, ${size} octets`, signingPostfix, (side) =>
+            measureRelay(side, { folder, messages, size, sessions: 20 }),
+          ),
+        )
       }
     } else {
       throw new Error(`unknown measurement: ${what}`)
@@ -81,7 +85,10 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 if (values.json !== undefined) {
-  writeFileSync(values.json, `${JSON.stringify({ node: process.version, cpus: cpus().length, messages, rounds, results }, null, 2)}\n`)
+  writeFileSync(
+    values.json,
+    `${JSON.stringify({ node: process.version, cpus: cpus().length, messages, rounds, results }, null, 2)}\n`,
+  )
 }
 
 /** Rounds of each side in turn, so that a slow minute of the machine hits both. */
@@ -93,7 +100,9 @@ async function compare(name, peer, measure) {
     for (const side of sides) {
       const run = await measure(side)
       runs.get(side.name).push(run)
-      console.log(`  ${side.name.padEnd(20)} ${run.rate.toFixed(0).padStart(6)} messages/s  ${run.megabytes.toFixed(0).padStart(5)} MB at most  ${run.cpu.toFixed(2)} CPU s`)
+      console.log(
+        `  ${side.name.padEnd(20)} ${run.rate.toFixed(0).padStart(6)} messages/s  ${run.megabytes.toFixed(0).padStart(5)} MB at most  ${run.cpu.toFixed(2)} CPU s`,
+      )
     }
   }
   const rates = Object.fromEntries([...runs].map(([side, list]) => [side, median(list.map(({ rate }) => rate))]))

@@ -45,7 +45,22 @@ async function source(port, { messages, size, sessions }) {
   const begun = performance.now()
   const client = spawn(
     'timeout',
-    ['300', '/usr/sbin/smtp-source', '-d', '-s', String(sessions), '-m', String(messages), '-l', String(size), '-f', SENDER, '-t', RECIPIENT, `127.0.0.1:${port}`],
+    [
+      '300',
+      '/usr/sbin/smtp-source',
+      '-d',
+      '-s',
+      String(sessions),
+      '-m',
+      String(messages),
+      '-l',
+      String(size),
+      '-f',
+      SENDER,
+      '-t',
+      RECIPIENT,
+      `127.0.0.1:${port}`,
+    ],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   )
   const [status] = await once(client, 'exit')
@@ -57,7 +72,9 @@ async function source(port, { messages, size, sessions }) {
 async function startSink() {
   const port = await freePort()
   const user = process.getuid?.() === 0 ? ['-u', 'postfix'] : []
-  const sink = spawn('/usr/sbin/smtp-sink', [...user, '-c', `127.0.0.1:${port}`, '1000'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const sink = spawn('/usr/sbin/smtp-sink', [...user, '-c', `127.0.0.1:${port}`, '1000'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let count = 0
   let check = () => undefined
   sink.stdout.on('data', (chunk) => {

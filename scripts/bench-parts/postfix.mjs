@@ -3,7 +3,17 @@
 // An instance of its own in the bench folder; the machine's own Postfix is not touched.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { freePort, listening } from './processes.mjs'
 
@@ -13,7 +23,8 @@ export const signingPostfix = { name: 'Postfix + OpenDKIM', start: (options) => 
 /** Why there can be no comparison; null: all is there. */
 export function peersMissing() {
   const programs = ['/usr/sbin/postfix', '/usr/sbin/opendkim', '/usr/bin/opendkim-genkey', '/usr/sbin/opendkim-genkey']
-  if (!existsSync(programs[0]) || !existsSync(programs[1])) return 'postfix or opendkim is not installed (--install-peers)'
+  if (!existsSync(programs[0]) || !existsSync(programs[1]))
+    return 'postfix or opendkim is not installed (--install-peers)'
   return process.getuid?.() === 0 ? null : 'Postfix can only be started by root'
 }
 
@@ -125,7 +136,9 @@ OversignHeaders From
   )
   execFileSync('chown', ['-R', 'postfix', folder])
   execFileSync('chmod', ['600', join(folder, 'key.pem')])
-  const daemon = spawn('opendkim', ['-f', '-u', 'postfix', '-x', join(folder, 'opendkim.conf')], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const daemon = spawn('opendkim', ['-f', '-u', 'postfix', '-x', join(folder, 'opendkim.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   while (!existsSync(socket)) await new Promise((resolve) => setTimeout(resolve, 50))
   return {
     socket,

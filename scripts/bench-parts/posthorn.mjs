@@ -29,11 +29,16 @@ max_connections_per_host = 20
 level = "warn"
 `
   writeFileSync(file, settings(''))
-  const run = (...words) => JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
+  const run = (...words) =>
+    JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
   const { workspace_id } = run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
   run('domain', 'add', 'bench.test', '--force')
   writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace_id}"\n`))
-  const daemon = spawn(process.execPath, [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file], { stdio: 'inherit' })
+  const daemon = spawn(
+    process.execPath,
+    [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file],
+    { stdio: 'inherit' },
+  )
   await listening(port)
   return {
     port,

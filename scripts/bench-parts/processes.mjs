@@ -1,6 +1,6 @@
 // Ports and processes: what a server's whole process tree used, read from /proc.
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 
 const TICKS = 100
 
@@ -56,7 +56,9 @@ export function watchTree(roots) {
 }
 
 function tree(roots) {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => stat(Number(name)))
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => stat(Number(name)))
   const wanted = new Set(roots)
   for (let grown = true; grown; ) {
     grown = false
@@ -73,7 +75,9 @@ function stat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return [{ pid, parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), pages: Number(fields[21]) }]
+    return [
+      { pid, parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), pages: Number(fields[21]) },
+    ]
   } catch {
     return []
   }

@@ -39,7 +39,12 @@ const accepted = new Set()
 const ended = new AbortController()
 let number = 0
 const submitters = Array.from({ length: Number(values.sessions) }, () =>
-  submitUntil(ended.signal, port, () => (number += 1), (done) => accepted.add(done)),
+  submitUntil(
+    ended.signal,
+    port,
+    () => (number += 1),
+    (done) => accepted.add(done),
+  ),
 )
 
 console.log(`seed ${values.seed}: ${kills} kills, ${submitters.length} sessions`)
@@ -65,7 +70,9 @@ sink.close()
 const lost = [...accepted].filter((one) => !sink.numbers.has(one))
 const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
 for (const problem of problems) console.log(`${problem.check}: ${problem.message}`)
-console.log(`kills ${kills}, accepted ${accepted.size}, delivered ${sink.numbers.size}, lost ${lost.length}, duplicated ${duplicated}, left in the queue ${left}`)
+console.log(
+  `kills ${kills}, accepted ${accepted.size}, delivered ${sink.numbers.size}, lost ${lost.length}, duplicated ${duplicated}, left in the queue ${left}`,
+)
 const good = lost.length === 0 && problems.length === 0 && left === 0 && status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
@@ -87,7 +94,12 @@ async function drained(seconds) {
 
 function command(...words) {
   try {
-    return JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8', maxBuffer: 1 << 28 }))
+    return JSON.parse(
+      execFileSync(process.execPath, [program, ...words, '--json', '--config', file], {
+        encoding: 'utf8',
+        maxBuffer: 1 << 28,
+      }),
+    )
   } catch (error) {
     if (error.status === 1 && error.stdout !== '') return JSON.parse(error.stdout)
     throw error

@@ -77,8 +77,9 @@ function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
 
 /** "Log in first", "not in this order": how we are set up or how we talk must not bounce anybody's mail. */
 function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
-  if (loginCodes.has(code) || reason === 'credentials' || reason === 'tls') return true
-  if (reason === 'relay-denied') return !final
+  if (loginCodes.has(code) || reason === 'tls') return true
+  // Such words of an MX mean the message (SPF, DMARC, a closed group); of a smarthost, our route.
+  if (reason === 'credentials' || reason === 'relay-denied') return !final
   return reason === 'protocol' && (stage === 'mail' || stage === 'data')
 }
 

@@ -114,7 +114,7 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
     [ok, { kind: 'accepted', final: true }, false],
     [
       { kind: 'unsendable', reply: { code: 553, enhanced: '5.6.7', text: '' } },
-      { kind: 'refused', reason: 'smtputf8-unsupported', status: '5.6.7' },
+      { kind: 'refused', reason: 'smtputf8-unsupported', status: '5.6.7', response: /^not sent: / },
       false,
     ],
     [
@@ -140,6 +140,24 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
     [lost('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
   ]
   for (const [sent, outcome, onward] of table) t.match(judge(sent, host), { outcome, onward }, JSON.stringify(sent))
+})
+
+t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
+  const smarthost = hostAt({ port: 25 }, { final: false })
+  const login = 'authentication required'
+  const norelay = 'relay access denied'
+  const table: readonly [Host, Sent, AttemptResult['outcome']['kind']][] = [
+    [host, said('mail', 530, '5.7.0', login), 'deferred'],
+    [host, said('rcpt', 530, '5.7.1', 'Client was not authenticated'), 'deferred'],
+    [host, said('mail', 538, '5.7.11', 'encryption first'), 'deferred'],
+    [host, said('mail', 503, '5.5.1', 'bad sequence of commands'), 'deferred'],
+    [host, said('data', 501, '5.5.4', 'syntax error in parameters'), 'deferred'],
+    [host, said('rcpt', 550, '5.7.1', norelay), 'refused'],
+    [smarthost, said('rcpt', 550, '5.7.1', norelay), 'deferred'],
+    [smarthost, said('mail', 550, '5.7.1', login), 'deferred'],
+    [smarthost, said('rcpt', 550, '5.1.1', 'no such user'), 'refused'],
+  ]
+  for (const [to, sent, kind] of table) t.equal(judge(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
 })
 
 t.test('how many hosts are called', async (t) => {

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
-import { entryById, leaseEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
+import { entryById, leaseEntry, parkEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
 import { Missed, StorageFault, type Write } from '../storage/write.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
@@ -43,6 +43,7 @@ interface Turn {
   late: boolean
 }
 
+const PARKED = 'held: what came of the last attempt could not be written down, and it may have arrived'
 const CUT_OFF = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
 
 export class QueueRunner {
@@ -189,19 +190,24 @@ export class QueueRunner {
     return { entry, ready, result, number: entry.attempts + 1, at }
   }
 
-  /** Not dropped while the database does not take it; given up only when the process ends. */
+  /**
+   * Not dropped while the database does not take it; given up only when the process ends. Where
+   * a bug keeps it from being written, the entry is held: the message may have arrived.
+   */
   private async settle(turn: Turn, made: MadeAttempt): Promise<void> {
     this.leased.delete(made.entry.id)
     const troubled = (): void => {
       turn.late = true
       this.rest()
     }
-    await this.deps.settle(made, { signal: this.abandoned.signal, troubled }).catch((error: unknown) => {
-      this.deps.log.error(
-        { err: error, entry: made.entry.id, email: made.entry.email_id },
-        'an outcome was not written down',
-      )
-    })
+    const { id, email_id: email } = made.entry
+    try {
+      await this.deps.settle(made, { signal: this.abandoned.signal, troubled })
+    } catch (error) {
+      this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not written down')
+      if (this.abandoned.signal.aborted || error instanceof StorageFault) return
+      await this.deps.commit([parkEntry({ id, why: PARKED })]).catch(() => this.rest())
+    }
   }
 
   /** False: the entry is not any more as it was read. */

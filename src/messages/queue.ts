@@ -84,6 +84,14 @@ export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot
     .where('leased', '=', 1),
 )
 
+/** Tried no more until the operator has looked: trying again could send it again and again. */
+export const parkEntry = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ held: 1, leased: 0, last_response: slot('why') })
+    .where('id', '=', slot('id')),
+)
+
 /** The entry has reached its end. */
 export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('queue').where('id', '=', slot('id')),

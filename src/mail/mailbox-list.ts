@@ -41,6 +41,8 @@ const bracketed = /^[^<>]*<[^\s<>]*>$/
  */
 export function isUnambiguous(value: string): boolean {
   const plain = value.replace(words, (word) => (word.startsWith('(') ? ' ' : 'w'))
+  // What opens and never closes swallows what follows for some readers, and not for others.
+  if (/["(]/.test(plain)) return false
   const list = plain.replace(/(^|[,;])[^<>,;:@]*:/g, '$1')
   return list
     .split(/[,;]/)

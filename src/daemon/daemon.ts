@@ -17,6 +17,8 @@ import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'
 import { accept } from '../sending/accept.js'
+import { prepareEmail } from '../sending/prepare-email.js'
+import { take } from '../sending/take.js'
 import type { BoundEndpoint, SubmissionListener } from '../smtp/submission.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
@@ -118,12 +120,14 @@ async function openDoor(
   const guard = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const accepting = accept({
     read,
-    commit,
     clock,
-    hostname: config.service.hostname,
-    maxRecipients: config.submission.max_recipients,
-    verifiedDomain: domains.verified,
-    handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+    prepare: prepareEmail({
+      read,
+      hostname: config.service.hostname,
+      maxRecipients: config.submission.max_recipients,
+      verifiedDomain: domains.verified,
+    }),
+    take: take({ read, commit, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) }),
   })
   return openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake: guard.hasRoom })
 }

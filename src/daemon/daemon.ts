@@ -28,6 +28,7 @@ import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
+import { type Limits, openLimits } from './limits.js'
 import { openSubmission } from './submission.js'
 
 /** What clients get to finish, and then attempts: together less than systemd's patience. */
@@ -97,6 +98,7 @@ interface Rooms {
   readonly domains: DomainBook
   readonly keys: KeyChain
   readonly delivery: Delivery
+  readonly limits: Limits
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -104,18 +106,20 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
   const keys = keyChain(database)
+  const limits = openLimits({ config, log, database })
+  ends.push(() => limits.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits }
 }
 
 async function openDoor(
   { config, clock, log }: DaemonParts,
   { read, commit }: Database,
   tls: TlsFiles,
-  { keyRing, domains, delivery }: Rooms,
+  { keyRing, domains, delivery, limits }: Rooms,
 ): Promise<SubmissionListener> {
   const guard = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const accepting = accept({
@@ -127,15 +131,22 @@ async function openDoor(
       maxRecipients: config.submission.max_recipients,
       verifiedDomain: domains.verified,
     }),
-    take: take({ read, commit, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) }),
+    take: take({
+      read,
+      commit,
+      charge: limits.charge,
+      handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+    }),
   })
-  return openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake: guard.hasRoom })
+  const { requests } = limits
+  const mayTake = guard.hasRoom
+  return openSubmission({ config, clock, log, tls, keyRing, domains, requests, accept: accepting, mayTake })
 }
 
 /** The command line changed something: nothing that was remembered counts any more. */
 function followForeignCommits(
   database: Database,
-  { keyRing, domains, keys, delivery }: Rooms,
+  { keyRing, domains, keys, delivery, limits }: Rooms,
   door: SubmissionListener,
   log: Log,
 ): void {
@@ -143,6 +154,7 @@ function followForeignCommits(
     keyRing.drop()
     domains.drop()
     keys.drop()
+    limits.plans.drop()
     delivery.runner.wake()
     try {
       door.endSessions((principal) => !keyRing.stillValid(principal))

@@ -18,7 +18,8 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { limitKey } from '../platform/limit-key.js'
+import { limitKey } from '../accounts/client-address.js'
+import { answer, asError } from './answer.js'
 import { answer, asError } from './answer.js'
 import { ClientGone } from './collect.js'
 import type { SubmissionSettings } from './submission-deps.js'

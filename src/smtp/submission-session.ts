@@ -9,9 +9,9 @@
  * that its DATA sees a transaction.
  */
 import type { Readable } from 'node:stream'
+import { isLoopback, limitKey } from '../accounts/client-address.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
-import { isLoopback, limitKey } from '../platform/limit-key.js'
 import { answer, asError, replyText, storageFull } from './answer.js'
 import { collect, noRoom } from './collect.js'
 import { EnhancedConnection } from './enhanced-connection.js'

@@ -20,7 +20,6 @@ import {
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { limitKey } from '../accounts/client-address.js'
 import { answer, asError } from './answer.js'
-import { answer, asError } from './answer.js'
 import { ClientGone } from './collect.js'
 import type { SubmissionSettings } from './submission-deps.js'
 import type { SubmissionGate } from './submission-gate.js'

@@ -15,10 +15,14 @@ export interface NamedAddress {
 /** In characters. */
 export const MAX_NAME = 256
 
-const bracketed = /^([^]*)<([^<>]*)>$/
-const quoted = /^"((?:[^"\\]|\\[^])*)"$/
+/** Of name, address and all around them. */
+const MAX_LENGTH = 1000
+
+const bracketed = /^(.*)<([^<>]*)>$/s
+const quoted = /^"((?:[^"\\]|\\.)*)"$/s
 
 export function namedAddressOrNull(text: string): NamedAddress | null {
+  if (text.length > MAX_LENGTH) return null
   const trimmed = text.trim()
   const [, phrase, inside] = bracketed.exec(trimmed) ?? []
   if (phrase === undefined || inside === undefined) return named(trimmed, '')
@@ -34,7 +38,7 @@ function named(text: string, name: string): NamedAddress | null {
 function nameOf(phrase: string): string | null {
   const inside = quoted.exec(phrase)?.[1]
   if (inside === undefined && (/[<>]/.test(phrase) || (phrase.includes('@') && /[,;]/.test(phrase)))) return null
-  const name = (inside?.replace(/\\([^])/g, '$1') ?? phrase).trim()
+  const name = (inside?.replace(/\\(.)/gs, '$1') ?? phrase).trim()
   return isName(name) ? name : null
 }
 

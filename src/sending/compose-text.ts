@@ -83,6 +83,7 @@ const unseen: Readonly<Record<string, RegExp>> = {
   template: /<\/template/gi,
 }
 const breaks = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const cells = new Set(['td', 'th'])
 /** What makes a tag, a comment or the like of a `<`. */
 const tag = /<(?:\/?([a-z][a-z0-9]*)|[!?/])/iy
 
@@ -95,10 +96,15 @@ function stripTags(html: string): string {
     tag.lastIndex = open
     const found = tag.exec(html)
     const name = found?.[1]?.toLowerCase() ?? ''
-    text += html.slice(at, open) + (found === null ? '<' : breaks.has(name) ? '\n' : ' ')
+    text += html.slice(at, open) + (found === null ? '<' : inPlaceOf(name))
     at = found === null ? open + 1 : tagEnd(html, open, found[0].startsWith('</') ? '' : name)
   }
   return text
+}
+
+function inPlaceOf(name: string): string {
+  if (breaks.has(name)) return '\n'
+  return cells.has(name) ? ' ' : ''
 }
 
 /** Behind the tag, the comment, or the element that nobody sees, which begins at `open`. */

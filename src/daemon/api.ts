@@ -3,6 +3,8 @@ import type { KeyRing } from '../accounts/key-ring.js'
 import { admission } from '../api/admission.js'
 import { apiApp } from '../api/app.js'
 import { clientAddress } from '../api/client-address.js'
+import { batchRoute } from '../api/emails/batch.js'
+import { createRoute } from '../api/emails/create.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
@@ -11,6 +13,7 @@ import type { DomainBook } from '../domains/domain-book.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
@@ -57,6 +60,8 @@ export async function openApi(parts: ApiParts): Promise<Api> {
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes(_parts: ApiParts): readonly Route[] {
-  return []
+function apiRoutes({ config, database, prepare, take, mayTake }: ApiParts): readonly Route[] {
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read: database.read, compose, take, mayTake }
+  return [createRoute(creating), batchRoute(creating)]
 }

@@ -1,7 +1,7 @@
 /** Wires the REST door to the rooms below it. */
 import type { KeyRing } from '../accounts/key-ring.js'
+import { admission } from '../api/admission.js'
 import { apiApp } from '../api/app.js'
-import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { createRoute } from '../api/emails/create.js'
@@ -17,6 +17,7 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+import type { Limits } from './limits.js'
 
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
@@ -29,6 +30,7 @@ export interface ApiParts {
   readonly database: Database
   readonly keyRing: KeyRing
   readonly domains: DomainBook
+  readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly take: Take
   /** False: the disk is nearly full. */
@@ -44,10 +46,11 @@ export interface Api {
 
 export async function openApi(parts: ApiParts): Promise<Api> {
   const { config, clock, log, tls, keyRing } = parts
+  const { requests, clients } = parts.limits
   const routes = apiRoutes(parts)
   const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
   const app = apiApp(routes, {
-    admit: (ctx) => keyRing.admit(bearerKey(ctx.get('authorization')), clientAddress(ctx)),
+    admit: admission({ keyRing, requests, clients, remoteAddress: clientAddress, clock }).admit,
     remoteAddress: clientAddress,
     document: JSON.stringify(document),
     clock,

@@ -56,52 +56,55 @@ interface Kind {
   /** As the configuration calls the limit. */
   readonly name: 'credits' | 'emails_per_month' | 'emails_per_day' | 'domain_emails_per_day'
   readonly what: string
-  readonly kind: string
   readonly window: UsageWindow
   readonly refusal: RefusalKind
-}
-
-interface Quota extends Kind {
-  readonly count: number
-  /** Undefined: counted, never refused. */
-  readonly limit: number | undefined
 }
 
 const credits: Kind = {
   name: 'credits',
   what: 'emails altogether',
-  kind: CREDITS,
   window: forEver,
   refusal: 'insufficient-quota',
 }
 const month: Kind = {
   name: 'emails_per_month',
   what: 'emails in 30 days',
-  kind: EMAILS,
   window: aMonth,
   refusal: 'quota-exceeded',
 }
 const day: Kind = {
   name: 'emails_per_day',
   what: 'emails in a day',
-  kind: EMAILS_HOURLY,
   window: aDay,
   refusal: 'daily-limit',
 }
-const dayOfDomain = (domain: string): Kind => ({
+const dayOfDomain: Kind = {
   name: 'domain_emails_per_day',
-  what: `emails in a day from ${domain}`,
-  kind: ofDomain(domain),
+  what: 'emails in a day from',
   window: aDay,
   refusal: 'daily-limit',
-})
+}
+
+interface Quota {
+  readonly of: Kind
+  /** Of the rows in the table `usage`. */
+  readonly kind: string
+  /** What `of` counts for. */
+  readonly domain: string | null
+  readonly count: number
+  /** Undefined: counted, never refused. */
+  readonly limit: number | undefined
+}
 
 export function chargeEmails({ read, planOf, domainEmailsPerDay }: QuotaDeps): ChargeEmails {
   return (emails, now) => {
     const [first] = emails
     if (first === undefined) return { writes: [], refusal: () => null }
     const { workspaceId } = first
-    const quotas = [...quotasOfPlan(planOf(workspaceId), emails.length), ...quotasOfDomains(emails, domainEmailsPerDay)]
+    const quotas = quotasOfPlan(planOf(workspaceId), emails.length)
+    for (const [domain, count] of countByDomain(emails)) {
+      quotas.push({ of: dayOfDomain, kind: ofDomain(domain), domain, count, limit: domainEmailsPerDay })
+    }
     return {
       writes: writesOf(workspaceId, quotas, now),
       refusal: (batch) => {
@@ -117,41 +120,51 @@ export function chargeEmails({ read, planOf, domainEmailsPerDay }: QuotaDeps): C
 
 /** In the order in which a miss is explained. What only a limit needs is not counted without it. */
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
-  const quotas: Quota[] = [{ ...month, count, limit: limits.emails_per_month }]
-  if (limits.credits !== undefined) quotas.unshift({ ...credits, count, limit: limits.credits })
-  if (limits.emails_per_day !== undefined) quotas.push({ ...day, count, limit: limits.emails_per_day })
+  const quotas: Quota[] = []
+  if (limits.credits !== undefined) {
+    quotas.push({ of: credits, kind: CREDITS, domain: null, count, limit: limits.credits })
+  }
+  quotas.push({ of: month, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
+  if (limits.emails_per_day !== undefined) {
+    quotas.push({ of: day, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
+  }
   return quotas
 }
 
-function quotasOfDomains(emails: readonly Chargeable[], limit: number): Quota[] {
+function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string, number]> {
+  const [first] = emails
+  if (first !== undefined && emails.length === 1) return [[first.senderDomain, 1]]
   const counts = new Map<string, number>()
   for (const { senderDomain } of emails) counts.set(senderDomain, (counts.get(senderDomain) ?? 0) + 1)
-  return [...counts].map(([domain, count]) => ({ ...dayOfDomain(domain), count, limit }))
+  return counts
 }
 
 /** The first write judges all bounds; those after it cannot miss. */
 function writesOf(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
-  const bounds: Bound[] = quotas.flatMap(({ kind, window, count, limit }) =>
-    limit === undefined ? [] : [{ kind, since: windowStart(window, now), atMost: limit - count }],
-  )
-  return quotas.map(({ kind, window, count }, place) => {
-    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(window, now), count }
+  const bounds: Bound[] = []
+  for (const { of, kind, count, limit } of quotas) {
+    if (limit !== undefined) bounds.push({ kind, since: windowStart(of.window, now), atMost: limit - count })
+  }
+  return quotas.map(({ of, kind, count }, place) => {
+    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(of.window, now), count }
     return place === 0 ? addWithin(row, bounds) : addUsage(row)
   })
 }
 
 /** Null: there is room. */
 function refusalOf(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
-  const { name, what, kind, window, count, limit } = quota
+  const { of, kind, domain, count, limit } = quota
   if (limit === undefined) return null
-  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(window, now) })
+  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(of.window, now) })
   const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (used + count <= limit) return null
   const remaining = Math.max(0, limit - used)
-  const resetAt = roomAt(buckets, window, used + count - limit)
+  const resetAt = roomAt(buckets, of.window, used + count - limit)
+  const what = domain === null ? of.what : `${of.what} ${domain}`
   const wanted = batch ? `, and this batch has ${count}` : ''
-  return new Refusal(batch ? 'insufficient-quota' : quota.refusal, `${limit} ${what}: ${remaining} left${wanted}`, {
-    quota: name,
+  return new Refusal(batch ? 'insufficient-quota' : of.refusal, `${limit} ${what}: ${remaining} left${wanted}`, {
+    quota: of.name,
+    ...(domain === null ? {} : { domain }),
     limit,
     remaining,
     reset_at: resetAt === null ? null : timestamp(resetAt),

@@ -23,7 +23,6 @@ import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-wind
 
 /** What the headers of a plan without limits count against. */
 export const UNLIMITED_PER_SECOND = 1_000
-const unlimitedPace: PlanLimits = { requests_per_second: UNLIMITED_PER_SECOND }
 
 export interface RateState {
   readonly allowed: boolean
@@ -113,7 +112,7 @@ class Meter {
 
   look(limits: PlanLimits, now: number): RateState {
     const unlimited = !limitsRequests(limits)
-    const gauges = this.#gauges(unlimited ? unlimitedPace : limits, now)
+    const gauges = unlimited ? [this.#pace(now)] : this.#gauges(limits, now)
     const refusing = gauges.filter(({ remaining }) => remaining <= 0)
     const { limit, remaining, roomAt } =
       refusing.length > 0
@@ -135,7 +134,13 @@ class Meter {
     if (requests_per_day !== undefined) this.#dayOf(now).add(now)
   }
 
-  #gauges(limits: PlanLimits, now: number): [Gauge, ...Gauge[]] {
+  /** Of a plan without limits. However many there were, room comes when the oldest leave. */
+  #pace(now: number): Gauge {
+    const remaining = UNLIMITED_PER_SECOND - this.#second.count(now)
+    return { limit: UNLIMITED_PER_SECOND, remaining, roomAt: this.#second.roomAt(Number.POSITIVE_INFINITY, now) }
+  }
+
+  #gauges(limits: PlanLimits, now: number): Gauge[] {
     const { requests_per_second, burst, requests_per_minute, requests_per_day } = limits
     const gauges: Gauge[] = []
     const perSecond = burst ?? requests_per_second
@@ -145,9 +150,7 @@ class Meter {
     }
     if (requests_per_minute !== undefined) gauges.push(gauge(this.#minute, requests_per_minute, now))
     if (requests_per_day !== undefined) gauges.push(gauge(this.#dayOf(now), requests_per_day, now))
-    const [first, ...others] = gauges
-    if (first === undefined) throw new Error('a plan without limits of requests has no gauge')
-    return [first, ...others]
+    return gauges
   }
 
   #dayOf(now: number): SlidingCount {

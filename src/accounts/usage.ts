@@ -104,7 +104,8 @@ export interface Bound {
 /** The row, and the bounds by their places. */
 type BoundedRow = UsageRow & { [key: `kind${number}`]: string; [key: `since${number}` | `atMost${number}`]: number }
 
-const withBounds = new Map<number, (values: BoundedRow) => Write>()
+/** By the number of bounds. */
+const bounded: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
 
 /**
  * Adds to a bucket if every bound holds, and misses otherwise. All of them are judged by
@@ -112,31 +113,39 @@ const withBounds = new Map<number, (values: BoundedRow) => Write>()
  * would have to undo; that no other commit comes in between makes it exact.
  */
 export function addWithin(row: UsageRow, bounds: readonly Bound[]): Write {
-  const values: BoundedRow = { ...row }
-  bounds.forEach(({ kind, since, atMost }, place) => {
-    values[`kind${place}`] = kind
-    values[`since${place}`] = since
-    values[`atMost${place}`] = atMost
-  })
-  const write = withBounds.get(bounds.length) ?? boundedWrite(bounds.length)
-  withBounds.set(bounds.length, write)
-  return write(values)
+  const write = bounded[bounds.length] ?? boundedWrite(bounds.length)
+  bounded[bounds.length] = write
+  return write(row, bounds)
 }
 
-function boundedWrite(count: number): (values: BoundedRow) => Write {
-  return prepareWrite<BoundedRow>((builder) => {
+function boundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {
+  const slots = Array.from({ length: count }, (_, place) => {
+    return { kind: `kind${place}`, since: `since${place}`, atMost: `atMost${place}` } as const
+  })
+  const write = prepareWrite<BoundedRow>((builder) => {
     const { db, slot } = builder
-    const holds = Array.from({ length: count }, (_, place) => {
+    const holds = slots.map(({ kind, since, atMost }) => {
       const used = db
         .selectFrom('usage')
         .select(({ fn }) => fn.sum('count').as('used'))
         .where('workspace_id', '=', slot('workspace_id'))
-        .where('kind', '=', slot(`kind${place}`))
-        .where('bucket', '>=', slot(`since${place}`))
-      return sql`coalesce(${used}, 0) <= ${slot(`atMost${place}`)}`
+        .where('kind', '=', slot(kind))
+        .where('bucket', '>=', slot(since))
+      return sql`coalesce(${used}, 0) <= ${slot(atMost)}`
     })
     return addIf(builder, sql<boolean>`${sql.join(holds, sql` and `)}`)
   }, 1)
+  return ({ workspace_id, kind, bucket, count }, bounds) => {
+    const values: BoundedRow = { workspace_id, kind, bucket, count }
+    bounds.forEach((bound, place) => {
+      const at = slots[place]
+      if (at === undefined) throw new Error('a statement for another number of bounds')
+      values[at.kind] = bound.kind
+      values[at.since] = bound.since
+      values[at.atMost] = bound.atMost
+    })
+    return write(values)
+  }
 }
 
 /** Oldest first. */

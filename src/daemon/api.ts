@@ -9,6 +9,8 @@ import { doorTimes } from '../api/api-server.js'
 import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
+import { batchRoute } from '../api/emails/batch.js'
+import { createRoute } from '../api/emails/create.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import { readiness } from '../api/readiness.js'
@@ -20,6 +22,7 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
@@ -93,6 +96,8 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes(_parts: ApiParts): readonly Route[] {
-  return []
+function apiRoutes({ config, database, prepare, take, mayTake }: ApiParts): readonly Route[] {
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read: database.read, compose, take, mayTake }
+  return [createRoute(creating), batchRoute(creating)]
 }

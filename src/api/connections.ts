@@ -87,16 +87,23 @@ export class Connections {
     return this.#bySocket.get(socket)
   }
 
-  /** Those that wait for an answer end with it; all others end now. */
+  /** Those that wait for an answer end with it, and once nobody waits any more, all others do. */
   drain(): void {
-    for (const { socket, response } of [...this.#open.keys()]) {
-      if (!isUnderWay(response)) socket.destroy()
-      else if (!response.headersSent) response.shouldKeepAlive = false
+    for (const { response } of this.#open.keys()) {
+      if (!isUnderWay(response)) continue
+      if (!response.headersSent) response.shouldKeepAlive = false
+      response.once('close', () => this.#endUnlessAwaited())
     }
+    this.#endUnlessAwaited()
   }
 
   destroyAll(): void {
     for (const { socket } of [...this.#open.keys()]) socket.destroy()
+  }
+
+  #endUnlessAwaited(): void {
+    const open = [...this.#open.keys()]
+    if (!open.some(({ response }) => isUnderWay(response))) this.destroyAll()
   }
 
   #peerAt({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {

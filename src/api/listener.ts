@@ -1,11 +1,12 @@
 /**
  * The listeners of the REST door, and their end.
  *
- * `stop` accepts nothing new, closes the connections that wait for nothing, lets requests
- * that are under way be answered, and closes what is left when the limit is over.
+ * `stop` accepts nothing new and lets requests that are under way be answered; a new one on
+ * a connection that was kept is told 503. Then the connections end, and when the limit is
+ * over, all that are left.
  */
 import { chmod } from 'node:fs/promises'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, Server } from 'node:net'
 import { clearSocketFile } from '../platform/socket-file.js'
 import { type ApiServer, apiServer, type ServerDeps, secureOptions, type TlsPair } from './api-server.js'
 
@@ -77,9 +78,16 @@ function listening(
 /** Closing a Unix socket removes its file. */
 async function stopAll(servers: readonly ApiServer[], { app, connections }: ServerDeps, limit: number): Promise<void> {
   app.drain()
-  const closed = servers.map(({ server }) => new Promise<void>((resolve) => server.close(() => resolve())))
+  const closed = servers.map(({ server }) => new Promise<void>((resolve) => shut(server, resolve)))
   connections.drain()
   const timer = setTimeout(() => connections.destroyAll(), limit)
   await Promise.all(closed)
   clearTimeout(timer)
+  // What is left is the interval that looks for slow requests.
+  for (const { server } of servers) server.close()
+}
+
+/** What HTTP's own `close` does before it would close connections whose next request is on its way. */
+function shut(server: Server, closed: () => void): void {
+  Server.prototype.close.call(server, () => closed())
 }

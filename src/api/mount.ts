@@ -44,7 +44,7 @@ export function handle(route: Route, { clock, memory }: MountDeps): (ctx: ApiCon
         query: asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {}),
         body: body === null ? undefined : parse(body, given.value),
         rawBody: given.raw,
-        header: (name) => headerOf(ctx, name),
+        header: (name) => fieldOf(ctx, name),
         remoteAddress: visit.remoteAddress,
         now: clock(),
       }
@@ -75,7 +75,8 @@ function queryOf(url: string): Readonly<Record<string, unknown>> | null {
   return query
 }
 
-function headerOf({ req }: ApiContext, name: string): string | undefined {
+/** Undefined: there is none. */
+function fieldOf({ req }: ApiContext, name: string): string | undefined {
   const value = req.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
 }

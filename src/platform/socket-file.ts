@@ -4,11 +4,13 @@
  *
  * Nothing is removed that somebody answers at, or that is no socket.
  */
-import { lstat, unlink } from 'node:fs/promises'
+import { access, lstat, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { dirname } from 'node:path'
 
-/** Rejects when the path is taken. */
+/** Rejects when the path is taken, or its folder is not there. */
 export async function clearSocketFile(path: string): Promise<void> {
+  await access(dirname(path)) // to listen there would say "permission denied"
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
@@ -28,8 +30,8 @@ function isAlive(path: string): Promise<boolean> {
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED') resolve(false)
-      else if (error.code === 'EAGAIN')
-        resolve(true) // its queue of connections is full
+      // EAGAIN: its queue of connections is full.
+      else if (error.code === 'EAGAIN') resolve(true)
       else reject(error)
     })
   })

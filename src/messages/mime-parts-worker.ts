@@ -2,22 +2,24 @@
  * The thread that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
  * may be slow, run out of memory or die, and nobody but its own message suffers.
  *
- * A message without an answer for each part of the protocol: `begun`, then `parts` or `broken`.
+ * To each message it says `begun`, then `parts` or `broken`.
  *
  * Nothing is converted: HTML is not made into text, nor text into HTML or links, which is where
  * hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds).
  *
  * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message
- * unreadable. A header value is shown up to 2,000 characters.
+ * unreadable. A header value is shown up to 8,192 characters.
  */
 import type { Readable } from 'node:stream'
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { type AttachmentStream, MailParser, type MessageText } from 'mailparser'
+import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import type { FromMimeThread, MimeAttachment, MimeField, MimeParts } from './mime-parts-protocol.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
+
+const MAX_VALUE = 8_192
 
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
 
@@ -26,14 +28,23 @@ function partsOf(raw: Buffer): Promise<MimeParts> {
     const parser = new MailParser(options)
     const attachments: MimeAttachment[] = []
     let body: MessageText | undefined
+    let lastLineEnds = false
     parser.on('error', reject)
+    parser.on('headers', (headers) => {
+      lastLineEnds = endsWithTheMessage(headers)
+    })
     parser.on('data', (part) => {
       if (part.type === 'text') body = part
       else takeAttachment(part, attachments)
     })
-    parser.on('end', () => resolve({ ...bodies(body), headers: fieldsOf(raw), attachments }))
+    parser.on('end', () => resolve({ ...bodies(body, lastLineEnds), headers: fieldsOf(raw), attachments }))
     parser.end(raw)
   })
+}
+
+function contentTypeOf(headers: Headers): string | null {
+  const declared = headers.get('content-type')
+  return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
 }
 
 /** The parser goes on once the content was read; only its size is kept. */
@@ -57,23 +68,33 @@ function takeAttachment(part: AttachmentStream, attachments: MimeAttachment[]): 
 
 /** As the message says, not as the name of the file lets guess. */
 function declaredType({ headers, contentType: guessed }: AttachmentStream): string {
-  const declared = headers.get('content-type')
-  const value = typeof declared === 'object' && 'value' in declared ? String(declared.value) : guessed
-  const type = value.trim().toLowerCase()
+  const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
   return contentType.test(type) ? type : 'application/octet-stream'
 }
 
-/** Blank where a message has the other one alone. */
-function bodies(body: MessageText | undefined): Pick<MimeParts, 'html' | 'text'> {
-  const html = typeof body?.html === 'string' ? body.html : ''
-  const text = body?.text ?? ''
-  return { html: html.trim() === '' ? null : html, text: text.trim() === '' ? null : text }
+/**
+ * The line end of a body's last line belongs to the boundary behind it. Where there is none,
+ * because the body is all of the message, it is the message's own, and no part of the text.
+ */
+function endsWithTheMessage(headers: Headers): boolean {
+  const type = contentTypeOf(headers) ?? ''
+  const encoding = String(headers.get('content-transfer-encoding') ?? '')
+  return !/^(multipart|message)\//i.test(type) && encoding.toLowerCase() !== 'base64'
+}
+
+/** Null where a message has the other one alone, or nothing in it. */
+function bodies(body: MessageText | undefined, lastLineEnds: boolean): Pick<MimeParts, 'html' | 'text'> {
+  const readable = (text: string | boolean | undefined): string | null => {
+    if (typeof text !== 'string' || text.trim() === '') return null
+    return lastLineEnds ? text.replace(/\n$/, '') : text
+  }
+  return { html: readable(body?.html), text: readable(body?.text) }
 }
 
 function fieldsOf(raw: Buffer): MimeField[] {
   return scanHeader(raw).fields.map((field) => ({
     name: raw.toString('latin1', field.start, field.colon).trimEnd(),
-    value: headerText(fieldValue(raw, field)),
+    value: headerText(fieldValue(raw, field), MAX_VALUE),
   }))
 }
 

@@ -3,11 +3,15 @@ import type { KeyRing } from '../accounts/key-ring.js'
 import { apiApp } from '../api/app.js'
 import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
+import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
+import { listRoute } from '../api/emails/list.js'
+import { rawRoute, showRoute } from '../api/emails/show.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
+import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -28,6 +32,9 @@ export interface ApiParts {
   readonly domains: DomainBook
   readonly prepare: PrepareEmail
   readonly take: Take
+  readonly mime: MimeReader
+  /** Entries of a workspace were moved to this moment. */
+  readonly noticeDue: (workspaceId: string, at: number) => void
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
@@ -54,6 +61,11 @@ export async function openApi(parts: ApiParts): Promise<Api> {
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes(_parts: ApiParts): readonly Route[] {
-  return []
+function apiRoutes(parts: ApiParts): readonly Route[] {
+  return emailRoutes(parts)
+}
+
+function emailRoutes({ database: { read, commit }, mime, noticeDue }: ApiParts): readonly Route[] {
+  const deps = { read, commit, mime, noticeDue }
+  return [listRoute(deps), showRoute(deps), rawRoute(deps), rescheduleRoute(deps), cancelRoute(deps)]
 }

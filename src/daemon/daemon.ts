@@ -14,6 +14,7 @@ import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { parseAddress } from '../mail/address.js'
+import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
@@ -26,7 +27,7 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
-import { type Api, openApi } from './api.js'
+import { type Api, type ApiParts, openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -147,7 +148,11 @@ async function openDoors(
   const submission = await openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake })
   ends.push(() => submission.stop(patience.door))
   const changed = (): void => forget(rooms, submission, log)
-  const parts = { config, clock, log, tls, database, keyRing, domains, prepare, take: taking, mayTake, changed }
+  const mime = new MimeReader()
+  ends.push(() => mime.close())
+  const noticeDue: ApiParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
+  const sending = { prepare, take: taking, mayTake }
+  const parts = { config, clock, log, tls, database, keyRing, domains, ...sending, mime, noticeDue, changed }
   const api = await openApi(parts)
   ends.push(() => api.listener.stop(patience.door))
   return { submission, api, changed }

@@ -3,7 +3,9 @@ import type { KeyRing } from '../accounts/key-ring.js'
 import { apiApp } from '../api/app.js'
 import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
+import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
+import { createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
@@ -15,6 +17,7 @@ import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
@@ -65,7 +68,19 @@ function apiRoutes(parts: ApiParts): readonly Route[] {
   return emailRoutes(parts)
 }
 
-function emailRoutes({ database: { read, commit }, mime, noticeDue }: ApiParts): readonly Route[] {
-  const deps = { read, commit, mime, noticeDue }
-  return [listRoute(deps), showRoute(deps), rawRoute(deps), rescheduleRoute(deps), cancelRoute(deps)]
+function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue }: ApiParts): readonly Route[] {
+  const { read, commit } = database
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read, compose, take, mayTake }
+  const reading = { read, mime }
+  const changing = { ...reading, commit, noticeDue }
+  return [
+    createRoute(creating),
+    batchRoute(creating),
+    listRoute(reading),
+    showRoute(reading),
+    rawRoute(reading),
+    rescheduleRoute(changing),
+    cancelRoute(changing),
+  ]
 }

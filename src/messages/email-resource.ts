@@ -107,8 +107,15 @@ export function emailContent({ html, text, headers, attachments }: MimeParts): E
     html,
     text,
     headers: customFields(headers),
-    attachments: attachments.map(({ filename, content_type, size }) => ({ filename, content_type, size })),
+    attachments: [...attachments]
+      .sort((one, other) => rank(one) - rank(other))
+      .map(({ filename, content_type, size }) => ({ filename, content_type, size })),
   }
+}
+
+/** Pictures of the HTML stand before what is attached in the message, and behind it in the record. */
+function rank({ disposition, content_id }: MimeAttachment): number {
+  return disposition === 'inline' && content_id !== null ? 1 : 0
 }
 
 const shownElsewhere = ['from', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'message-id']

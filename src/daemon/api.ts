@@ -3,16 +3,23 @@ import type { KeyRing } from '../accounts/key-ring.js'
 import { apiApp } from '../api/app.js'
 import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
+import { batchRoute } from '../api/emails/batch.js'
+import { createRoute } from '../api/emails/create.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
+import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+
+/** Of the interface, in the OpenAPI document. */
+const VERSION = '1.0.0'
 
 export interface ApiParts {
   readonly config: Config
@@ -30,18 +37,28 @@ export interface ApiParts {
   readonly changed: () => void
 }
 
-export function openApi(parts: ApiParts): Promise<ApiListener> {
+export interface Api {
+  readonly listener: ApiListener
+  readonly routes: readonly Route[]
+}
+
+export async function openApi(parts: ApiParts): Promise<Api> {
   const { config, clock, log, tls, keyRing } = parts
-  const app = apiApp(apiRoutes(parts), {
+  const routes = apiRoutes(parts)
+  const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
+  const app = apiApp(routes, {
     admit: (ctx) => keyRing.admit(bearerKey(ctx.get('authorization')), clientAddress(ctx)),
     remoteAddress: clientAddress,
+    document: JSON.stringify(document),
     clock,
     log,
   })
-  return listenForRequests(app, { listen: config.api.listen, tls })
+  return { listener: await listenForRequests(app, { listen: config.api.listen, tls }), routes }
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes(_parts: ApiParts): readonly Route[] {
-  return []
+function apiRoutes({ config, database, prepare, take, mayTake }: ApiParts): readonly Route[] {
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read: database.read, compose, take, mayTake }
+  return [createRoute(creating), batchRoute(creating)]
 }

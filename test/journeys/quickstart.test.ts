@@ -131,7 +131,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
     t.match(line, `https://127.0.0.1:${base + 443}/v1/emails`)
     const { stdout } = await shell('bash', ['-c', line])
     t.match(JSON.parse(stdout), { id: /^[0-9a-f-]{36}$/, from: 'app@example.test', to: ['you@example.test'] })
-    t.match(await first.line(/"Hello"/), /to you@example\.test .* DKIM pass \(example\.test\)/)
+    t.match(await first.line(/^arrived .*"Hello"/), /to you@example\.test .* DKIM pass \(example\.test\)/)
     await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
   })
 

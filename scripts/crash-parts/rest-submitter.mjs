@@ -2,7 +2,8 @@
 // Idempotency-Key or without.
 //
 // What goes under a key is asked for again, with the same key and the same bytes, until it was
-// answered; what goes without one is given up when the connection breaks.
+// answered; what goes without one is given up when the connection breaks. 503 is what a daemon
+// says that is only starting: no answer yet.
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
@@ -27,7 +28,8 @@ export async function submitByRest(signal, { port, ca, key }, kind, ledger) {
     }
     for (let answered = false; !answered; ) {
       if (kind.idempotent) for (const number of numbers) ledger.wantedOnce(number)
-      const answer = await post({ port, agent }, asked).catch(() => null)
+      const got = await post({ port, agent }, asked).catch(() => null)
+      const answer = got?.status === 503 ? null : got
       if (answer !== null) record(answer, kind, numbers, ledger)
       else await sleep(20)
       answered = answer !== null || !kind.idempotent

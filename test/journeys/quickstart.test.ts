@@ -1,10 +1,19 @@
 /** The program behind scripts/quickstart, as its user sees it: a process, its output, its folder. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -12,7 +21,9 @@ import { configure } from '../../src/sandbox/configuration.js'
 import { dkimVerdict, publishedKeys } from '../../src/sandbox/dkim-verdict.js'
 import { placesIn } from '../../src/sandbox/places.js'
 import { openDatabase } from '../../src/storage/open.js'
+import { plainNode } from '../helpers/plain-children.js'
 import { skipWithout } from '../helpers/programs.js'
+import { examples, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
@@ -133,6 +144,38 @@ t.test('a first run sends a message through each door, and its lines work as pri
     t.match(JSON.parse(stdout), { id: /^[0-9a-f-]{36}$/, from: 'app@example.test', to: ['you@example.test'] })
     t.match(await first.line(/^arrived .*"Hello"/), /to you@example\.test .* DKIM pass \(example\.test\)/)
     await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
+  })
+
+  await t.test('the examples of the documents', async (t) => {
+    symlinkSync(data, join(root, 'data'))
+    writeFileSync(join(root, '.curlrc'), 'silent\nfail\n')
+    const env = { ...process.env, CURL_HOME: root, NODE_EXTRA_CA_CERTS: 'data/tls/cert.pem' }
+    const pasted = async (...words: readonly string[]): Promise<string> =>
+      (await shell('env', [...words], { cwd: root, env })).stdout
+    const [, emailId = ''] = / explain (\S+) /.exec(first.said()) ?? []
+    const ready = (text: string): string => withPorts(text, base).replaceAll(/\/ID$/gm, `/${emailId}`)
+
+    const commands = ['README.md', 'docs/rest.md']
+      .flatMap((file) => examples(file, ''))
+      .filter((text) => /^(swaks|curl) /.test(text))
+    t.ok(commands.length >= 6, `${commands.length} commands`)
+    for (const text of commands) {
+      const program = text.split(' ', 1)[0] ?? ''
+      await t.test(text.split('\n', 1)[0] ?? '', { skip: skipWithout(program) }, async (t) => {
+        t.not(await pasted('bash', '-c', `key=$(cat data/quickstart-key)\n${ready(text)}`), '')
+      })
+    }
+    for (const text of examples('README.md', 'python')) await pasted('python3', '-c', ready(text))
+    for (const [place, text] of examples('README.md', 'js').entries()) {
+      // Where the packages are found.
+      const file = join('dist', `example-${process.pid}-${place}.mjs`)
+      t.teardown(() => rmSync(file))
+      writeFileSync(file, ready(text))
+      await pasted(...plainNode(resolve(file)))
+    }
+    for (const subject of ['Hello from Python', 'Hello from Node.js', 'Hello from fetch']) {
+      t.match(await first.line(new RegExp(`^arrived .*"${subject}"`)), /DKIM pass/)
+    }
   })
 
   await t.test('what keeps another from starting is one line', async (t) => {

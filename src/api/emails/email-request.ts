@@ -110,14 +110,12 @@ type Draft = { readonly [Name in keyof Fields]?: unknown }
 
 /** A rule over several fields, tried whatever else is wrong. */
 function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
-  const of = params === undefined ? {} : { params }
-  const check = z.refine<unknown>((draft) => holds(draft as Draft), {
+  return z.refine<unknown>((draft) => holds(draft as Draft), {
     path: [path],
     message,
-    ...of,
+    ...(params === undefined ? {} : { params }),
     when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
   })
-  return check
 }
 
 const given = (value: unknown): boolean => value !== undefined

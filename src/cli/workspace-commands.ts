@@ -1,4 +1,5 @@
 /** `setup`, `workspace`: who is here. */
+import { operator, recordAct } from '../accounts/audit-log.js'
 import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
 import { parseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -56,8 +57,12 @@ async function founded({ options, database, clock }: Call, name: string): Promis
   if (name.trim() === '' || name.length > 100)
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters')
   const { read, commit } = await database()
-  const made = foundWorkspace(read, name, email, clock())
-  await commit(made.writes)
+  const at = clock()
+  const made = foundWorkspace(read, name, email, at)
+  const { workspaceId, userId } = made
+  const details = { name, owner: userId }
+  const act = recordAct({ workspaceId, actor: operator, action: 'workspace.created', target: workspaceId, at, details })
+  await commit([...made.writes, act])
   return answer(made, name, email)
 }
 

@@ -14,12 +14,18 @@ import type { Route } from './route.js'
 
 export interface AppDeps extends MountDeps {
   readonly log: Pick<Log, 'error'>
+  /** The OpenAPI document, as JSON; read without a key. */
+  readonly document: string
 }
 
 export function apiApp(routes: readonly Route[], deps: AppDeps): Koa {
   const app = new Koa()
   const router = new Router()
   for (const route of routes) router.register(route.path, [route.method], handle(route, deps))
+  router.get('/openapi.json', (ctx) => {
+    ctx.type = 'application/json'
+    ctx.body = deps.document
+  })
   app.use(withRequestId(deps))
   app.use(errorExit(deps))
   app.use(withoutPrefix)

@@ -4,6 +4,7 @@ import { apiApp } from '../api/app.js'
 import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
+import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
@@ -13,6 +14,9 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+
+/** Of the interface, in the OpenAPI document. */
+const VERSION = '1.0.0'
 
 export interface ApiParts {
   readonly config: Config
@@ -30,15 +34,23 @@ export interface ApiParts {
   readonly changed: () => void
 }
 
-export function openApi(parts: ApiParts): Promise<ApiListener> {
+export interface Api {
+  readonly listener: ApiListener
+  readonly routes: readonly Route[]
+}
+
+export async function openApi(parts: ApiParts): Promise<Api> {
   const { config, clock, log, tls, keyRing } = parts
-  const app = apiApp(apiRoutes(parts), {
+  const routes = apiRoutes(parts)
+  const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
+  const app = apiApp(routes, {
     admit: (ctx) => keyRing.admit(bearerKey(ctx.get('authorization')), clientAddress(ctx)),
     remoteAddress: clientAddress,
+    document: JSON.stringify(document),
     clock,
     log,
   })
-  return listenForRequests(app, { listen: config.api.listen, tls })
+  return { listener: await listenForRequests(app, { listen: config.api.listen, tls }), routes }
 }
 
 /** Every route of the interface, in the order of its document. */

@@ -8,7 +8,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
-import type { ApiEndpoint, ApiListener } from '../api/listener.js'
+import type { ApiEndpoint } from '../api/listener.js'
+import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -25,7 +26,7 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
-import { openApi } from './api.js'
+import { type Api, openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -47,6 +48,7 @@ export interface DaemonParts {
 export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
   readonly api: readonly ApiEndpoint[]
+  readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   readonly stop: () => Promise<void>
@@ -76,7 +78,14 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     await rooms.delivery.runner.start()
     const doors = await openDoors(parts, database, tls, rooms, ends)
     database.onForeignCommit(doors.changed)
-    return { submission: doors.submission.endpoints, api: doors.api.endpoints, tls, database, stop }
+    return {
+      submission: doors.submission.endpoints,
+      api: doors.api.listener.endpoints,
+      routes: doors.api.routes,
+      tls,
+      database,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -115,7 +124,7 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
 
 interface Doors {
   readonly submission: SubmissionListener
-  readonly api: ApiListener
+  readonly api: Api
   /** Keys, domains or the queue were changed: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
@@ -140,7 +149,7 @@ async function openDoors(
   const changed = (): void => forget(rooms, submission, log)
   const parts = { config, clock, log, tls, database, keyRing, domains, prepare, take: taking, mayTake, changed }
   const api = await openApi(parts)
-  ends.push(() => api.stop(patience.door))
+  ends.push(() => api.listener.stop(patience.door))
   return { submission, api, changed }
 }
 

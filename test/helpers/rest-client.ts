@@ -16,11 +16,13 @@ export interface RestAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
   /** Of a JSON body. */
-  readonly json: () => Json
+  readonly json: <T = Json>() => T
 }
 
 /** What a test reads out of an answer: it knows the shape that it expects. */
-export type Json = { readonly [key: string]: Json } & readonly Json[] & string & number & boolean & null
+export interface Json {
+  readonly [key: string]: Json
+}
 
 type Rest = (method: string, path: string, request?: RestRequest) => Promise<RestAnswer>
 
@@ -41,7 +43,7 @@ export function restClient(t: Test, daemon: Pick<Daemon, 'api' | 'tls'>, ownKey:
       ...(body === undefined ? {} : { body: raw(body) }),
     })
     const text = await answer.body.text()
-    return { status: answer.statusCode, headers: answer.headers, text, json: () => JSON.parse(text) as Json }
+    return { status: answer.statusCode, headers: answer.headers, text, json: <T>() => JSON.parse(text) as T }
   }
 }
 

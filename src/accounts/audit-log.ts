@@ -6,9 +6,9 @@
  * so a reader keeps its place by it. Kept for `retention.audit`.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { Commit, Write } from '../storage/write.js'
 import type { Principal } from './principal.js'
 
 export type Action =
@@ -89,12 +89,23 @@ export const actsOfWorkspace = prepareRead<{ workspaceId: string; before: number
     .limit(slot('limit')),
 )
 
-/** The oldest act that is kept. */
-export const oldestAct = prepareRead<Record<never, never>>()(({ db }) =>
+const STEP = 500
+
+const oldestAct = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('audit_log').select(['seq', 'at']).orderBy('seq').limit(1),
 )
 
-/** Removes acts from before `before` up to `seq`, so that no step walks the whole table. */
-export const removeOldActs = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
+const removeActs = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
   db.deleteFrom('audit_log').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
 )
+
+/** Removes some of the acts from before `before`; resolves to whether there may be more. */
+export async function forgetActs(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  before: number,
+): Promise<boolean> {
+  const [oldest] = oldestAct(read, {})
+  if (oldest === undefined || oldest.at >= before) return false
+  await commit([removeActs({ before, seq: oldest.seq + STEP })])
+  return true
+}

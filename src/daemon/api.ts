@@ -1,11 +1,15 @@
 /** Wires the REST door to the rooms below it. */
 import type { KeyRing } from '../accounts/key-ring.js'
+import { apiKeyRoutes } from '../api/api-keys.js'
 import { apiApp } from '../api/app.js'
+import { auditLogRoutes } from '../api/audit-log.js'
 import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
+import { domainRoutes } from '../api/domains.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
+import { suppressionRoutes } from '../api/suppressions.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import type { Clock } from '../platform/clock.js'
@@ -54,6 +58,12 @@ export async function openApi(parts: ApiParts): Promise<Api> {
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes(_parts: ApiParts): readonly Route[] {
-  return []
+function apiRoutes({ config, database, log, changed }: ApiParts): readonly Route[] {
+  const { read, commit } = database
+  return [
+    ...apiKeyRoutes({ read, commit, changed }),
+    ...domainRoutes({ read, commit, log, changed, names: config.service }),
+    ...suppressionRoutes({ read, commit }),
+    ...auditLogRoutes({ read }),
+  ]
 }

@@ -28,7 +28,7 @@ const pageOfQueue = prepareRead<Place>()(({ db, slot }) =>
     .innerJoin('recipients', 'recipients.id', 'queue.id')
     .innerJoin('emails', 'emails.id', 'queue.email_id')
     .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient'])
-    .select(['queue.enqueued_at', 'queue.next_attempt_at'])
+    .select(['queue.next_attempt_at', 'emails.created_at'])
     .select(['recipients.status as recipient_status', 'emails.from_email', 'emails.subject', 'emails.tags'])
     .where('queue.workspace_id', '=', slot('workspaceId'))
     .where('queue.held', '=', slot('held'))
@@ -58,7 +58,7 @@ export async function failDomain(
     while (place !== null) {
       const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
       const ours = page.filter(
-        ({ from_email, enqueued_at }) => enqueued_at <= gone.at && domainOf(from_email as Address) === gone.domain,
+        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,
       )
       failed += await fail(commit, ours, gone.at)
       const last = page.length < PAGE ? undefined : page.at(-1)

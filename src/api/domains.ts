@@ -47,50 +47,56 @@ const shownDomain = z.strictObject({
 const tag = 'Domains'
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {
-  const { read, names } = deps
-  return [
-    route({
-      method: 'POST',
-      path: '/domains',
-      area: 'admin',
-      tag,
-      summary: 'Register a sending domain',
-      description: 'At most ten in an hour. Another workspace that has not verified the domain is no hindrance.',
-      body: wantedDomain,
-      answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: shownDomain } },
-      refusals: ['conflict', 'domain_already_exists'],
-      run: async ({ principal, body: { domain: given, inbound }, now }) => {
-        const domain = registrableName(given, names)
-        const { workspaceId } = principal
-        const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
-        return json(201, domainResource(await registerDomain(deps, wanted, true), names.zone))
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/domains',
-      area: 'admin-read',
-      tag,
-      summary: 'List the sending domains',
-      answers: { 200: { description: 'All domains.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
-      refusals: [],
-      run: ({ principal: { workspaceId } }) => {
-        const rows = domainsOfWorkspace(read, { workspaceId })
-        return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/domains/:id',
-      area: 'admin-read',
-      tag,
-      summary: 'Show a sending domain',
-      answers: { 200: { description: 'The domain.', schema: shownDomain } },
-      refusals: ['domain_not_found'],
-      run: (call) => json(200, domainResource(found(read, call), names.zone)),
-    }),
-    remove(deps),
-  ]
+  return [register(deps), list(deps), get(deps), remove(deps)]
+}
+
+function register(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains',
+    area: 'admin',
+    tag,
+    summary: 'Register a sending domain',
+    description: 'At most ten in an hour. Another workspace that has not verified the domain is no hindrance.',
+    body: wantedDomain,
+    answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: shownDomain } },
+    refusals: ['conflict', 'domain_already_exists'],
+    run: async ({ principal, body: { domain: given, inbound }, now }) => {
+      const domain = registrableName(given, deps.names)
+      const { workspaceId } = principal
+      const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
+      return json(201, domainResource(await registerDomain(deps, wanted, true), deps.names.zone))
+    },
+  })
+}
+
+function list({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains',
+    area: 'admin-read',
+    tag,
+    summary: 'List the sending domains',
+    answers: { 200: { description: 'All domains.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
+    refusals: [],
+    run: ({ principal: { workspaceId } }) => {
+      const rows = domainsOfWorkspace(read, { workspaceId })
+      return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
+    },
+  })
+}
+
+function get({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains/:id',
+    area: 'admin-read',
+    tag,
+    summary: 'Show a sending domain',
+    answers: { 200: { description: 'The domain.', schema: shownDomain } },
+    refusals: ['domain_not_found'],
+    run: (call) => json(200, domainResource(found(read, call), names.zone)),
+  })
 }
 
 function remove(deps: DomainDeps): Route {

@@ -20,6 +20,7 @@ export type Action =
   | 'domain.key_imported'
   | 'suppression.deleted'
   | 'workspace.created'
+  | 'workspace.plan_changed'
   | 'queue.held'
   | 'queue.released'
   | 'queue.retried'

@@ -11,6 +11,10 @@ import { Refusal, type RefusalKind } from '../mail/refusal.js'
 
 /** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
 export const ofAddress = { of: 'address' }
+/** `params` of an issue that speaks of a field which is missed because of others. */
+export const ofMissing = { of: 'missing' }
+/** Of one request: a list may be wrong in very many places. */
+const MAX_ERRORS = 100
 
 export interface FieldError {
   /** As `to[2]` or `attachments[0].content`; empty: the body as a whole. */
@@ -33,7 +37,7 @@ export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
 export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
   const problems = issues.flatMap((issue) => problemsOf(issue, [], given))
   const kind = order.find((wanted) => problems.some((problem) => problem.kind === wanted)) ?? 'invalid-parameter'
-  const errors = problems.map(({ error }) => error)
+  const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
   const first = problems.find((problem) => problem.kind === kind)?.error
   const message = first === undefined ? 'the request is not valid' : sentence(first)
   return new Refusal(kind, message, { errors })
@@ -62,20 +66,23 @@ function problemsOf(issue: Issue, above: Path, given: unknown): readonly Problem
   if (issue.code === 'custom' && issue.params?.['of'] === 'address') {
     return [problem('invalid-address', path, issue.message, given)]
   }
-  const missing = issue.code === 'invalid_type' && valueAt(path, given) === undefined
+  if (issue.code === 'custom' && issue.params?.['of'] === 'missing') {
+    return [problem('missing-field', path, issue.message, given)]
+  }
+  const missing = issue.code !== 'custom' && valueAt(path, given) === undefined
   return [
     problem(missing ? 'missing-field' : 'invalid-parameter', path, missing ? 'is required' : issue.message, given),
   ]
 }
 
-/** Of the forms that a value may have, the one that it came nearest to: whose fault lies deepest. */
+/** Of the forms that a value may have, the one of its type with the fewest faults. */
 function likeliest(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const depth = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length))
-  const deepest = branches.reduce<readonly Issue[]>(
-    (best, branch) => (depth(branch) > depth(best) ? branch : best),
-    branches[0] ?? [],
+  const faults = (issues: readonly Issue[]): number =>
+    issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0)
+  const ofItsType = branches.filter(
+    (issues) => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
   )
-  return depth(deepest) > 0 ? deepest : deepest.filter(({ code }) => code === 'custom')
+  return ofItsType.toSorted((a, b) => faults(a) - faults(b))[0] ?? []
 }
 
 function problem(kind: RefusalKind, path: Path, message: string, given: unknown): Problem {

@@ -33,12 +33,18 @@ export function handle(route: Route, deps: MountDeps): (ctx: Context) => Promise
       query,
       body: route.body === null ? undefined : parse(route.body, value),
       rawBody: raw,
-      header: (name) => ctx.get(name) || undefined,
+      header: (name) => fieldOf(ctx, name),
       remoteAddress: deps.remoteAddress(ctx),
       now: deps.clock(),
     }
     send(ctx, await route.run(call))
   }
+}
+
+/** Undefined: there is none. */
+function fieldOf({ req }: Context, name: string): string | undefined {
+  const value = req.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
 }
 
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */

@@ -5,6 +5,7 @@
  * contradicted the default of another key.
  */
 import type { Listen } from './places.js'
+import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 
@@ -19,6 +20,8 @@ export function contradictions(settings: Settings, written: Written): readonly P
     ...longWaits(settings.outbound, written.outbound ?? {}),
     ...sharedListeners(settings.submission),
     ...wideTrust(settings.submission.trusted),
+    ...unknownPlan(settings.limits),
+    ...oddPlans(settings.limits.plans),
   ]
 }
 
@@ -83,4 +86,30 @@ function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem
       },
     ]
   })
+}
+
+function unknownPlan({ default_plan, plans }: Settings['limits']): readonly Problem[] {
+  const all = { ...builtInPlans, ...plans }
+  if (limitsOfPlan(all, default_plan) !== undefined) return []
+  const names = [UNLIMITED, ...Object.keys(all)].map((name) => JSON.stringify(name)).join(', ')
+  return [{ key: 'limits.default_plan', message: `found ${JSON.stringify(default_plan)}; allowed: one of ${names}` }]
+}
+
+function oddPlans(plans: Plans): readonly Problem[] {
+  return Object.entries(plans).flatMap(([name, plan]) => {
+    const key = `limits.plans.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}`
+    return name === UNLIMITED
+      ? [{ key, message: 'found a plan of this name; allowed: any other name, for this one has no limits' }]
+      : oddBurst(key, plan)
+  })
+}
+
+function oddBurst(plan: string, { burst, requests_per_second }: PlanLimits): readonly Problem[] {
+  if (burst === undefined) return []
+  const key = `${plan}.burst`
+  if (requests_per_second === undefined) {
+    return [{ key, message: `found without ${plan}.requests_per_second; allowed: both, or no burst` }]
+  }
+  if (burst >= requests_per_second) return []
+  return [{ key, message: `found ${burst}; allowed: at least requests_per_second, ${requests_per_second}` }]
 }

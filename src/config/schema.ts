@@ -72,6 +72,23 @@ const retention = section({
   audit: value.duration().prefault('400d'),
 })
 
+/** One plan of `limits.plans`. */
+export const plan = section({
+  requests_per_second: value.count(1, 1_000_000).optional(),
+  burst: value.count(1, 1_000_000).optional(),
+  requests_per_minute: value.count(1, 60_000_000).optional(),
+  requests_per_day: value.count(1, 1_000_000_000).optional(),
+  emails_per_day: value.count(0, 1_000_000_000).optional(),
+  emails_per_month: value.count(0, 1_000_000_000).optional(),
+  credits: value.count(0, 1_000_000_000_000).optional(),
+})
+
+const limits = section({
+  default_plan: value.planName.prefault('unlimited'),
+  domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
+  plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
+})
+
 const log = section({
   level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
   format: value.oneOf('json', 'pretty').prefault('json'),
@@ -85,6 +102,7 @@ export const settings = section({
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   retention: retention.prefault({}),
+  limits: limits.prefault({}),
   log: log.prefault({}),
 })
 

@@ -83,6 +83,9 @@ export const dnsServer: z.ZodType<string, string> = text(
 export const workspaceId: z.ZodType<string, string> = text('the id of a workspace, "ws_..."', (written) =>
   /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
 )
+export const planName: z.ZodType<string, string> = text('the name of a plan, up to 100 characters', (written) =>
+  /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
+)
 export const routeDomain: z.ZodType<string, string> = text('a domain, or "*"', places.parseRouteDomain)
 export const routeTarget: z.ZodType<string, string> = text(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',

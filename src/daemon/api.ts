@@ -1,23 +1,28 @@
 /** Wires the REST door to the rooms below it. */
 import type { KeyRing } from '../accounts/key-ring.js'
+import { admission } from '../api/admission.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { apiApp } from '../api/app.js'
 import { auditLogRoutes } from '../api/audit-log.js'
-import { bearerKey } from '../api/bearer-key.js'
 import { clientAddress } from '../api/client-address.js'
 import { domainRoutes } from '../api/domains.js'
+import { batchRoute } from '../api/emails/batch.js'
+import { createRoute } from '../api/emails/create.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
+import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+import type { Limits } from './limits.js'
 
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
@@ -30,6 +35,7 @@ export interface ApiParts {
   readonly database: Database
   readonly keyRing: KeyRing
   readonly domains: DomainBook
+  readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly take: Take
   /** False: the disk is nearly full. */
@@ -45,10 +51,11 @@ export interface Api {
 
 export async function openApi(parts: ApiParts): Promise<Api> {
   const { config, clock, log, tls, keyRing } = parts
+  const { requests, clients } = parts.limits
   const routes = apiRoutes(parts)
   const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
   const app = apiApp(routes, {
-    admit: (ctx) => keyRing.admit(bearerKey(ctx.get('authorization')), clientAddress(ctx)),
+    admit: admission({ keyRing, requests, clients, remoteAddress: clientAddress, clock }).admit,
     remoteAddress: clientAddress,
     document: JSON.stringify(document),
     clock,
@@ -58,12 +65,17 @@ export async function openApi(parts: ApiParts): Promise<Api> {
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes({ config, database, log, changed }: ApiParts): readonly Route[] {
+function apiRoutes({ config, database, limits, log, prepare, take, mayTake, changed }: ApiParts): readonly Route[] {
   const { read, commit } = database
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read, compose, take, mayTake }
   return [
+    createRoute(creating),
+    batchRoute(creating),
     ...apiKeyRoutes({ read, commit, changed }),
     ...domainRoutes({ read, commit, log, changed, names: config.service }),
     ...suppressionRoutes({ read, commit }),
+    ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),
   ]
 }

@@ -31,6 +31,7 @@ import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
+import { type Limits, openLimits } from './limits.js'
 import { openSubmission } from './submission.js'
 
 /** What clients get to finish, and then attempts: together less than systemd's patience. */
@@ -108,6 +109,7 @@ interface Rooms {
   readonly domains: DomainBook
   readonly keys: KeyChain
   readonly delivery: Delivery
+  readonly limits: Limits
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -115,11 +117,13 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
   const keys = keyChain(database)
+  const limits = openLimits({ config, log, database })
+  ends.push(() => limits.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits }
 }
 
 interface Doors {
@@ -136,27 +140,28 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
-  const { keyRing, domains, delivery } = rooms
+  const { keyRing, domains, delivery, limits } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const { hostname } = config.service
   const maxRecipients = config.submission.max_recipients
   const prepare = prepareEmail({ read, hostname, maxRecipients, verifiedDomain: domains.verified })
-  const taking = take({ read, commit, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
-  const accepting = accept({ read, clock, prepare, take: taking })
-  const submission = await openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake })
+  const { charge, requests } = limits
+  const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
+  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
   ends.push(() => submission.stop(patience.door))
   const changed = (): void => forget(rooms, submission, log)
-  const parts = { config, clock, log, tls, database, keyRing, domains, prepare, take: taking, mayTake, changed }
-  const api = await openApi(parts)
+  const api = await openApi({ ...own, database, limits, prepare, take: taking, changed })
   ends.push(() => api.listener.stop(patience.door))
   return { submission, api, changed }
 }
 
-function forget({ keyRing, domains, keys, delivery }: Rooms, door: SubmissionListener, log: Log): void {
+function forget({ keyRing, domains, keys, delivery, limits }: Rooms, door: SubmissionListener, log: Log): void {
   keyRing.drop()
   domains.drop()
   keys.drop()
+  limits.plans.drop()
   delivery.runner.wake()
   try {
     door.endSessions((principal) => !keyRing.stillValid(principal))

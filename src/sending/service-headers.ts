@@ -21,8 +21,8 @@ type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[
 
 type Reader = (draft: Draft, value: string, now: number, name: string) => void
 
-const MAX_TAGS = 20
-const MAX_TAG_TEXT = 256
+export const MAX_TAGS = 20
+export const MAX_TAG_TEXT = 256
 
 const own: Readonly<Record<string, Reader>> = {
   'x-service-track-opens': (draft, value, _now, name) => {

@@ -165,7 +165,7 @@ t.test('a revoked key fails at once, at every door, and stays revoked', async (t
 t.test('a key for another workspace of the same user', async (t) => {
   const app = await testDaemon(t)
   const { commit, read } = app.daemon.database
-  const second = foundWorkspace(read, 'Second', parseAddress('owner@a.test'), app.now())
+  const second = foundWorkspace(read, 'Second', parseAddress('owner@a.test'), 'unlimited', app.now())
   await commit(second.writes)
   const made = await make(app, { name: 'over there', workspace_id: second.workspaceId })
   t.match(await list(app, made.key), [{ name: 'first key' }, { id: made.id }])

@@ -7,6 +7,7 @@ import t from 'tap'
 import type { Config, Machine } from '../../src/config/complete.js'
 import { type Loaded, loadConfig, parseConfig } from '../../src/config/load.js'
 import { parseRouteTarget } from '../../src/config/places.js'
+import { builtInPlans } from '../../src/config/plans.js'
 import { type Problem, problemLines } from '../../src/config/problems.js'
 import { settings } from '../../src/config/schema.js'
 import { mailbox } from '../../src/config/values.js'
@@ -100,6 +101,19 @@ t.test('values come out as what the code counts in', async (t) => {
   t.same(outbound.retry_schedule, [90_000, 5 * minute, 480 * minute, 2880 * minute])
 })
 
+t.test('the plans of the file replace those of the same name and add others', async (t) => {
+  const text =
+    '[limits]\ndefault_plan = "Gold 1"\n[limits.plans."Gold 1"]\ncredits = 0\n[limits.plans.pro]\nburst = 7\nrequests_per_second = 7'
+  const { limits } = config(parseConfig(text, null, laptop))
+  t.equal(limits.default_plan, 'Gold 1')
+  t.equal(limits.domain_emails_per_day, 200_000)
+  t.same(limits.plans['Gold 1'], { credits: 0 })
+  t.same(limits.plans['pro'], { burst: 7, requests_per_second: 7 }, 'nothing of the one before is left')
+  t.same(Object.keys(limits.plans).sort(), ['Gold 1', 'free', 'high_volume', 'pro', 'scale', 'standard'])
+  t.same(defaults.limits.plans, builtInPlans)
+  t.equal(defaults.limits.default_plan, 'unlimited')
+})
+
 t.test('a configuration cannot be changed', async (t) => {
   const frozen = (value: unknown): boolean =>
     typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen))
@@ -188,6 +202,14 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[outbound]\nexpire_after = "1h30m"', 'outbound.expire_after'],
   ['[outbound]\nexpire_after = 1979-05-27', 'outbound.expire_after'],
   ['[retention]\nmessages = -1', 'retention.messages'],
+  ['[limits]\ndefault_plan = ""', 'limits.default_plan'],
+  ['[limits]\ndomain_emails_per_day = 0', 'limits.domain_emails_per_day'],
+  ['[limits]\nplans = ["pro"]', 'limits.plans'],
+  ['[limits.plans]\npro = 5', 'limits.plans.pro'],
+  ['[limits.plans.pro]\nemails = 5', 'limits.plans.pro.emails'],
+  ['[limits.plans.pro]\nrequests_per_second = 0', 'limits.plans.pro.requests_per_second'],
+  ['[limits.plans.pro]\ncredits = -1', 'limits.plans.pro.credits'],
+  ['[limits.plans."two\\nlines"]', 'limits.plans."two\\nlines"'],
   ['[log]\nformat = nan', 'log.format'],
 ]
 
@@ -201,6 +223,11 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
+  ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
+  ['[limits]\ndefault_plan = "toString"', 'limits.default_plan'],
+  ['[limits.plans.unlimited]', 'limits.plans.unlimited'],
+  ['[limits.plans."a b"]\nburst = 5', 'limits.plans."a b".burst'],
+  ['[limits.plans.pro]\nrequests_per_second = 10\nburst = 9', 'limits.plans.pro.burst'],
   ['[submission]\nlisten = ["[::1]:25", "[::1]:25"]', 'submission.listen[1]'],
   ['[[submission.trusted]]\nnetwork = "0.0.0.0/0"\nworkspace = "ws_1"', 'submission.trusted[0].network'],
   [

@@ -11,6 +11,7 @@ import { type KeyRing, keyRing } from '../accounts/key-ring.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
+import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
@@ -94,6 +95,7 @@ interface Rooms {
   readonly keyRing: KeyRing
   readonly domains: DomainBook
   readonly keys: KeyChain
+  readonly signing: SigningThread
   readonly delivery: Delivery
 }
 
@@ -102,11 +104,13 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
   const keys = keyChain(database)
-  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
+  const signing = new SigningThread()
+  ends.push(() => signing.stop())
+  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing, delivery }
 }
 
 async function openDoor(
@@ -131,7 +135,7 @@ async function openDoor(
 /** The command line changed something: nothing that was remembered counts any more. */
 function followForeignCommits(
   database: Database,
-  { keyRing, domains, keys, delivery }: Rooms,
+  { keyRing, domains, keys, signing, delivery }: Rooms,
   door: SubmissionListener,
   log: Log,
 ): void {
@@ -139,6 +143,7 @@ function followForeignCommits(
     keyRing.drop()
     domains.drop()
     keys.drop()
+    signing.forget()
     delivery.runner.wake()
     try {
       door.endSessions((principal) => !keyRing.stillValid(principal))

@@ -11,7 +11,7 @@ export interface ShelvedMessage {
   readonly email: Email
   readonly raw: Buffer
   /** The DKIM-Signature field, once made; null where no key signs for the message. */
-  signature?: Promise<string | null>
+  signature?: Promise<string | null> | undefined
   /** Is the signature on disk? */
   signatureKept: boolean
 }

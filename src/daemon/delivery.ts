@@ -3,6 +3,7 @@ import type { Config } from '../config/complete.js'
 import { addressGuard } from '../delivery/address-guard.js'
 import { type AttemptDeps, attempt } from '../delivery/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt-decision.js'
+import { attemptLimit } from '../delivery/attempt-limit.js'
 import type { FindDestination } from '../delivery/destination.js'
 import { MessageShelf } from '../delivery/message-shelf.js'
 import { destinationFinder } from '../delivery/mx-hosts.js'
@@ -93,9 +94,10 @@ function destinations(
 }
 
 function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+  const limit = attemptLimit(defaultAttemptLimits.cutOff)
   return (message, to, party, signal) => {
     const send: AttemptDeps['send'] = (host, what, until) => pool.send(host, what, party, until)
-    return attempt(message, to, { send, clock, limits: defaultAttemptLimits }, signal)
+    return attempt(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
   }
 }
 

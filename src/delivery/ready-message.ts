@@ -14,7 +14,7 @@ import { returnPath } from '../mail/return-path.js'
 import { type Email, emailById } from '../messages/email.js'
 import type { QueueEntry } from '../messages/queue.js'
 import { insertSignature, rawOfEmail, signatureOfEmail } from '../messages/raw-message.js'
-import { recipientWishes, releaseRecipients } from '../messages/recipients.js'
+import { type RecipientWishes, recipientWishes, releaseRecipients } from '../messages/recipients.js'
 import { rollUpEmail } from '../messages/roll-up.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
@@ -42,12 +42,16 @@ export interface ReadyMessage {
   readonly destination: Destination | null
 }
 
+interface Wished {
+  readonly wishes: RecipientWishes | undefined
+  readonly writes: Write[]
+}
+
 /** Throws where the message is gone: its entry cannot be delivered any more. */
 export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
   const shelved = deps.shelf.get(entry.email_id) ?? fromDatabase(deps, entry)
   const field = await signatureOf(deps, shelved, now)
-  const wishes = recipientWishes(deps.read, { id: entry.id })[0]
-  const writes: Write[] = wishes?.status === 'scheduled' ? releaseScheduled(entry) : []
+  const { wishes, writes } = wishesOf(deps, shelved, entry)
   if (field !== null && !shelved.signatureKept) {
     writes.push(insertSignature({ email_id: entry.email_id, workspace_id: entry.workspace_id, created_at: now, field }))
   }
@@ -64,6 +68,14 @@ export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: numb
     orcpt: wishes?.orcpt ?? null,
   }
   return { message, shelved, writes, destination: isOrphan(deps.keys, email) ? domainDeleted : null }
+}
+
+/** Of a fresh message from memory; else from the database, where its recipients may still be scheduled. */
+function wishesOf({ read }: ReadyDeps, shelved: ShelvedMessage, entry: QueueEntry): Wished {
+  const known = shelved.wishes?.get(entry.id)
+  if (known !== undefined) return { wishes: known, writes: [] }
+  const [wishes] = recipientWishes(read, { id: entry.id })
+  return { wishes, writes: wishes?.status === 'scheduled' ? releaseScheduled(entry) : [] }
 }
 
 /** Without its bytes where these are the trouble: enough to write down a fault, and to tell the sender. */

@@ -12,7 +12,7 @@ import type { Write } from '../storage/write.js'
 import { type Email, insertEmail } from './email.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 import { insertRaw } from './raw-message.js'
-import { insertRecipient } from './recipients.js'
+import { insertRecipient, type RecipientWishes } from './recipients.js'
 
 export interface NewRecipient {
   readonly address: Address
@@ -51,6 +51,8 @@ export interface Enqueued {
   readonly email: Email
   /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
+  /** Of the entries, by their ids. */
+  readonly wishes: ReadonlyMap<string, RecipientWishes>
   readonly writes: readonly Write[]
 }
 
@@ -60,7 +62,9 @@ export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], r
   // Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given.
   const ids = recipients.map(() => uuidv7(email.created_at)).sort()
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: ids[place] ?? '' }))
-  const entries = rows.filter(({ suppressed }) => !suppressed).map(({ id, address }) => newEntry(email, id, address))
+  const queued = rows.filter(({ suppressed }) => !suppressed)
+  const entries = queued.map(({ id, address }) => newEntry(email, id, address))
+  const wishes = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))
   const { id, workspace_id, created_at } = email
   const writes = [
     insertEmail(email),
@@ -69,7 +73,7 @@ export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], r
     ...entries.map(insertEntry),
   ]
   if (workspace_id !== SERVICE) writes.push(queuedEvent(email, recipients))
-  return { email, entries, writes }
+  return { email, entries, wishes, writes }
 }
 
 /** Field by field: spreading so many into a new object takes V8 fifty times as long. */

@@ -321,3 +321,20 @@ t.test('a signature that could not be made is made at the next attempt', async (
   const { message } = await readyMessage(deps, entry, 10_000)
   t.match(message.pieces[0]?.toString(), /^DKIM-Signature: /)
 })
+
+t.test('a fresh message is made ready without a look into the database', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const shelf = new MessageShelf(1_000_000)
+  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const wishes = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
+  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), wishes, signatureKept: false }, 1)
+  const deps = readyDeps(t, database.read, shelf)
+  const unread = (): never => {
+    throw full
+  }
+  const { message } = await readyMessage({ ...deps, read: unread }, entry, 5_000)
+  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
+})

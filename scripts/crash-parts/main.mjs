@@ -112,6 +112,8 @@ function configure(trusted) {
     `[service]
 hostname = "mail.crash.test"
 data_dir = ${JSON.stringify(join(folder, 'data'))}
+[api]
+listen = []
 [submission]
 listen = ["127.0.0.1:${port}"]
 listen_tls = []

@@ -9,9 +9,7 @@ import { Refusal } from '../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
-
-export const scopes = ['full', 'send', 'read'] as const
-export type Scope = (typeof scopes)[number]
+import type { Scope } from './principal.js'
 
 export type ApiKeyRow = Tables['api_keys']
 
@@ -98,12 +96,32 @@ export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) 
     .where('id', '=', slot('id')),
 )
 
+/** A key with the present role of its member: null once that member is gone. */
 export const keyByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
-  db.selectFrom('api_keys').selectAll().where('key_hash', '=', slot('hash')),
+  db
+    .selectFrom('api_keys')
+    .leftJoin('members', (join) =>
+      join
+        .onRef('members.user_id', '=', 'api_keys.user_id')
+        .onRef('members.workspace_id', '=', 'api_keys.workspace_id'),
+    )
+    .selectAll('api_keys')
+    .select('members.role')
+    .where('api_keys.key_hash', '=', slot('hash')),
 )
 
 export const keyById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
-  db.selectFrom('api_keys').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+  db
+    .selectFrom('api_keys')
+    .leftJoin('members', (join) =>
+      join
+        .onRef('members.user_id', '=', 'api_keys.user_id')
+        .onRef('members.workspace_id', '=', 'api_keys.workspace_id'),
+    )
+    .selectAll('api_keys')
+    .select('members.role')
+    .where('api_keys.id', '=', slot('id'))
+    .where('api_keys.workspace_id', '=', slot('workspaceId')),
 )
 
 export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>

@@ -3,24 +3,29 @@
  */
 import ipaddr from 'ipaddr.js'
 import { Refusal } from '../mail/refusal.js'
-import type { ApiKeyRow, Scope } from './api-keys.js'
-import type { Principal } from './principal.js'
+import type { Role } from '../storage/tables.js'
+import type { ApiKeyRow } from './api-keys.js'
+import type { Principal, Scope } from './principal.js'
+
+/** A key with the present role of its member; null: no member any more. */
+export type HeldKey = ApiKeyRow & { readonly role: Role | null }
 
 /** Who acts with this key, or a refusal that says why it may not. */
-export function admit(row: ApiKeyRow | undefined, wanted: Scope, remoteAddress: string, now: number): Principal {
-  if (row === undefined || row.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
-  if (row.expires_at !== null && row.expires_at <= now) throw new Refusal('bad-credentials', 'the key has expired')
-  const scopes = JSON.parse(row.scopes) as readonly string[]
-  if (!scopes.includes('full') && !scopes.includes(wanted)) {
-    throw new Refusal('bad-credentials', `the key lacks the scope "${wanted}"`)
+export function admit(row: HeldKey | undefined, remoteAddress: string, now: number): Principal {
+  if (row === undefined || row.revoked_at !== null || row.role === null) {
+    throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   }
+  if (row.expires_at !== null && row.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
   const networks = JSON.parse(row.allowed_networks) as readonly string[]
   if (networks.length > 0 && !networks.some((network) => contains(network, remoteAddress))) {
-    throw new Refusal('bad-credentials', 'the key may not be used from this address')
+    throw new Refusal('forbidden', 'the key may not be used from this address')
   }
   return {
     workspaceId: row.workspace_id,
     keyId: row.id,
+    userId: row.user_id,
+    role: row.role,
+    scopes: JSON.parse(row.scopes) as readonly Scope[],
     allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
   }
 }

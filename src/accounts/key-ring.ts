@@ -2,23 +2,23 @@
  * Keys as the doors use them: looked up once, kept in memory, checked on every use.
  *
  * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
- * dropped whenever another process has committed, so a revocation from the command
- * line counts at once. `last_used_at` is written at most once a minute for each key.
+ * dropped whenever keys or members may have changed, by us or from the command line, so
+ * a revocation counts at once. `last_used_at` is written at most once a minute for each key.
  * Limit: 10,000 keys in memory; unknown keys are never cached, so guesses fill nothing.
  */
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/write.js'
-import { type ApiKeyRow, hashKey, keyByHash, keyById, type Scope, touchKey } from './api-keys.js'
-import { admit } from './key-check.js'
+import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
+import { admit, type HeldKey } from './key-check.js'
 import type { Principal } from './principal.js'
 
 const MAX_KEYS = 10_000
 const TOUCH_EVERY = 60_000
 
 export interface KeyRing {
-  /** Who acts with this key; throws a Refusal `bad-credentials`. */
-  readonly admit: (secret: string, scope: Scope, remoteAddress: string) => Principal
+  /** Who acts with this key; throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (not from there). */
+  readonly admit: (secret: string, remoteAddress: string) => Principal
   /** False once the principal's key is revoked or expired. */
   readonly stillValid: (principal: Principal) => boolean
   /** Forgets what it knows: somebody else changed the database. */
@@ -32,17 +32,17 @@ interface Deps {
 }
 
 export function keyRing({ read, commit, clock }: Deps): KeyRing {
-  const rows = new Map<string, ApiKeyRow>()
-  const byId = new Map<string, ApiKeyRow>()
+  const rows = new Map<string, HeldKey>()
+  const byId = new Map<string, HeldKey>()
   const touched = new Map<string, number>()
 
-  function find(hash: string): ApiKeyRow | undefined {
+  function find(hash: string): HeldKey | undefined {
     const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
     if (row !== undefined) remember(row)
     return row
   }
 
-  function remember(row: ApiKeyRow): void {
+  function remember(row: HeldKey): void {
     if (rows.size >= MAX_KEYS && !rows.has(row.key_hash)) drop()
     rows.set(row.key_hash, row)
     byId.set(row.id, row)
@@ -61,16 +61,17 @@ export function keyRing({ read, commit, clock }: Deps): KeyRing {
   }
 
   return {
-    admit: (secret, scope, remoteAddress) => {
+    admit: (secret, remoteAddress) => {
       const now = clock()
-      const principal = admit(find(hashKey(secret)), scope, remoteAddress, now)
+      const principal = admit(find(hashKey(secret)), remoteAddress, now)
       if (principal.keyId !== null) touch(principal.keyId, now)
       return principal
     },
     stillValid: ({ keyId, workspaceId }) => {
       if (keyId === null) return true
       const row = byId.get(keyId) ?? keyById(read, { workspaceId, id: keyId })[0]
-      if (row === undefined || row.workspace_id !== workspaceId || row.revoked_at !== null) return false
+      if (row === undefined || row.workspace_id !== workspaceId) return false
+      if (row.revoked_at !== null || row.role === null) return false
       remember(row)
       return row.expires_at === null || row.expires_at > clock()
     },

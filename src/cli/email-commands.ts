@@ -1,11 +1,14 @@
 /** `send`, `explain`: one message through the true pipeline, and what became of any. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import { keylessSender } from '../accounts/principal.js'
 import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
 import { type EmailStory, emailStory } from '../messages/email-story.js'
 import { accept } from '../sending/accept.js'
+import { prepareEmail } from '../sending/prepare-email.js'
+import { take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, text, word } from './command.js'
 import { emailLines } from './email-lines.js'
@@ -76,17 +79,15 @@ async function submit(
 ): Promise<string> {
   const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
+  const { hostname } = call.config.service
   const accepting = accept({
     read,
-    commit,
     clock: call.clock,
-    hostname: call.config.service.hostname,
-    maxRecipients: 1,
-    verifiedDomain: domainBook({ read }).verified,
+    prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
     // The daemon sees the commit and takes the message from the database.
-    handOver: () => undefined,
+    take: take({ read, commit, handOver: () => undefined }),
   })
-  const principal = { workspaceId: owner.workspace_id, keyId: null, allowedDomains: [] }
+  const principal = keylessSender(owner.workspace_id)
   const { emailId } = await accepting(principal, {
     envelopeFrom: from,
     envid: null,

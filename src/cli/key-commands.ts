@@ -1,5 +1,6 @@
 /** `key create|list|revoke`. */
-import { insertKey, keysOfWorkspace, newKey, revokeKey, type Scope, scopes } from '../accounts/api-keys.js'
+import { insertKey, keysOfWorkspace, newKey, revokeKey } from '../accounts/api-keys.js'
+import { type Scope, scopes } from '../accounts/principal.js'
 import { ownerOf } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'

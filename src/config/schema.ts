@@ -28,6 +28,10 @@ const tls = section({
   key_file: value.pathOrNone.prefault(''),
 })
 
+const api = section({
+  listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:8443']),
+})
+
 const trusted = section({ network: value.network, workspace: value.workspaceId })
 
 const submission = section({
@@ -75,6 +79,7 @@ const log = section({
 export const settings = section({
   service: service.prefault({}),
   tls: tls.prefault({}),
+  api: api.prefault({}),
   submission: submission.prefault({}),
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),

@@ -8,6 +8,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import type { ApiEndpoint } from '../api/listener.js'
+import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -17,11 +19,14 @@ import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'
 import { accept } from '../sending/accept.js'
+import { prepareEmail } from '../sending/prepare-email.js'
+import { take } from '../sending/take.js'
 import type { BoundEndpoint, SubmissionListener } from '../smtp/submission.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
+import { type Api, openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -42,6 +47,8 @@ export interface DaemonParts {
 
 export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
+  readonly api: readonly ApiEndpoint[]
+  readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   readonly stop: () => Promise<void>
@@ -55,7 +62,7 @@ export function databaseFile(dataDir: string): string {
 type Ends = (() => Promise<void> | void)[]
 
 export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
-  const { config, clock, log, patience = PATIENCE } = parts
+  const { config, clock, log } = parts
   const folder = config.service.data_dir
   const ends: Ends = []
   const stop = (): Promise<void> => endAll(ends, log)
@@ -69,10 +76,16 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     const rooms = await openRooms(parts, database, ends)
     // Before the door: what was cut off is put in order while nothing new is under way.
     await rooms.delivery.runner.start()
-    const submission = await openDoor(parts, database, tls, rooms)
-    ends.push(() => submission.stop(patience.door))
-    followForeignCommits(database, rooms, submission, log)
-    return { submission: submission.endpoints, tls, database, stop }
+    const doors = await openDoors(parts, database, tls, rooms, ends)
+    database.onForeignCommit(doors.changed)
+    return {
+      submission: doors.submission.endpoints,
+      api: doors.api.listener.endpoints,
+      routes: doors.api.routes,
+      tls,
+      database,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -109,44 +122,48 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
 }
 
-async function openDoor(
-  { config, clock, log }: DaemonParts,
-  { read, commit }: Database,
-  tls: TlsFiles,
-  { keyRing, domains, delivery }: Rooms,
-): Promise<SubmissionListener> {
-  const guard = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
-  const accepting = accept({
-    read,
-    commit,
-    clock,
-    hostname: config.service.hostname,
-    maxRecipients: config.submission.max_recipients,
-    verifiedDomain: domains.verified,
-    handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
-  })
-  return openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake: guard.hasRoom })
+interface Doors {
+  readonly submission: SubmissionListener
+  readonly api: Api
+  /** Keys, domains or the queue were changed: nothing that was remembered counts any more. */
+  readonly changed: () => void
 }
 
-/** The command line changed something: nothing that was remembered counts any more. */
-function followForeignCommits(
+async function openDoors(
+  { config, clock, log, patience = PATIENCE }: DaemonParts,
   database: Database,
-  { keyRing, domains, keys, delivery }: Rooms,
-  door: SubmissionListener,
-  log: Log,
-): void {
-  database.onForeignCommit(() => {
-    keyRing.drop()
-    domains.drop()
-    keys.drop()
-    delivery.runner.wake()
-    try {
-      door.endSessions((principal) => !keyRing.stillValid(principal))
-    } catch (error) {
-      // The next command of any of these sessions asks again.
-      log.error({ err: error }, 'keys cannot be read')
-    }
-  })
+  tls: TlsFiles,
+  rooms: Rooms,
+  ends: Ends,
+): Promise<Doors> {
+  const { keyRing, domains, delivery } = rooms
+  const { read, commit } = database
+  const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
+  const { hostname } = config.service
+  const maxRecipients = config.submission.max_recipients
+  const prepare = prepareEmail({ read, hostname, maxRecipients, verifiedDomain: domains.verified })
+  const taking = take({ read, commit, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
+  const accepting = accept({ read, clock, prepare, take: taking })
+  const submission = await openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake })
+  ends.push(() => submission.stop(patience.door))
+  const changed = (): void => forget(rooms, submission, log)
+  const parts = { config, clock, log, tls, database, keyRing, domains, prepare, take: taking, mayTake, changed }
+  const api = await openApi(parts)
+  ends.push(() => api.listener.stop(patience.door))
+  return { submission, api, changed }
+}
+
+function forget({ keyRing, domains, keys, delivery }: Rooms, door: SubmissionListener, log: Log): void {
+  keyRing.drop()
+  domains.drop()
+  keys.drop()
+  delivery.runner.wake()
+  try {
+    door.endSessions((principal) => !keyRing.stillValid(principal))
+  } catch (error) {
+    // The next command of any of these sessions asks again.
+    log.error({ err: error }, 'keys cannot be read')
+  }
 }
 
 function certificate({ service, tls }: Config, now: number): Promise<TlsFiles> {

@@ -1,7 +1,8 @@
 /** Wires the submission listener to the rooms below it. */
 import { contains } from '../accounts/key-check.js'
 import type { KeyRing } from '../accounts/key-ring.js'
-import type { Principal } from '../accounts/principal.js'
+import { permission } from '../accounts/permissions.js'
+import { keylessSender, type Principal } from '../accounts/principal.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import { Refusal } from '../mail/refusal.js'
@@ -27,7 +28,7 @@ export interface SubmissionParts {
 export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
   const { config, clock, log, keyRing, domains, accept, mayTake } = parts
   return listenForSubmissions({
-    authenticate: (password, address) => keyRing.admit(password, 'send', address),
+    authenticate: (password, address) => sender(keyRing, password, address),
     trusted: (address) => trustedPrincipal(config, address),
     checkSender: (principal, sender) => {
       if (!keyRing.stillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
@@ -59,8 +60,23 @@ function settings({ service, submission }: Config, { cert, key }: TlsFiles): Sub
   }
 }
 
+/** To SMTP every fault of a key is one of authentication: 535. */
+function sender(keyRing: KeyRing, password: string, address: string): Principal {
+  const principal = authenticated(keyRing, password, address)
+  if (permission(principal, 'send') !== 'yes') throw new Refusal('bad-credentials', 'the key lacks the scope "send"')
+  return principal
+}
+
+function authenticated(keyRing: KeyRing, password: string, address: string): Principal {
+  try {
+    return keyRing.admit(password, address)
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal('bad-credentials', error.message) : error
+  }
+}
+
 /** The first network that holds the address decides. */
 function trustedPrincipal({ submission }: Config, address: string): Principal | null {
   const network = submission.trusted.find((trusted) => contains(trusted.network, address))
-  return network === undefined ? null : { workspaceId: network.workspace, keyId: null, allowedDomains: [] }
+  return network === undefined ? null : keylessSender(network.workspace)
 }

@@ -18,8 +18,15 @@ export type RefusalKind =
   | 'invalid-address'
   /** A parameter or field whose value is not allowed. */
   | 'invalid-parameter'
-  /** A key that is wrong, revoked or expired. */
+  /** A request that misses a field it must have. */
+  | 'missing-field'
+  /** A body that is no JSON, or JSON that nests too deep. */
+  | 'invalid-json'
+  | 'unsupported-media-type'
+  | 'method-not-allowed'
+  /** A key that is wrong or revoked, or whose member is gone. */
   | 'bad-credentials'
+  | 'key-expired'
   /** No key where one is needed. */
   | 'authentication-required'
   /** Too many wrong keys. */
@@ -30,14 +37,27 @@ export type RefusalKind =
   | 'sender-not-verified'
   | 'all-recipients-suppressed'
   | 'too-many-recipients'
+  /** One attachment over its limit; the message as a whole is `too-large`. */
+  | 'attachment-too-large'
   | 'too-large'
   /** More Received fields than a message can gather without going in circles. */
   | 'mail-loop'
+  /** Too many requests in a window. */
   | 'rate-limited'
+  /** The emails of the day, of the workspace or of a sender domain, are used up. */
+  | 'daily-limit'
+  /** The emails of the month are used up. */
   | 'quota-exceeded'
+  /** Credits are used up, or a batch asks for more than is left of any quota. */
+  | 'insufficient-quota'
   /** An idempotency key with another body, or a state that forbids the act. */
   | 'conflict'
+  /** A sending domain that another workspace has verified. */
+  | 'domain-taken'
   | 'not-found'
+  | 'email-not-found'
+  | 'domain-not-found'
+  | 'template-not-found'
   /** Disk full, or nearly: what is acknowledged stays, nothing new is taken. */
   | 'storage-full'
   /** Starting, draining, or over a limit of connections. */

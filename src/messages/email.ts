@@ -38,6 +38,8 @@ const columns = [
   'opened_at',
   'clicked_at',
   'bounced_at',
+  'key_id',
+  'template_id',
 ] as const satisfies readonly (keyof Email)[]
 
 export const insertEmail = prepareWrite<Email>(({ db, slot }) =>

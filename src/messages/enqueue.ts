@@ -45,6 +45,8 @@ export type NewEmail = Pick<
   | 'smtputf8'
   | 'created_at'
   | 'scheduled_for'
+  | 'key_id'
+  | 'template_id'
 >
 
 export interface Enqueued {

@@ -39,5 +39,7 @@ export function serviceEmail({ id, messageId, from, to, subject, now }: ServiceE
     smtputf8: 0,
     created_at: now,
     scheduled_for: null,
+    key_id: null,
+    template_id: null,
   }
 }

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { hashKey, insertKey, keyByHash, newKey } from '../accounts/api-keys.js'
 import { admit } from '../accounts/key-check.js'
+import { permission } from '../accounts/permissions.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'
 import { newDomain } from '../domains/new-domain.js'
 import { domainByName, forceVerified } from '../domains/sending-domains.js'
@@ -32,13 +33,13 @@ export async function ensureAccount(database: Database, keyFile: string, now: nu
   return account
 }
 
-/** Null: no key is kept, or it is revoked, or it belongs to another database. */
+/** Null: no key is kept, or it is revoked or may not send, or it belongs to another database. */
 function keptAccount(read: Read, keyFile: string, now: number): Account | null {
   const key = keptKey(keyFile)
   if (key === null) return null
   try {
-    const { workspaceId } = admit(keyByHash(read, { hash: hashKey(key) })[0], 'send', HOST, now)
-    return { workspaceId, key }
+    const principal = admit(keyByHash(read, { hash: hashKey(key) })[0], HOST, now)
+    return permission(principal, 'send') === 'yes' ? { workspaceId: principal.workspaceId, key } : null
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error

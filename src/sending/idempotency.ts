@@ -1,9 +1,9 @@
 /**
- * `X-Service-Idempotency-Key`: the same key with the same content, within 24 hours, is
- * the same email; with other content it is a conflict.
+ * Idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): the same key with the
+ * same content, within 24 hours, is the same email; with other content it is a conflict.
  *
- * The key's row is written in the commit of the email itself: of equal requests at the
- * same moment one commits, the others violate the primary key and read its row.
+ * The key's row is written in the commit of the email itself (`take.ts`). Both doors share
+ * the keys of a workspace; fingerprints of their requests are never equal.
  */
 import { createHash } from 'node:crypto'
 import { Refusal } from '../mail/refusal.js'
@@ -19,6 +19,7 @@ export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot
     key: slot('key'),
     fingerprint: slot('fingerprint'),
     email_id: slot('email_id'),
+    answer: slot('answer'),
     created_at: slot('created_at'),
   }),
 )
@@ -39,7 +40,7 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
 const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
     .selectFrom('idempotency')
-    .select(['fingerprint', 'email_id', 'created_at'])
+    .select(['fingerprint', 'email_id', 'answer', 'created_at'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('key', '=', slot('key')),
 )
@@ -51,16 +52,26 @@ export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
   return hash.digest('hex')
 }
 
-/** The email that this key made already, or null; throws a Refusal `conflict` when the content differs. */
-export function madeBefore(
-  read: Read,
-  wanted: { readonly workspaceId: string; readonly key: string; readonly fingerprint: string },
-  now: number,
-): string | null {
-  const row = byKey(read, wanted)[0]
+export interface KeyUse {
+  readonly workspaceId: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** What the first use of a key became. */
+export interface Earlier {
+  /** Of a message submitted by SMTP. */
+  readonly emailId: string | null
+  /** JSON: what the API answered. */
+  readonly answer: string | null
+}
+
+/** What this key made already, or null; throws a Refusal `conflict` when the content differs. */
+export function earlier(read: Read, { workspaceId, key, fingerprint }: KeyUse, now: number): Earlier | null {
+  const row = byKey(read, { workspaceId, key })[0]
   if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
-  if (row.fingerprint !== wanted.fingerprint) {
-    throw new Refusal('conflict', 'the idempotency key was used for another message', { value: wanted.key })
+  if (row.fingerprint !== fingerprint) {
+    throw new Refusal('conflict', 'the idempotency key was used for another request', { value: key })
   }
-  return row.email_id
+  return { emailId: row.email_id, answer: row.answer }
 }

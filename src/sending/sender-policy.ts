@@ -11,16 +11,12 @@ export type IsVerified = (workspaceId: string, domain: string) => boolean
 /** Throws a Refusal unless `address` may be used as `role` (envelope sender, From). */
 export function checkSender(principal: Principal, address: Address, role: string, isVerified: IsVerified): void {
   const domain = domainOf(address)
+  const details = { field: role.toLowerCase(), value: address }
   if (principal.allowedDomains.length > 0 && !principal.allowedDomains.includes(domain)) {
-    throw new Refusal('forbidden', `${role} ${address}: this key may not send from ${domain}`, { value: address })
+    throw new Refusal('forbidden', `${role} ${address}: this key may not send from ${domain}`, details)
   }
   if (!isVerified(principal.workspaceId, domain)) {
-    throw new Refusal(
-      'sender-not-verified',
-      `${role} ${address}: ${domain} is not a verified domain of this workspace`,
-      {
-        value: address,
-      },
-    )
+    const message = `${role} ${address}: ${domain} is not a verified domain of this workspace`
+    throw new Refusal('sender-not-verified', message, details)
   }
 }

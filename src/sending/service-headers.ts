@@ -9,32 +9,20 @@
  */
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Priority } from '../storage/tables.js'
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
 import { releaseTime } from './schedule.js'
+import type { SendingOptions, Tag } from './submitted-message.js'
 
-export interface Tag {
-  readonly name: string
-  readonly value: string
-}
-
-export interface SendingOptions {
-  /** Null: the domain's default. */
-  readonly trackOpens: boolean | null
-  readonly trackClicks: boolean | null
-  readonly tags: readonly Tag[]
-  readonly priority: Priority
-  /** Epoch milliseconds, in the future; null: now. */
-  readonly scheduledFor: number | null
+export interface HeaderOptions extends SendingOptions {
   readonly idempotencyKey: string | null
 }
 
-type Draft = { -readonly [Key in keyof SendingOptions]: Key extends 'tags' ? Tag[] : SendingOptions[Key] }
+type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[] : HeaderOptions[Key] }
 
 type Reader = (draft: Draft, value: string, now: number, name: string) => void
 
-const MAX_TAGS = 20
-const MAX_TAG_TEXT = 256
+export const MAX_TAGS = 20
+export const MAX_TAG_TEXT = 256
 
 const own: Readonly<Record<string, Reader>> = {
   'x-service-track-opens': (draft, value, _now, name) => {
@@ -95,7 +83,7 @@ export function isServiceField(name: string): boolean {
 export function readServiceFields(
   fields: readonly { readonly name: string; readonly value: string }[],
   now: number,
-): SendingOptions {
+): HeaderOptions {
   const draft: Draft = {
     trackOpens: null,
     trackClicks: null,

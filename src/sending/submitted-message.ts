@@ -1,6 +1,8 @@
-/** What a door hands over: an envelope and the bytes, unchanged. */
+/** What a door hands over: an envelope and the bytes, unchanged, and how they are to be sent. */
 import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
+import type { Header } from '../mail/header-fields.js'
+import type { Priority } from '../storage/tables.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -21,6 +23,34 @@ export interface SubmittedMessage {
   readonly smtputf8: boolean
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly raw: Buffer
-  /** The word of the Received field's `with`: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848). */
+  /** The word of the Received field's `with`: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
   readonly protocol: string
+}
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+/** How a message is to be sent: header fields say it over SMTP, the body over REST. */
+export interface SendingOptions {
+  /** Null: the domain's default. */
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly tags: readonly Tag[]
+  readonly priority: Priority
+  /** Epoch milliseconds, in the future; null: now. */
+  readonly scheduledFor: number | null
+}
+
+export interface Submission {
+  /** UUIDv7 of now, made by whoever submits: a composed message bears it already. */
+  readonly emailId: string
+  readonly source: 'smtp' | 'rest'
+  readonly message: SubmittedMessage
+  /** Of `message.raw`, scanned once. */
+  readonly header: Header
+  readonly options: SendingOptions
+  readonly templateId: string | null
+  readonly now: number
 }

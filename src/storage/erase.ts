@@ -32,7 +32,10 @@ const places = {
   dkim_signatures: { key: 'email_id', by: 'slices' },
   raw_messages: { key: 'email_id', by: 'slices' },
   emails: { key: 'id', by: 'index' },
+  email_counts: { key: 'status', by: 'index' },
+  usage: { key: 'kind', by: 'index' },
   events: { key: 'seq', by: 'index' },
+  audit_log: { key: 'seq', by: 'index' },
   suppressions: { key: 'id', by: 'index' },
   idempotency: { key: 'key', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }

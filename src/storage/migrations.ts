@@ -1,7 +1,9 @@
 /** Every migration in its order. Frozen once released: a change is a new one. */
 import type { Migration } from 'kysely'
 import * as sending from './migrations/0001-sending.js'
+import * as rest from './migrations/0002-rest.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
+  '0002-rest': rest,
 }

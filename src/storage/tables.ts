@@ -7,24 +7,22 @@
  * and objects JSON text.
  */
 import type { Generated } from 'kysely'
+import type {
+  AttemptsTable,
+  DkimSignaturesTable,
+  EmailCountsTable,
+  EmailsTable,
+  Flag,
+  QueueTable,
+  RawMessagesTable,
+  RecipientsTable,
+} from './email-tables.js'
+
+export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
 
 /** Stands where a workspace id stands, for what belongs to the service itself. No workspace can have it. */
 export const SERVICE = 'service'
 
-export type Flag = 0 | 1
-
-/** States of an email and of each of its recipients: see `messages/states.ts`. */
-export type RecipientStatus =
-  | 'scheduled'
-  | 'queued'
-  | 'sent'
-  | 'delivered'
-  | 'bounced'
-  | 'failed'
-  | 'suppressed'
-  | 'cancelled'
-export type EmailStatus = RecipientStatus | 'complained'
-export type Priority = 'high' | 'normal' | 'low'
 export type Role = 'owner' | 'admin' | 'member'
 
 interface WorkspacesTable {
@@ -102,124 +100,13 @@ interface DkimKeysTable {
   created_at: number
 }
 
-interface EmailsTable {
-  id: string
+/** What a workspace has used of its quotas, in buckets of time: see `accounts/quota.ts`. */
+interface UsageTable {
   workspace_id: string
-  /** How it came in. */
-  source: 'smtp' | 'rest' | 'service'
-  message_id: string
-  /** Envelope sender of the app; empty for `<>`. DSNs go there. */
-  envelope_from: string
-  /** RFC 3461 ENVID (decoded) and RET of the submission. */
-  envid: string | null
-  ret: 'full' | 'headers' | null
-  /** Header fields as the client gave them, for lists and answers. */
-  from_email: string
-  from_name: string
-  to_emails: string
-  cc_emails: string
-  bcc_emails: string
-  reply_to: string
-  subject: string
-  /** JSON list of {name, value}. */
-  tags: string
-  track_opens: Flag
-  track_clicks: Flag
-  priority: Priority
-  /** Bytes of the message as stored. */
-  size: number
-  smtputf8: Flag
-  status: EmailStatus
-  created_at: number
-  scheduled_for: number | null
-  sent_at: number | null
-  delivered_at: number | null
-  opened_at: number | null
-  clicked_at: number | null
-  bounced_at: number | null
-}
-
-interface RawMessagesTable {
-  email_id: string
-  workspace_id: string
-  created_at: number
-  /** Header and body as they go out, without our DKIM-Signature. */
-  raw: Buffer
-}
-
-interface DkimSignaturesTable {
-  email_id: string
-  workspace_id: string
-  created_at: number
-  /** The whole header field with its CRLF; made once, at the first attempt. */
-  field: string
-}
-
-interface RecipientsTable {
-  id: string
-  email_id: string
-  workspace_id: string
-  address: string
-  domain: string
-  status: RecipientStatus
-  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
-  notify: string | null
-  /** RFC 3461 ORCPT as given, `rfc822;…`. */
-  orcpt: string | null
-  attempts: Generated<number>
-  last_response: string | null
-  /** Machine word out of `delivery/reasons.ts`. */
-  reason: string | null
-  mx: string | null
-  /** Session of the last attempt, at most 8 KB. */
-  transcript: string | null
-  created_at: number
-  delivered_at: number | null
-  settled_at: number | null
-}
-
-interface QueueTable {
-  /** The recipient's id. */
-  id: string
-  email_id: string
-  workspace_id: string
-  recipient: string
-  /** Domain of `recipient`. */
-  domain: string
-  /** 0 high, 1 normal, 2 low. */
-  priority: 0 | 1 | 2
-  attempts: number
-  enqueued_at: number
-  /** In the future: not due, or leased. */
-  next_attempt_at: number
-  leased: Flag
-  held: Flag
-  /** A "delayed" DSN was sent. */
-  noticed: Flag
-  last_response: string | null
-}
-
-interface AttemptsTable {
-  seq: Generated<number>
-  workspace_id: string
-  email_id: string
-  recipient_id: string
-  number: number
-  at: number
-  /** Milliseconds. */
-  duration: number
-  /** Host name of the MX, or of the route; null when none was found. */
-  mx: string | null
-  address: string | null
-  /** As `TLSv1.3`; null: plain text. */
-  tls: string | null
-  /** Some server answered. */
-  reached: Flag
-  outcome: 'delivered' | 'sent' | 'deferred' | 'bounced' | 'failed'
-  reason: string | null
-  /** What the remote said, or what went wrong, at most 2 KB. */
-  response: string
-  next_attempt_at: number | null
+  kind: string
+  /** Start of the bucket. */
+  bucket: number
+  count: number
 }
 
 interface EventsTable {
@@ -250,8 +137,27 @@ interface IdempotencyTable {
   key: string
   /** SHA-256 of what the key was used for, hex. */
   fingerprint: string
-  email_id: string
+  /** What a message submitted by SMTP became. */
+  email_id: string | null
+  /** JSON: the first answer to a request of the API. */
+  answer: string | null
   created_at: number
+}
+
+/** Administrative acts: who did what to what. */
+interface AuditLogTable {
+  seq: Generated<number>
+  id: string
+  workspace_id: string
+  at: number
+  /** Id of the user, or `operator` for the command line. */
+  actor: string
+  /** As `api_key.created`. */
+  action: string
+  /** Id of what was acted on. */
+  target: string
+  /** JSON object; no secret in it. */
+  details: string
 }
 
 /** Facts of this installation: secrets, last runs of periodic work. */
@@ -276,5 +182,8 @@ export interface Tables {
   events: EventsTable
   suppressions: SuppressionsTable
   idempotency: IdempotencyTable
+  email_counts: EmailCountsTable
+  usage: UsageTable
+  audit_log: AuditLogTable
   service_state: ServiceStateTable
 }

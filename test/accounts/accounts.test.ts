@@ -1,16 +1,10 @@
 /** Workspaces and keys: who is let in, from where, until when, and how soon a revocation counts. */
 import t from 'tap'
-import {
-  type ApiKeyRow,
-  hashKey,
-  insertKey,
-  keyByHash,
-  keysOfWorkspace,
-  newKey,
-  revokeKey,
-} from '../../src/accounts/api-keys.js'
-import { admit, contains } from '../../src/accounts/key-check.js'
+import { hashKey, insertKey, keyByHash, keysOfWorkspace, newKey, revokeKey } from '../../src/accounts/api-keys.js'
+import { admit, contains, type HeldKey } from '../../src/accounts/key-check.js'
 import { keyRing } from '../../src/accounts/key-ring.js'
+import { areas, permission, requirePermission } from '../../src/accounts/permissions.js'
+import { keylessSender } from '../../src/accounts/principal.js'
 import { slugOf } from '../../src/accounts/slug.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
 import { parseAddress } from '../../src/mail/address.js'
@@ -35,31 +29,54 @@ t.test('a key is a secret of which only a hash is kept', async (t) => {
 })
 
 t.test('who may act with a key', async (t) => {
-  const row = (more: Partial<ApiKeyRow>): ApiKeyRow => ({ ...made.row, ...more })
-  const cases: readonly (readonly [what: string, row: ApiKeyRow | undefined, from: string, refusal: RegExp | null])[] =
-    [
-      ['a full key', row({}), '192.0.2.1', null],
-      ['an unknown one', undefined, '192.0.2.1', /wrong or revoked/],
-      ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],
-      ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
-      ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
-      ['one that may send', row({ scopes: '["send"]' }), '192.0.2.1', null],
-      ['one that may read', row({ scopes: '["read"]' }), '192.0.2.1', /lacks the scope/],
-      ['one that may nothing', row({ scopes: '[]' }), '192.0.2.1', /lacks the scope/],
-      ['from its network', row({ allowed_networks: '["192.0.2.0/24"]' }), '192.0.2.9', null],
-      ['from its network, mapped', row({ allowed_networks: '["192.0.2.0/24"]' }), '::ffff:192.0.2.9', null],
-      ['from a second network', row({ allowed_networks: '["10.0.0.0/8","2001:db8::/32"]' }), '2001:db8::1', null],
-      ['from elsewhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '198.51.100.1', /this address/],
-      ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
-    ]
+  const row = (more: Partial<HeldKey>): HeldKey => ({ ...made.row, role: 'member', ...more })
+  const cases: readonly (readonly [what: string, row: HeldKey | undefined, from: string, refusal: RegExp | null])[] = [
+    ['a full key', row({}), '192.0.2.1', null],
+    ['an unknown one', undefined, '192.0.2.1', /wrong or revoked/],
+    ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],
+    ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
+    ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
+    ['one of somebody who is no member any more', row({ role: null }), '192.0.2.1', /wrong or revoked/],
+    ['from its network', row({ allowed_networks: '["192.0.2.0/24"]' }), '192.0.2.9', null],
+    ['from its network, mapped', row({ allowed_networks: '["192.0.2.0/24"]' }), '::ffff:192.0.2.9', null],
+    ['from a second network', row({ allowed_networks: '["10.0.0.0/8","2001:db8::/32"]' }), '2001:db8::1', null],
+    ['from elsewhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '198.51.100.1', /this address/],
+    ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
+  ]
   for (const [what, key, from, refusal] of cases) {
-    const act = (): unknown => admit(key, 'send', from, 5000)
+    const act = (): unknown => admit(key, from, 5000)
     if (refusal === null) t.match(act(), { workspaceId: 'ws_1', keyId: made.row.id }, what)
-    else t.throws(act, { kind: 'bad-credentials', message: refusal }, what)
+    else t.throws(act, { name: 'Refusal', message: refusal }, what)
   }
   t.equal(contains('0.0.0.0/1', '127.0.0.1'), true)
   t.equal(contains('192.0.2.0/24', '2001:db8::1'), false)
   t.equal(contains('nonsense', '192.0.2.1'), false)
+})
+
+t.test('what a role and the scopes of a key allow', async (t) => {
+  const table: Readonly<Record<string, readonly string[]>> = {
+    'owner full': ['yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+    'admin full': ['yes', 'yes', 'yes', 'yes', 'yes', 'no'],
+    'member full': ['yes', 'yes', 'yes', 'no', 'yes', 'no'],
+    'owner send': ['yes', 'own', 'no', 'no', 'no', 'no'],
+    'owner read': ['no', 'yes', 'no', 'no', 'yes', 'no'],
+    'member read': ['no', 'yes', 'no', 'no', 'yes', 'no'],
+    'member send,read': ['yes', 'yes', 'no', 'no', 'yes', 'no'],
+    'owner ': ['no', 'no', 'no', 'no', 'no', 'no'],
+  }
+  for (const [who, expected] of Object.entries(table)) {
+    const [role, scopes = ''] = who.split(' ')
+    const principal = { role, scopes: scopes.split(',') } as Parameters<typeof permission>[0]
+    t.same(
+      areas.map((area) => permission(principal, area)),
+      expected,
+      who,
+    )
+  }
+  const reader = { ...keylessSender('ws_1'), scopes: ['read'] as const }
+  t.throws(() => requirePermission(reader, 'send'), { name: 'Refusal', kind: 'forbidden', message: /scopes \(read\)/ })
+  const member = { ...keylessSender('ws_1'), scopes: ['full'] as const }
+  t.throws(() => requirePermission(member, 'admin'), { name: 'Refusal', kind: 'forbidden', message: /role "member"/ })
 })
 
 t.test('the ring remembers keys, judges them each time, and forgets when told', async (t) => {
@@ -72,43 +89,45 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
     return database.read(sql, parameters)
   }
   const ring = keyRing({ read, commit: database.commit, clock: () => now })
+  const { workspaceId, userId, writes } = foundWorkspace(database.read, 'Own', parseAddress('o@a.test'), begun)
+  await database.commit(writes)
   const key = newKey({
-    workspaceId: 'ws_1',
-    userId: 'u',
+    workspaceId,
+    userId,
     name: 'n',
     now,
     expiresAt: begun + 900_000,
     allowedDomains: ['a.test'],
   })
-  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), { name: 'Refusal', kind: 'bad-credentials' })
+  t.throws(() => ring.admit(key.secret, '192.0.2.1'), { name: 'Refusal', kind: 'bad-credentials' })
   await database.commit([insertKey(key.row)])
-  const principal = ring.admit(key.secret, 'send', '192.0.2.1')
+  const principal = ring.admit(key.secret, '192.0.2.1')
   t.same(
     principal,
-    { workspaceId: 'ws_1', keyId: key.row.id, allowedDomains: ['a.test'] },
+    { workspaceId, keyId: key.row.id, userId, role: 'owner', scopes: ['full'], allowedDomains: ['a.test'] },
     'an unknown key is not remembered',
   )
   const before = reads
-  for (let n = 0; n < 10; n += 1) ring.admit(key.secret, 'send', '192.0.2.1')
+  for (let n = 0; n < 10; n += 1) ring.admit(key.secret, '192.0.2.1')
   t.equal(ring.stillValid(principal), true)
   t.equal(reads, before, 'from memory')
 
   const lastUsed = (): number | null => keyByHash(database.read, { hash: key.row.key_hash })[0]?.last_used_at ?? null
   await until('the use is noted', () => lastUsed() === begun)
   now = begun + 59_999
-  ring.admit(key.secret, 'send', '192.0.2.1')
+  ring.admit(key.secret, '192.0.2.1')
   now = begun + 60_000
-  ring.admit(key.secret, 'send', '192.0.2.1')
+  ring.admit(key.secret, '192.0.2.1')
   await until('the next use is noted', () => lastUsed() === begun + 60_000)
 
   now = begun + 900_000
   t.equal(ring.stillValid(principal), false, 'expired')
-  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), /expired/)
+  t.throws(() => ring.admit(key.secret, '192.0.2.1'), /expired/)
   now = begun + 70_000
-  await database.commit([revokeKey({ workspaceId: 'ws_1', id: key.row.id, at: now })])
+  await database.commit([revokeKey({ workspaceId, id: key.row.id, at: now })])
   ring.drop()
   t.equal(ring.stillValid(principal), false, 'revoked')
-  t.throws(() => ring.admit(key.secret, 'send', '192.0.2.1'), /revoked/)
+  t.throws(() => ring.admit(key.secret, '192.0.2.1'), /revoked/)
   t.equal(ring.stillValid({ ...principal, keyId: 'nothing' }), false)
   t.equal(ring.stillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
 })

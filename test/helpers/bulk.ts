@@ -40,6 +40,8 @@ export function bulkEmail(wanted: BulkEmail): Enqueued {
     priority,
     smtputf8: 0,
     created_at: at,
+    key_id: null,
+    template_id: null,
     scheduled_for: scheduledFor,
   }
   return enqueue(email, [{ address: recipient, suppressed: false, notify: null, orcpt: null }], raw)

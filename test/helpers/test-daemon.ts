@@ -26,6 +26,7 @@ import { createDialer } from '../../src/platform/dialer.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from './database.js'
 import { foundation } from './foundation.js'
+import { type RestAnswer, type RestRequest, restClient } from './rest-client.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'
 import { until } from './until.js'
 import { type Zone, zoneResolver } from './zone-resolver.js'
@@ -95,6 +96,8 @@ export interface TestDaemon {
   /** Waits until each recipient was attempted. */
   readonly attempted: (id: string) => Promise<EmailStory>
   readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
+  /** A request to the REST door, over verified TLS, with `key`. */
+  readonly rest: (method: string, path: string, request?: RestRequest) => Promise<RestAnswer>
   readonly cli: (...argv: readonly string[]) => Promise<CommandResult>
   readonly stop: () => Promise<void>
 }
@@ -157,6 +160,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
         )
       }),
     rows: (sql, ...parameters) => read(sql, parameters),
+    rest: restClient(t, daemon, founded.key),
     cli: (...argv) => command([...argv, '--config', configFile]),
     stop: () => daemon.stop(),
   }
@@ -178,9 +182,10 @@ export function configuration(folder: string, options: TestDaemonOptions): { fil
       allow_plaintext_loopback: true,
       ...submission,
     },
+    api: { listen: ['127.0.0.1:0'], ...others['api'] },
     outbound: { allowed_private_networks: ['127.0.0.0/8'], ...outbound, routes: Object.fromEntries(routes) },
     log: { level: 'silent' },
-    ...Object.fromEntries(Object.entries(others).filter(([name]) => name !== 'service')),
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => name !== 'service' && name !== 'api')),
   })
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, text)

@@ -139,7 +139,14 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
   await email(database, now - 1.5 * day, true)
   await database.commit(
     [now - 2 * day, now].map((created_at, n) =>
-      insertIdempotency({ workspace_id: 'ws_1', key: `k${n}`, fingerprint: '', email_id: '', created_at }),
+      insertIdempotency({
+        workspace_id: 'ws_1',
+        key: `k${n}`,
+        fingerprint: '',
+        email_id: '',
+        answer: null,
+        created_at,
+      }),
     ),
   )
 

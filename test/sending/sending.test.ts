@@ -1,6 +1,8 @@
 /** Reading what an app asks of us, and making its message ready: pure, by tables. */
+
 import fc from 'fast-check'
 import t from 'tap'
+import { keylessSender } from '../../src/accounts/principal.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { Refusal } from '../../src/mail/refusal.js'
@@ -8,12 +10,12 @@ import { fingerprintOf } from '../../src/sending/idempotency.js'
 import { prepareMessage, summarise } from '../../src/sending/prepare-message.js'
 import { momentOf, releaseTime } from '../../src/sending/schedule.js'
 import { checkSender } from '../../src/sending/sender-policy.js'
-import { isServiceField, readServiceFields, type SendingOptions } from '../../src/sending/service-headers.js'
+import { type HeaderOptions, isServiceField, readServiceFields } from '../../src/sending/service-headers.js'
 
 const now = Date.UTC(2026, 10, 21)
 const day = 86_400_000
 
-const none: SendingOptions = {
+const none: HeaderOptions = {
   trackOpens: null,
   trackClicks: null,
   tags: [],
@@ -22,7 +24,7 @@ const none: SendingOptions = {
   idempotencyKey: null,
 }
 
-const read = (...fields: readonly (readonly [name: string, value: string])[]): SendingOptions =>
+const read = (...fields: readonly (readonly [name: string, value: string])[]): HeaderOptions =>
   readServiceFields(
     fields.map(([name, value]) => ({ name, value })),
     now,
@@ -191,7 +193,7 @@ t.test('a summary shows what lists show', async (t) => {
 
 t.test('a key may name senders in its own verified domains alone', async (t) => {
   const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'
-  const principal = { workspaceId: 'ws_1', keyId: 'k', allowedDomains: [] }
+  const principal = keylessSender('ws_1')
   const check = (from: string, more: object = {}): void =>
     checkSender({ ...principal, ...more }, parseAddress(from), 'From', verified)
   t.doesNotThrow(() => check('x@a.test'))

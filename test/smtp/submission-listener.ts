@@ -1,7 +1,7 @@
 /** A real submission listener on loopback for tests: two keys, one sending domain, messages kept in a list. */
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
-import type { Principal } from '../../src/accounts/principal.js'
+import { keylessSender, type Principal } from '../../src/accounts/principal.js'
 import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
@@ -14,9 +14,9 @@ import {
 } from '../../src/smtp/submission-deps.js'
 import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 
-export const app: Principal = { workspaceId: 'ws_1', keyId: 'key_app', allowedDomains: [] }
-export const other: Principal = { workspaceId: 'ws_2', keyId: 'key_other', allowedDomains: [] }
-export const printer: Principal = { workspaceId: 'ws_1', keyId: null, allowedDomains: [] }
+export const app: Principal = { ...keylessSender('ws_1'), keyId: 'key_app' }
+export const other: Principal = { ...keylessSender('ws_2'), keyId: 'key_other' }
+export const printer: Principal = keylessSender('ws_1')
 
 const keys: Readonly<Record<string, Principal>> = { 'app-key': app, 'other-key': other }
 

@@ -29,7 +29,7 @@ export function rowOf(read: Read): RowOf {
   return (table, given) => {
     const allowed = allowedWords(read, table)
     const columns = columnsOf(read, table).filter(
-      ({ name, notnull, pk, type }) => name in given || (pk > 0 ? type !== 'INTEGER' : notnull === 1),
+      ({ name, notnull, pk, type }) => name in given || notnull === 1 || (pk > 0 && type !== 'INTEGER'),
     )
     const values = columns.map(({ name, type }) => {
       if (name in given) return given[name]

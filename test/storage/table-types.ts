@@ -1,5 +1,5 @@
 /**
- * The columns that `storage/tables.ts` promises, read from its syntax: `text`, `integer`
+ * The columns that the table types promise, read from its syntax: `text`, `integer`
  * or `blob`, with `?` where null is allowed. Knows the forms that file uses (aliases of
  * its own, literals, unions, Generated) and stops at any other.
  */
@@ -8,10 +8,12 @@ import ts from 'typescript'
 
 export type Shape = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-export function promisedTables(path: string): Shape {
-  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023)
-  const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((it) => [it.name.text, it]))
-  const aliases = new Map(source.statements.filter(ts.isTypeAliasDeclaration).map((it) => [it.name.text, it.type]))
+export function promisedTables(...paths: readonly string[]): Shape {
+  const statements = paths.flatMap((path) => [
+    ...ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023).statements,
+  ])
+  const interfaces = new Map(statements.filter(ts.isInterfaceDeclaration).map((it) => [it.name.text, it]))
+  const aliases = new Map(statements.filter(ts.isTypeAliasDeclaration).map((it) => [it.name.text, it.type]))
 
   function columns(name: string): Record<string, string> {
     const members = interfaces.get(name)?.members.filter(ts.isPropertySignature) ?? []

@@ -63,6 +63,8 @@ export function configure({ dataDir, file }: Installation, sinkPort: number, mor
   const text = `[service]
 hostname = "localhost"
 data_dir = ${JSON.stringify(dataDir)}
+[api]
+listen = ["127.0.0.1:0"]
 [submission]
 listen = ["127.0.0.1:0"]
 listen_tls = ["127.0.0.1:0"]

@@ -1,0 +1,58 @@
+/**
+ * Who may do what: the table of roles and scopes, as data.
+ *
+ * A key can do what the role of its member can, cut down by its scopes; several scopes
+ * add up. `own`: only what this very key has sent, named by its id.
+ */
+import { Refusal } from '../mail/refusal.js'
+import type { Role } from '../storage/tables.js'
+import type { Principal, Scope } from './principal.js'
+
+/**
+ *   send        emails, batch, replies, files: create; cancel and reschedule
+ *   read        emails, events, metrics, suppressions: read
+ *   write       suppressions, contacts, audiences, templates, exports: write
+ *   admin       domains, keys, webhooks, members, the workspace: write
+ *   admin-read  the same: read
+ *   owner       the workspace's end
+ */
+export const areas = ['send', 'read', 'write', 'admin', 'admin-read', 'owner'] as const
+export type Area = (typeof areas)[number]
+
+export type Permission = 'yes' | 'own' | 'no'
+
+const ofRole: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
+  send: { owner: true, admin: true, member: true },
+  read: { owner: true, admin: true, member: true },
+  write: { owner: true, admin: true, member: true },
+  admin: { owner: true, admin: true, member: false },
+  'admin-read': { owner: true, admin: true, member: true },
+  owner: { owner: true, admin: false, member: false },
+}
+
+const ofScope: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
+  send: { full: 'yes', send: 'yes', read: 'no' },
+  read: { full: 'yes', send: 'own', read: 'yes' },
+  write: { full: 'yes', send: 'no', read: 'no' },
+  admin: { full: 'yes', send: 'no', read: 'no' },
+  'admin-read': { full: 'yes', send: 'no', read: 'yes' },
+  owner: { full: 'yes', send: 'no', read: 'no' },
+}
+
+export function permission({ role, scopes }: Pick<Principal, 'role' | 'scopes'>, area: Area): Permission {
+  if (!ofRole[area][role]) return 'no'
+  const given = scopes.map((scope) => ofScope[area][scope])
+  if (given.includes('yes')) return 'yes'
+  return given.includes('own') ? 'own' : 'no'
+}
+
+/** Throws a Refusal `forbidden` that says what is missing. */
+export function requirePermission(principal: Principal, area: Area): 'yes' | 'own' {
+  const found = permission(principal, area)
+  if (found !== 'no') return found
+  const { role, scopes } = principal
+  const lacking = ofRole[area][role]
+    ? `the key's scopes (${scopes.join(', ')}) do not allow it`
+    : `the role "${role}" does not allow it`
+  throw new Refusal('forbidden', `not permitted: ${lacking}`, { area, role, scopes })
+}

@@ -1,0 +1,93 @@
+/**
+ * POST /emails/batch: 1 to 100 emails, each judged on its own, the good ones taken in one
+ * commit. The event loop goes on between any two of them.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { z } from 'zod'
+import { Refusal } from '../../mail/refusal.js'
+import { earlier } from '../../sending/idempotency.js'
+import type { Prepared } from '../../sending/prepare-email.js'
+import { inputRefusal } from '../input.js'
+import { type Answer, type Call, type Route, route } from '../route.js'
+import { type CreateDeps, requireRoom } from './create.js'
+import { type CreatedEmail, created, createdEmail } from './created-email.js'
+import { type EmailRequest, emailRequest } from './email-request.js'
+import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import { wantedEmail } from './wanted-email.js'
+
+export const MAX_BATCH = 100
+
+const failedItem = z
+  .object({ error: z.string(), index: z.int().meta({ description: 'Its place in the request, from 0.' }) })
+  .meta({ id: 'FailedEmail' })
+
+type FailedItem = z.output<typeof failedItem>
+
+const batchAnswer = z.object({
+  data: z.array(z.union([createdEmail, failedItem])),
+  success_count: z.int(),
+  error_count: z.int(),
+})
+
+/** An item whose form is wrong becomes what is wrong with it: the others go on. */
+const item: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(whatIsWrong as never)
+
+/** Without a context: whoever makes a JSON schema asks for a default. There is none. */
+function whatIsWrong(context?: z.core.$ZodCatchCtx): Refusal | undefined {
+  return context === undefined ? undefined : inputRefusal(context.error.issues, context.value)
+}
+
+const batch = z.array(item).min(1).max(MAX_BATCH)
+
+export function batchRoute(deps: CreateDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/emails/batch',
+    area: 'send',
+    tag: 'Emails',
+    summary: `Send up to ${MAX_BATCH} emails`,
+    description:
+      'What is wrong with one email does not keep the others from being sent. A quota that is not enough for all refuses all.',
+    headers: onceHeaders,
+    body: batch,
+    answers: { 200: { description: 'An email or an error for each, in their order.', schema: batchAnswer } },
+    refusals: ['conflict', 'insufficient_quota', 'daily_limit_exceeded', 'quota_exceeded'],
+    run: (call) => createAll(deps, call),
+  })
+}
+
+async function createAll(deps: CreateDeps, call: Call<undefined, (EmailRequest | Refusal)[]>): Promise<Answer> {
+  const use = keyUse(call, '/emails/batch')
+  const before = use === null ? null : earlier(deps.read, use, call.now)
+  if (before !== null) return again(before, 200)
+  requireRoom(deps)
+  const data: (CreatedEmail | FailedItem)[] = []
+  const good: Prepared[] = []
+  for (const [index, request] of call.body.entries()) {
+    data.push(one(deps, call, request, index, good))
+    await setImmediate()
+  }
+  const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
+  // A batch of which nothing was sent may be sent again with the same key.
+  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now)
+  return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
+}
+
+function one(
+  { compose }: CreateDeps,
+  { principal, now }: Pick<Call, 'principal' | 'now'>,
+  request: EmailRequest | Refusal,
+  index: number,
+  good: Prepared[],
+): CreatedEmail | FailedItem {
+  try {
+    if (request instanceof Refusal) throw request
+    const wanted = wantedEmail(request, now)
+    const prepared = compose(principal, wanted, now)
+    good.push(prepared)
+    return created(prepared, wanted)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { error: error.message, index }
+  }
+}

@@ -1,0 +1,62 @@
+/** POST /emails: one email. 201 once it is on disk. */
+import { Refusal } from '../../mail/refusal.js'
+import type { ComposeEmail } from '../../sending/compose-email.js'
+import { earlier } from '../../sending/idempotency.js'
+import type { Take } from '../../sending/take.js'
+import type { Read } from '../../storage/prepared.js'
+import { type Answer, type Call, type Route, route } from '../route.js'
+import { created, createdEmail } from './created-email.js'
+import { type EmailRequest, emailRequest } from './email-request.js'
+import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import { wantedEmail } from './wanted-email.js'
+
+export interface CreateDeps {
+  readonly read: Read
+  readonly compose: ComposeEmail
+  readonly take: Take
+  /** False: the disk is nearly full. */
+  readonly mayTake: () => boolean
+}
+
+export function createRoute(deps: CreateDeps): Route {
+  return route<undefined, EmailRequest>({
+    method: 'POST',
+    path: '/emails',
+    area: 'send',
+    tag: 'Emails',
+    summary: 'Send an email, now or later',
+    description: 'Recipients on the suppression list are left out; the others are sent to.',
+    headers: onceHeaders,
+    body: emailRequest,
+    answers: { 201: { description: 'It is stored, and will be delivered.', schema: createdEmail } },
+    refusals: [
+      'invalid_email_address',
+      'invalid_from_address',
+      'attachment_too_large',
+      'template_not_found',
+      'conflict',
+      'all_recipients_suppressed',
+      'insufficient_quota',
+      'daily_limit_exceeded',
+      'quota_exceeded',
+    ],
+    run: (call) => create(deps, call),
+  })
+}
+
+async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Promise<Answer> {
+  const { principal, body, now } = call
+  const use = keyUse(call, '/emails')
+  const before = use === null ? null : earlier(deps.read, use, now)
+  if (before !== null) return again(before, 201)
+  requireRoom(deps)
+  const wanted = wantedEmail(body, now)
+  const prepared = deps.compose(principal, wanted, now)
+  const answer = JSON.stringify(created(prepared, wanted))
+  const other = await deps.take([prepared], onceAs(use, answer), now)
+  return other === null ? { kind: 'text', status: 201, json: answer } : again(other, 201)
+}
+
+export function requireRoom({ mayTake }: Pick<CreateDeps, 'mayTake'>): void {
+  if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
+}

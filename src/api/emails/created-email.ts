@@ -1,0 +1,35 @@
+/** The answer to a request that became an email. */
+import { z } from 'zod'
+import type { WantedEmail } from '../../sending/compose-email.js'
+import type { Prepared } from '../../sending/prepare-email.js'
+
+export const createdEmail = z
+  .object({
+    id: z.uuid(),
+    from: z.string(),
+    to: z.array(z.string()),
+    created_at: z.iso.datetime(),
+    scheduled_for: z.iso.datetime().optional(),
+    status: z
+      .enum(['queued', 'scheduled'])
+      .optional()
+      .meta({ description: 'Of scheduled and partly suppressed ones.' }),
+    suppressed: z.array(z.string()).optional().meta({ description: 'Recipients who are not written to.' }),
+  })
+  .meta({ id: 'CreatedEmail' })
+
+export type CreatedEmail = z.output<typeof createdEmail>
+
+export function created({ enqueued, suppressed }: Prepared, { content }: WantedEmail): CreatedEmail {
+  const { id, created_at, scheduled_for } = enqueued.email
+  const scheduled = scheduled_for !== null
+  return {
+    id,
+    from: content.from.address,
+    to: content.to.map(({ address }) => address),
+    created_at: new Date(created_at).toISOString(),
+    ...(scheduled ? { scheduled_for: new Date(scheduled_for).toISOString() } : {}),
+    ...(scheduled || suppressed.length > 0 ? { status: scheduled ? 'scheduled' : 'queued' } : {}),
+    ...(suppressed.length > 0 ? { suppressed: [...suppressed] } : {}),
+  }
+}

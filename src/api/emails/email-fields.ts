@@ -1,0 +1,88 @@
+/**
+ * The fields that requests for an email are made of: what a client may write, and what
+ * becomes of it.
+ */
+import { z } from 'zod'
+import { type Address, addressOrNull } from '../../mail/address.js'
+import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } from '../../mail/named-address.js'
+import { ofAddress } from '../input.js'
+
+const addressText = z
+  .string()
+  .transform((text, context): Address => {
+    const address = addressOrNull(text.trim())
+    if (address !== null) return address
+    context.addIssue({ code: 'custom', params: ofAddress, message: 'is not a mail address' })
+    return z.NEVER
+  })
+  .meta({ description: 'A mail address.', example: 'bob@example.com' })
+
+/** `bob@b.test` or `Bob <bob@b.test>`. */
+export const mailboxText = z
+  .string()
+  .transform((text, context): NamedAddress => {
+    const mailbox = namedAddressOrNull(text)
+    if (mailbox !== null) return mailbox
+    const message = 'is not one mail address, such as bob@example.com or Bob <bob@example.com>'
+    context.addIssue({ code: 'custom', params: ofAddress, message })
+    return z.NEVER
+  })
+  .meta({ description: 'A mail address, with a name before it or without.', example: 'Bob <bob@example.com>' })
+
+export const mailboxObject = z
+  .strictObject({
+    address: addressText,
+    name: z
+      .string()
+      .trim()
+      .refine(isName, `must be one line of at most ${MAX_NAME} characters`)
+      .meta({ description: 'The name that readers see.', example: 'Bob' })
+      .optional(),
+  })
+  .transform(({ address, name = '' }): NamedAddress => ({ address, name }))
+
+const recipientObject = z.strictObject({ email_address: mailboxObject }).transform(({ email_address }) => email_address)
+
+const error = 'must be an address or {email_address: {address, name}}, or a list of these'
+/** One or several, in either form. */
+export const mailboxes = z.union(
+  [
+    mailboxText.transform((one) => [one]),
+    recipientObject.transform((one) => [one]),
+    z.array(z.union([mailboxText, recipientObject], { error })).min(1),
+  ],
+  { error },
+)
+
+export const oneLine = z.string().refine(isOneLine, 'must be one line: CR, LF and NUL are not allowed')
+
+/** Strict: the alphabet of RFC 4648 section 4, padded, without line breaks. */
+export const base64 = z
+  .string()
+  .transform((text, context): Buffer => {
+    const bytes = Buffer.from(text, 'base64')
+    // The decoder passes over what it does not know.
+    if (bytes.toString('base64') === text) return bytes
+    context.addIssue({ code: 'custom', message: 'is not base64 (RFC 4648 section 4, padded, without line breaks)' })
+    return z.NEVER
+  })
+  .meta({ description: 'The bytes in base64.', example: 'aGVsbG8=', contentEncoding: 'base64' })
+
+const token = "[\\w!#$%&'*+.^`|~-]+"
+const mediaType = new RegExp(`^${token}/${token}(?: *; *${token}=(?:${token}|"[^"\\\\\\x00-\\x1f\\x7f-\\uffff]*"))*$`)
+
+/** RFC 2045 section 5.1. Several parts in one cannot be attached. */
+export const contentType = z
+  .string()
+  .max(255)
+  .refine((text) => mediaType.test(text) && !/^multipart\//i.test(text), 'is not a media type, such as image/png')
+  .meta({ description: 'A media type.', example: 'application/pdf' })
+
+export const filename = oneLine.min(1).max(255).meta({ description: 'What readers save it as.', example: 'bill.pdf' })
+
+/** What HTML names as `cid:` and this. */
+export const contentId = z
+  .string()
+  .max(255)
+  .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
+  .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })

@@ -1,0 +1,159 @@
+/**
+ * The request for one email, in both shapes of the interface, field by field.
+ *
+ * What a schema cannot say of one field alone stands behind it as rules over several;
+ * they are tried even where single fields are wrong, so that a client hears of all its
+ * mistakes at once.
+ */
+import { z } from 'zod'
+import type { NamedAddress } from '../../mail/named-address.js'
+import { customFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
+import { momentOf } from '../../sending/schedule.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
+import { ofMissing } from '../input.js'
+import {
+  base64,
+  contentId,
+  contentType,
+  filename,
+  mailboxes,
+  mailboxObject,
+  mailboxText,
+  oneLine,
+} from './email-fields.js'
+
+export const MAX_RECIPIENTS = 50
+/** Inline images counted. */
+export const MAX_ATTACHMENTS = 20
+export const MAX_SUBJECT = 998
+
+const cacheKey = z.string().min(1).max(256).meta({ description: 'Of a file that was uploaded before.' })
+
+const attachment = z.union(
+  [
+    z.strictObject({ filename, content: base64, content_type: contentType.default('application/octet-stream') }),
+    z.strictObject({ file_cache_key: cacheKey, name: filename.optional() }),
+  ],
+  { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
+)
+
+const inlineImage = z.union(
+  [
+    z.strictObject({
+      content: base64,
+      cid: contentId,
+      filename: filename.optional(),
+      content_type: contentType.optional().meta({ description: 'Found out from the bytes where it is not given.' }),
+    }),
+    z.strictObject({ file_cache_key: cacheKey, cid: contentId }),
+  ],
+  { error: 'must be {content, cid} or {file_cache_key, cid}' },
+)
+
+const headers = z.record(z.string(), z.string()).superRefine((fields, context) => {
+  const names = Object.keys(fields)
+  if (names.length > MAX_CUSTOM_FIELDS) {
+    context.addIssue({ code: 'custom', message: `at most ${MAX_CUSTOM_FIELDS} header fields` })
+  }
+  const seen = new Set<string>()
+  for (const name of names.slice(0, MAX_CUSTOM_FIELDS)) {
+    const twice = seen.has(name.toLowerCase()) ? 'is there twice' : null
+    seen.add(name.toLowerCase())
+    const fault = twice ?? customFieldFault(name, fields[name] ?? '')
+    if (fault !== null) context.addIssue({ code: 'custom', path: [name], message: fault })
+  }
+})
+
+const tagText = z.string().min(1).max(MAX_TAG_TEXT)
+const moment = z
+  .string()
+  .max(64)
+  .refine((text) => momentOf(text) !== null, 'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z')
+
+const fields = z.strictObject({
+  from: z
+    .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
+    .meta({ description: 'An address in a verified domain of the workspace.', example: 'App <app@example.com>' }),
+  to: mailboxes.meta({ description: 'At most 50 recipients in `to`, `cc` and `bcc` together.' }),
+  cc: mailboxes.optional(),
+  bcc: mailboxes.optional().meta({ description: 'Recipients whom the message does not name.' }),
+  reply_to: mailboxes.optional(),
+  subject: oneLine
+    .max(MAX_SUBJECT)
+    .optional()
+    .meta({ description: 'Required without `template_id`.', example: 'Hello' }),
+  html: z.string().optional().meta({ example: '<p>Hello Bob</p>' }),
+  htmlbody: z.string().optional().meta({ description: 'Another name of `html`.' }),
+  text: z.string().optional().meta({ description: 'Made from the HTML where it is not given.', example: 'Hello Bob' }),
+  textbody: z.string().optional().meta({ description: 'Another name of `text`.' }),
+  template_id: z.string().min(1).max(256).optional().meta({ description: 'Gives subject, HTML and text.' }),
+  template_data: z.record(z.string(), z.unknown()).optional().meta({ description: 'Values of its variables.' }),
+  scheduled_for: moment.optional().meta({
+    description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
+    example: '2030-01-31T09:00:00Z',
+  }),
+  headers: headers.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
+  attachments: z.array(attachment).max(MAX_ATTACHMENTS).optional(),
+  inline_images: z.array(inlineImage).max(MAX_ATTACHMENTS).optional(),
+  tags: z
+    .array(z.strictObject({ name: tagText, value: tagText }))
+    .max(MAX_TAGS)
+    .optional()
+    .meta({ description: 'They come back in events.', example: [{ name: 'campaign', value: 'spring' }] }),
+  tracking: z.strictObject({ open: z.boolean().default(true), click: z.boolean().default(true) }).optional(),
+  priority: z.enum(['high', 'normal', 'low']).default('normal'),
+})
+
+type Fields = z.output<typeof fields>
+/** What the rules see: single fields may be wrong or missing. */
+type Draft = { readonly [Name in keyof Fields]?: unknown }
+
+/** A rule over several fields, tried whatever else is wrong. */
+function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
+  return z.refine<unknown>((draft) => holds(draft as Draft), {
+    path: [path],
+    message,
+    ...(params === undefined ? {} : { params }),
+    when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  })
+}
+
+const given = (value: unknown): boolean => value !== undefined
+const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+function recipientsOf({ to, cc, bcc }: Draft): number {
+  const all = [to, cc, bcc].flatMap((list) => listed(list) as readonly Partial<NamedAddress>[])
+  return new Set(all.map((mailbox) => mailbox?.address)).size
+}
+
+function hasEqualIds({ inline_images: images }: Draft): boolean {
+  const ids = listed(images).map((image) => (image as { readonly cid?: unknown } | null)?.cid)
+  return new Set(ids).size < ids.length
+}
+
+export const emailRequest = fields
+  .check(
+    rule(({ subject, template_id }) => given(subject) || given(template_id), 'subject', 'is required', ofMissing),
+    rule(
+      ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(given),
+      'text',
+      'is required, unless there is html or template_id',
+      ofMissing,
+    ),
+    rule(({ html, htmlbody }) => !(given(html) && given(htmlbody)), 'htmlbody', 'is another name of html: give one'),
+    rule(({ text, textbody }) => !(given(text) && given(textbody)), 'textbody', 'is another name of text: give one'),
+    rule(
+      (draft) => recipientsOf(draft) <= MAX_RECIPIENTS,
+      'to',
+      `at most ${MAX_RECIPIENTS} recipients with cc and bcc`,
+    ),
+    rule(
+      ({ attachments, inline_images }) => listed(attachments).length + listed(inline_images).length <= MAX_ATTACHMENTS,
+      'attachments',
+      `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
+    ),
+    rule((draft) => !hasEqualIds(draft), 'inline_images', 'each needs a cid of its own'),
+  )
+  .meta({ id: 'EmailRequest' })
+
+export type EmailRequest = Fields

@@ -1,0 +1,115 @@
+/**
+ * From what a schema found wrong to the refusal that a client reads.
+ *
+ * All problems of a request are told at once, each with its field, the rule and the
+ * value. The code is `missing_required_field` where something is missing, else
+ * `invalid_email_address` where an address is malformed, else `validation_error`.
+ */
+import type { z } from 'zod'
+import { shown } from '../mail/address.js'
+import { Refusal, type RefusalKind } from '../mail/refusal.js'
+
+/** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
+export const ofAddress = { of: 'address' }
+/** `params` of an issue that speaks of a field which is missed because of others. */
+export const ofMissing = { of: 'missing' }
+/** Of one request: a list may be wrong in very many places. */
+const MAX_ERRORS = 100
+
+export interface FieldError {
+  /** As `to[2]` or `attachments[0].content`; empty: the body as a whole. */
+  readonly field: string
+  readonly message: string
+  /** Shortened; null where it is an object, or missing. */
+  readonly value: string | number | boolean | null
+}
+
+type Issue = z.core.$ZodIssue
+type Path = readonly PropertyKey[]
+
+/** The parsed value; throws a Refusal that names every field at fault. */
+export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
+  const result = schema.safeParse(given)
+  if (result.success) return result.data
+  throw inputRefusal(result.error.issues, given)
+}
+
+export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
+  const problems = issues.flatMap((issue) => problemsOf(issue, [], given))
+  const kind = order.find((wanted) => problems.some((problem) => problem.kind === wanted)) ?? 'invalid-parameter'
+  const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
+  const first = problems.find((problem) => problem.kind === kind)?.error
+  const message = first === undefined ? 'the request is not valid' : sentence(first)
+  return new Refusal(kind, message, { errors })
+}
+
+const order: readonly RefusalKind[] = ['missing-field', 'invalid-address', 'invalid-parameter']
+
+interface Problem {
+  readonly kind: RefusalKind
+  readonly error: FieldError
+}
+
+function sentence({ field, message }: FieldError): string {
+  return field === '' ? message : `${field}: ${message}`
+}
+
+function problemsOf(issue: Issue, above: Path, given: unknown): readonly Problem[] {
+  const path = [...above, ...issue.path]
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => problem('invalid-parameter', [...path, key], 'is not a known field', given))
+  }
+  if (issue.code === 'invalid_union') {
+    const branch = likeliest(issue.errors)
+    if (branch.length > 0) return branch.flatMap((inner) => problemsOf(inner, path, given))
+  }
+  if (issue.code === 'custom' && issue.params?.['of'] === 'address') {
+    return [problem('invalid-address', path, issue.message, given)]
+  }
+  if (issue.code === 'custom' && issue.params?.['of'] === 'missing') {
+    return [problem('missing-field', path, issue.message, given)]
+  }
+  const missing = issue.code !== 'custom' && valueAt(path, given) === undefined
+  return [
+    problem(missing ? 'missing-field' : 'invalid-parameter', path, missing ? 'is required' : issue.message, given),
+  ]
+}
+
+/** Of the forms that a value may have, the one of its type with the fewest faults. */
+function likeliest(branches: readonly (readonly Issue[])[]): readonly Issue[] {
+  const faults = (issues: readonly Issue[]): number =>
+    issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0)
+  const ofItsType = branches.filter(
+    (issues) => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  return ofItsType.toSorted((a, b) => faults(a) - faults(b))[0] ?? []
+}
+
+function problem(kind: RefusalKind, path: Path, message: string, given: unknown): Problem {
+  return { kind, error: { field: fieldOf(path), message, value: shownValue(valueAt(path, given)) } }
+}
+
+function fieldOf(path: Path): string {
+  return shown(
+    path.reduce<string>(
+      (field, part) =>
+        typeof part === 'number' ? `${field}[${part}]` : field === '' ? String(part) : `${field}.${String(part)}`,
+      '',
+    ),
+  )
+}
+
+function valueAt(path: Path, given: unknown): unknown {
+  return path.reduce<unknown>(
+    (value, part) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, part)
+        ? (value as Record<PropertyKey, unknown>)[part]
+        : undefined,
+    given,
+  )
+}
+
+function shownValue(value: unknown): FieldError['value'] {
+  if (typeof value === 'string') return shown(value)
+  return typeof value === 'number' || typeof value === 'boolean' ? value : null
+}

@@ -1,0 +1,88 @@
+/**
+ * What a route is: data, not code that registers itself.
+ *
+ * From one list of routes come the router, the check of permissions, the parsing of
+ * input and the OpenAPI document, so that none of them can drift from the others. A
+ * resource is a file that returns its routes; `run` calls one engine or record below and
+ * shapes the answer. What a client did wrong is thrown as a Refusal.
+ */
+import type { z } from 'zod'
+import type { Area } from '../accounts/permissions.js'
+import type { Principal } from '../accounts/principal.js'
+import type { ErrorCode } from './answer.js'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export interface Call<Query = unknown, Body = unknown> {
+  readonly principal: Principal
+  /** Not null: the caller may see only what this key has sent. */
+  readonly ownKey: string | null
+  /** Of the path, as `{ id }`. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  /** The body's bytes as they came. */
+  readonly rawBody: Buffer
+  /** A header field of the request by its lower-case name. */
+  readonly header: (name: string) => string | undefined
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export type Answer =
+  | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
+  /** JSON that is text already. */
+  | { readonly kind: 'text'; readonly status: number; readonly json: string }
+  | { readonly kind: 'bytes'; readonly type: string; readonly bytes: Buffer }
+  | { readonly kind: 'nothing' }
+
+export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
+/** 204 without a body. */
+export const nothing: Answer = { kind: 'nothing' }
+
+/** An answer as the OpenAPI document tells of it. */
+export interface Documented {
+  readonly description: string
+  /** Of a JSON body. */
+  readonly schema?: z.ZodType
+  /** Of a body that is no JSON. */
+  readonly type?: string
+}
+
+interface Common {
+  readonly method: Method
+  /** Below the version: `/emails/:id`. */
+  readonly path: string
+  /** What the key must be allowed to. */
+  readonly area: Area
+  /** Keys that may only send may use it on what they have sent. */
+  readonly own?: true
+  /** The resource's name in the OpenAPI document. */
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  /** Header fields that the route reads, for the OpenAPI document. */
+  readonly headers?: z.ZodObject
+  /** By status: those of success. */
+  readonly answers: Readonly<Record<number, Documented>>
+  /** Codes beyond those that every route can answer. */
+  readonly refusals: readonly ErrorCode[]
+}
+
+export interface RouteSpec<Query, Body> extends Common {
+  readonly query?: z.ZodType<Query>
+  readonly body?: z.ZodType<Body>
+  readonly run: (call: Call<Query, Body>) => Promise<Answer> | Answer
+}
+
+/** A route whose input types are forgotten: the pipeline parses by its own schemas before it runs it. */
+export interface Route extends Common {
+  readonly query: z.ZodType | null
+  readonly body: z.ZodType | null
+  readonly run: (call: Call) => Promise<Answer> | Answer
+}
+
+export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): Route {
+  const { query = null, body = null, run, ...common } = spec
+  return { ...common, query, body, run: (call) => run(call as Call<Query, Body>) }
+}

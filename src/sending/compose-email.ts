@@ -1,0 +1,52 @@
+/**
+ * From an API request to all that one commit of it writes: composed, then prepared as a
+ * message that was submitted by SMTP is.
+ */
+import type { Principal } from '../accounts/principal.js'
+import { scanHeader } from '../mail/header-fields.js'
+import { Refusal } from '../mail/refusal.js'
+import { uuidv7 } from '../platform/ids.js'
+import { composeMessage } from './compose-message.js'
+import type { MessageContent } from './message-content.js'
+import type { Prepared, PrepareEmail } from './prepare-email.js'
+import type { SendingOptions } from './submitted-message.js'
+
+/** 15 MB: header, bodies, images and attachments, encoded. */
+export const MAX_COMPOSED = 15 * 1_048_576
+
+export interface WantedEmail {
+  readonly content: MessageContent
+  readonly options: SendingOptions
+}
+
+export interface ComposeDeps {
+  readonly hostname: string
+  readonly prepare: PrepareEmail
+}
+
+/** Throws a Refusal for what may not be sent. */
+export type ComposeEmail = (principal: Principal, wanted: WantedEmail, now: number) => Prepared
+
+export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
+  return (principal, { content, options }, now) => {
+    const emailId = uuidv7(now)
+    const raw = composeMessage(content, { emailId, hostname, now })
+    if (raw.length > MAX_COMPOSED) {
+      const message = `the composed message has ${raw.length} bytes, allowed: ${MAX_COMPOSED}`
+      throw new Refusal('too-large', message, { size: raw.length, limit: MAX_COMPOSED })
+    }
+    const recipients = [...content.to, ...content.cc, ...content.bcc]
+    const message = {
+      // An app that asked over HTTP hears of bounces by events, not by a DSN.
+      envelopeFrom: '' as const,
+      envid: null,
+      ret: null,
+      recipients: recipients.map(({ address }) => ({ address, notify: null, orcpt: null })),
+      smtputf8: true,
+      raw,
+      protocol: 'HTTPS',
+    }
+    const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), options, now }
+    return prepare(principal, { ...submission, templateId: null })
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * The header fields of a message that we compose, from its subject to its recipients.
+ *
+ * What is not plain ASCII goes out as encoded words (RFC 2047); local parts alone stay
+ * UTF-8 (RFC 6532). Text that looks like an encoded word is encoded, so that everybody
+ * reads what the app wrote. Lines are folded at 76 octets where a blank allows it, and
+ * never into a line of blanks alone: some readers take that for the end of the header.
+ */
+import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
+import type { NamedAddress } from '../mail/named-address.js'
+import type { MessageContent } from './message-content.js'
+
+const LINE = 76
+/** Of an encoded word with all around it; room for the field's name beside it on the first line. */
+const WORD = 52
+
+/** Lines with CRLF at their ends. */
+export function headerLines(content: MessageContent): string {
+  const { from, to, cc, replyTo, subject, fields } = content
+  const lines = [
+    field('From', mailboxText(from)),
+    ...listed('To', to),
+    ...listed('Cc', cc),
+    ...listed('Reply-To', replyTo),
+    field('Subject', asText(subject)),
+    ...fields.map(({ name, value }) => field(name, asGiven(value))),
+  ]
+  return lines.join('')
+}
+
+function listed(name: string, list: readonly NamedAddress[]): string[] {
+  return list.length === 0 ? [] : [field(name, list.map(mailboxText).join(', '))]
+}
+
+function mailboxText({ address, name }: NamedAddress): string {
+  if (name !== '') return `${phrase(name)} <${address}>`
+  return address.startsWith('"') ? `<${address}>` : address
+}
+
+function phrase(name: string): string {
+  if (/^\w+(?: \w+)*$/.test(name) && name.length <= WORD) return name
+  return isPlain(name) ? quoteString(name) : encoded(name)
+}
+
+/** Unstructured text (RFC 5322 section 2.2.1) that must be read as it is. */
+function asText(text: string): string {
+  return isPlain(text) && !/^ | $| {2}/.test(text) ? text : encoded(text)
+}
+
+/** What the app may have encoded itself. */
+function asGiven(value: string): string {
+  return /^[\t\x20-\x7e]*$/.test(value) ? value.trim() : encoded(value)
+}
+
+/** Printable ASCII in foldable pieces that nobody takes for an encoded word. */
+function isPlain(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !/\S{61}/.test(text)
+}
+
+/** Q where most of it stays readable, else B. */
+function encoded(text: string): string {
+  const odd = text.replace(/[\x20-\x7e]+/g, '').length
+  return encodeWord(text, odd * 3 > text.length ? 'B' : 'Q', WORD)
+}
+
+function field(name: string, value: string): string {
+  const line = `${name}: ${value}`
+  return `${line.length <= LINE ? line : folded(name, value)}\r\n`
+}
+
+/** The first word stays beside the name; blanks go to the next line with the word behind them. */
+function folded(name: string, value: string): string {
+  let text = `${name}:`
+  let width = text.length
+  for (const [piece] of ` ${value}`.matchAll(/[ \t]*[^ \t]+/g)) {
+    if (width + piece.length > LINE && text.length > name.length + 1) {
+      text += '\r\n'
+      width = 0
+    }
+    text += piece
+    width += piece.length
+  }
+  return text
+}

@@ -1,0 +1,104 @@
+/**
+ * From the parts of a message to its bytes (RFC 5322, 2045 to 2047, 2231, 2387).
+ *
+ * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and the
+ * parameters of file names; it is given text and bytes alone, and may open neither files
+ * nor URLs. The tree is written out in one go, because its streams cost ten times as
+ * much. Every line ends with CRLF and has at most 998 octets.
+ *
+ * Limits: whole in memory, and encoding some megabytes holds the event loop for tens of
+ * milliseconds.
+ */
+import { encode as encodeBase64, wrap as wrapBase64 } from 'nodemailer/lib/base64'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import type MimeNode from 'nodemailer/lib/mime-node'
+import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
+import { newMessageId } from '../mail/message-id.js'
+import { headerLines } from './compose-header.js'
+import { textOfHtml } from './compose-text.js'
+import type { Attachment, InlineImage, MessageContent } from './message-content.js'
+
+export interface Composing {
+  readonly emailId: string
+  readonly hostname: string
+  readonly now: number
+}
+
+export function composeMessage(content: MessageContent, { emailId, hostname, now }: Composing): Buffer {
+  const isMessageId = ({ name }: { readonly name: string }): boolean => name.toLowerCase() === 'message-id'
+  const messageId = content.fields.find(isMessageId)?.value ?? newMessageId(emailId, hostname)
+  const fields = content.fields.filter((field) => !isMessageId(field))
+  const tree = new MailComposer({
+    ...bodies(content),
+    attachments: [...content.inlineImages.map(inline), ...content.attachments.map(attached)],
+    messageId,
+    date: new Date(now),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }).compile()
+  const pieces = [Buffer.from(headerLines({ ...content, fields }))]
+  write(tree, pieces)
+  pieces.push(Buffer.from('\r\n'))
+  return Buffer.concat(pieces)
+}
+
+/** Line ends are CRLF, so that quoted-printable keeps them. */
+function bodies({ html, text }: MessageContent): { text: string; html: string } {
+  const plain = text ?? (html === null ? '' : textOfHtml(html))
+  return { text: canonical(plain), html: canonical(html ?? '') }
+}
+
+function canonical(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, '\r\n')
+}
+
+type Part = NonNullable<ConstructorParameters<typeof MailComposer>[0]>['attachments'] extends
+  | readonly (infer One)[]
+  | undefined
+  ? One
+  : never
+
+function attached({ filename, content, contentType }: Attachment): Part {
+  // A message in a message must not be in base64 (RFC 2046 section 5.2.1), and may have any lines.
+  const type = /^message\//i.test(contentType) ? 'application/octet-stream' : contentType
+  return { filename: oneLine(filename), content, contentType: type, contentDisposition: 'attachment' }
+}
+
+function inline({ cid, filename, content, contentType }: InlineImage): Part {
+  const name = filename === null ? false : oneLine(filename)
+  return { cid, filename: name, content, contentType, contentDisposition: 'inline' }
+}
+
+/** Folded, a long run of blanks would be a line of blanks alone. */
+function oneLine(filename: string): string {
+  return filename.replace(/\s+/g, ' ')
+}
+
+/** A part with all that is in it. */
+function write(node: MimeNode, pieces: Buffer[]): void {
+  pieces.push(Buffer.from(`${node.buildHeaders()}\r\n\r\n`))
+  if (node.childNodes.length === 0) {
+    pieces.push(encodedContent(node))
+    return
+  }
+  for (const child of node.childNodes) {
+    pieces.push(Buffer.from(`--${String(node.boundary)}\r\n`))
+    write(child, pieces)
+    pieces.push(Buffer.from('\r\n'))
+  }
+  pieces.push(Buffer.from(`--${String(node.boundary)}--`))
+}
+
+/** Says 7bit of text alone, and all of that is ASCII in short lines. */
+function encodedContent(node: MimeNode): Buffer {
+  const { content = '' } = node
+  if (typeof content !== 'string' && !Buffer.isBuffer(content)) throw new Error('a part that is no text and no bytes')
+  switch (node.getTransferEncoding()) {
+    case 'base64':
+      return Buffer.from(wrapBase64(encodeBase64(content)), 'latin1')
+    case 'quoted-printable':
+      return Buffer.from(wrapQuoted(encodeQuoted(content)), 'latin1')
+    default:
+      return Buffer.from(content)
+  }
+}

@@ -1,0 +1,39 @@
+/** A message as an API request describes it: parsed, checked, nothing encoded yet. */
+import type { NamedAddress } from '../mail/named-address.js'
+
+export interface Attachment {
+  readonly filename: string
+  readonly content: Buffer
+  /** As `application/pdf` or `text/csv; charset=utf-8`. */
+  readonly contentType: string
+}
+
+export interface InlineImage {
+  /** The HTML says `cid:` and this. */
+  readonly cid: string
+  readonly content: Buffer
+  readonly contentType: string
+  readonly filename: string | null
+}
+
+/** A header field of the app's own. */
+export interface CustomField {
+  readonly name: string
+  readonly value: string
+}
+
+export interface MessageContent {
+  readonly from: NamedAddress
+  readonly to: readonly NamedAddress[]
+  readonly cc: readonly NamedAddress[]
+  readonly bcc: readonly NamedAddress[]
+  readonly replyTo: readonly NamedAddress[]
+  readonly subject: string
+  /** Null: none. */
+  readonly html: string | null
+  /** Null: made from the HTML. */
+  readonly text: string | null
+  readonly fields: readonly CustomField[]
+  readonly attachments: readonly Attachment[]
+  readonly inlineImages: readonly InlineImage[]
+}

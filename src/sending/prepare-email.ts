@@ -1,0 +1,161 @@
+/**
+ * From a submission to all that one commit of it writes: the policy under every door.
+ *
+ * May this key send as that sender? Who is left to send to? Refusals are thrown before
+ * anything is written.
+ */
+import { isAscii } from 'node:buffer'
+import type { Principal } from '../accounts/principal.js'
+import type { SendingDomain } from '../domains/sending-domains.js'
+import { type Address, type DomainName, domainOf } from '../mail/address.js'
+import { formatNotify } from '../mail/dsn-parameters.js'
+import type { Header } from '../mail/header-fields.js'
+import type { Mailbox } from '../mail/mailbox-list.js'
+import { Refusal } from '../mail/refusal.js'
+import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/enqueue.js'
+import type { Read } from '../storage/prepared.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
+import { type Author, type MessageSummary, prepareMessage, summarise } from './prepare-message.js'
+import { checkSender } from './sender-policy.js'
+import type { SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+
+export interface PrepareDeps {
+  readonly read: Read
+  readonly hostname: string
+  readonly maxRecipients: number
+  /** The domain where the workspace has it verified. */
+  readonly verifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
+}
+
+export interface Prepared {
+  readonly enqueued: Enqueued
+  readonly raw: Buffer
+  /** Of the first From address: what the limits of a sender domain count. */
+  readonly senderDomain: DomainName
+  /** Recipients who are not written to, in the order in which they were given. */
+  readonly suppressed: readonly Address[]
+}
+
+export type PrepareEmail = (principal: Principal, submission: Submission) => Prepared
+
+export function prepareEmail(deps: PrepareDeps): PrepareEmail {
+  return (principal, submission) => {
+    const { message, header, emailId, now } = submission
+    const summary = summarise(message.raw, header)
+    const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
+    const recipients = wantedRecipients(deps, principal.workspaceId, message.recipients)
+    const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
+    const { raw, messageId } = prepareMessage(message.raw, header, origin)
+    const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
+    const email = newEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
+    return {
+      enqueued: enqueue(email, recipients, raw),
+      raw,
+      senderDomain: domainOf(summary.from[0].address),
+      suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
+    }
+  }
+}
+
+interface Found {
+  readonly principal: Principal
+  readonly submission: Submission
+  readonly summary: MessageSummary
+  readonly domain: SendingDomain | undefined
+  readonly recipients: readonly NewRecipient[]
+  readonly messageId: string
+  readonly utf8: boolean
+}
+
+function newEmail({ principal, submission, summary, domain, recipients, messageId, utf8 }: Found): NewEmail {
+  const { message, options } = submission
+  return {
+    id: submission.emailId,
+    workspace_id: principal.workspaceId,
+    source: submission.source,
+    message_id: messageId,
+    envelope_from: message.envelopeFrom,
+    envid: message.envid,
+    ret: message.ret,
+    from_email: summary.from[0].address,
+    from_name: summary.from[0].name,
+    to_emails: addressList(summary.to),
+    cc_emails: addressList(summary.cc),
+    bcc_emails: JSON.stringify(unnamed(recipients, [...summary.to, ...summary.cc])),
+    reply_to: addressList(summary.replyTo),
+    subject: summary.subject,
+    tags: JSON.stringify(options.tags),
+    ...tracking(options, domain),
+    priority: options.priority,
+    smtputf8: utf8 ? 1 : 0,
+    created_at: submission.now,
+    scheduled_for: options.scheduledFor,
+    key_id: principal.keyId,
+    template_id: submission.templateId,
+  }
+}
+
+/** Envelope sender and every From address; gives the domain of the first From. */
+function checkSenders(
+  { verifiedDomain }: PrepareDeps,
+  principal: Principal,
+  envelopeFrom: Address | '',
+  from: readonly Author[],
+): SendingDomain | undefined {
+  const isVerified = (workspaceId: string, domain: string): boolean => verifiedDomain(workspaceId, domain) !== undefined
+  if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
+  for (const { address } of from) checkSender(principal, address, 'From', isVerified)
+  const first = from[0]
+  return first === undefined ? undefined : verifiedDomain(principal.workspaceId, domainOf(first.address))
+}
+
+/** Each address once; refused when none is left that may be written to. */
+function wantedRecipients(
+  { read, maxRecipients }: PrepareDeps,
+  workspaceId: string,
+  given: readonly SubmittedRecipient[],
+): NewRecipient[] {
+  const wanted = new Map<string, NewRecipient>()
+  for (const { address, notify, orcpt } of given) {
+    if (wanted.has(address)) continue
+    wanted.set(address, {
+      address,
+      suppressed: isSuppressed(read, workspaceId, address),
+      notify: notify === null ? null : formatNotify(notify),
+      orcpt,
+    })
+  }
+  const recipients = [...wanted.values()]
+  if (recipients.length > maxRecipients) {
+    throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients`)
+  }
+  const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
+  if (suppressed.length === recipients.length) {
+    throw new Refusal('all-recipients-suppressed', 'all recipients are on the suppression list', { suppressed })
+  }
+  return recipients
+}
+
+/** Envelope recipients whom the header does not name: they were blind copies. */
+function unnamed(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
+  const names = new Set(named.map(({ address }) => address?.toLowerCase()))
+  return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
+}
+
+function addressList(list: readonly Mailbox[]): string {
+  return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
+}
+
+/** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */
+function hasUtf8(raw: Buffer, header: Header): boolean {
+  return !isAscii(raw.subarray(0, header.end))
+}
+
+function tracking(
+  options: SendingOptions,
+  domain: SendingDomain | undefined,
+): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
+  const opens = options.trackOpens ?? domain?.track_opens === 1
+  const clicks = options.trackClicks ?? domain?.track_clicks === 1
+  return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
+}

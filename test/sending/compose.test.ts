@@ -1,0 +1,310 @@
+/** Messages that we compose: whatever an app says is what a reader's program shows. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { type ParsedMail, simpleParser } from 'mailparser'
+import t from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
+import { scanHeader } from '../../src/mail/header-fields.js'
+import { checkForm } from '../../src/mail/message-form.js'
+import { type NamedAddress, namedAddressOrNull } from '../../src/mail/named-address.js'
+import { composeMessage } from '../../src/sending/compose-message.js'
+import { textOfHtml } from '../../src/sending/compose-text.js'
+import { customFieldFault } from '../../src/sending/custom-fields.js'
+import type { MessageContent } from '../../src/sending/message-content.js'
+import { type MessageSummary, summarise } from '../../src/sending/prepare-message.js'
+
+const composing = {
+  emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',
+  hostname: 'mail.test',
+  now: Date.UTC(2026, 10, 21),
+}
+const mailbox = (address: string, name = ''): NamedAddress => ({ address: parseAddress(address), name })
+
+const plain: MessageContent = {
+  from: mailbox('app@a.test', 'App'),
+  to: [mailbox('bob@b.test', 'Bob')],
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  subject: 'hello',
+  html: null,
+  text: 'a line\n',
+  fields: [],
+  attachments: [],
+  inlineImages: [],
+}
+
+interface Composed {
+  readonly raw: Buffer
+  readonly text: string
+  readonly summary: MessageSummary
+  readonly mail: ParsedMail
+}
+
+/** Composed, looked at for its form, and read back by our own reader and by another. */
+async function composed(content: Partial<MessageContent>): Promise<Composed> {
+  const raw = composeMessage({ ...plain, ...content }, composing)
+  assert.equal(checkForm(raw, { lineOctets: 998 }).kind, 'ok')
+  const header = scanHeader(raw)
+  assert.doesNotMatch(raw.toString('latin1', 0, header.end), /^[ \t]+\r$/m, 'no line of blanks in the header')
+  const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
+  return { raw, text: raw.toString(), summary: summarise(raw, header), mail: await simpleParser(raw, options) }
+}
+
+t.test('a text alone is one part', async (t) => {
+  const { text } = await composed({})
+  t.equal(
+    text,
+    [
+      'From: App <app@a.test>',
+      'To: Bob <bob@b.test>',
+      'Subject: hello',
+      'Message-ID: <0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee@mail.test>',
+      'Date: Sat, 21 Nov 2026 00:00:00 +0000',
+      'Content-Transfer-Encoding: 7bit',
+      'MIME-Version: 1.0',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      'a line',
+      '',
+      '',
+    ].join('\r\n'),
+  )
+})
+
+t.test('text, HTML, images and attachments stand in the tree that readers expect', async (t) => {
+  const { text, mail } = await composed({
+    cc: [mailbox('cc@b.test')],
+    bcc: [mailbox('blind@b.test')],
+    replyTo: [mailbox('reply@a.test', 'Reply, please')],
+    html: '<p>See <img src="cid:logo"></p>',
+    inlineImages: [{ cid: 'logo', content: Buffer.from('png'), contentType: 'image/png', filename: null }],
+    attachments: [
+      { filename: 'Größe 日本.pdf', content: Buffer.from([0, 255, 13, 10]), contentType: 'application/pdf' },
+      { filename: `mail${' '.repeat(200)}.eml`, content: Buffer.from('From: x\n\ny'), contentType: 'message/rfc822' },
+    ],
+  })
+  t.same(
+    [...text.matchAll(/^Content-Type: ([^;\r]+)/gm)].map(([, type]) => type),
+    [
+      'multipart/mixed',
+      'multipart/alternative',
+      'text/plain',
+      'multipart/related',
+      'text/html',
+      'image/png',
+      'application/pdf',
+      'application/octet-stream',
+    ],
+  )
+  t.notMatch(text, /blind|X-Mailer/i)
+  const [image, pdf, message] = mail.attachments
+  t.match(image, { cid: 'logo', related: true, contentDisposition: 'inline' })
+  t.same(image?.content, Buffer.from('png'))
+  t.match(pdf, { filename: 'Größe 日本.pdf', contentDisposition: 'attachment' })
+  t.same(pdf?.content, Buffer.from([0, 255, 13, 10]))
+  t.same(message?.content, Buffer.from('From: x\n\ny'))
+  t.equal(message?.filename, 'mail .eml')
+  t.match(mail.replyTo, { value: [{ address: 'reply@a.test', name: 'Reply, please' }] })
+})
+
+t.test('an image without HTML to show it in is attached', async (t) => {
+  const { text, mail } = await composed({
+    inlineImages: [{ cid: 'a', content: Buffer.from('x'), contentType: 'image/png', filename: 'a.png' }],
+  })
+  t.match(text, 'Content-Type: multipart/mixed')
+  t.match(mail.attachments, [{ filename: 'a.png' }])
+})
+
+t.test('fields of the app stand as it wrote them', async (t) => {
+  const references = Array.from({ length: 60 }, (_, n) => `<${n}.${'x'.repeat(60)}@a.test>`).join(' ')
+  const { text, mail } = await composed({
+    fields: [
+      { name: 'X-MyApp-ID', value: '  "a"  b ' },
+      { name: 'message-id', value: '<own@a.test>' },
+      { name: 'References', value: references },
+      { name: 'X-Note', value: 'für alle' },
+      { name: 'List-Unsubscribe', value: `<https://a.test/${'u'.repeat(300)}>` },
+    ],
+  })
+  t.match(text, '\r\nX-MyApp-ID: "a"  b\r\n')
+  t.match(text, /^List-Unsubscribe: <https:/m)
+  t.equal(mail.messageId, '<own@a.test>')
+  t.equal(text.match(/^message-id:/gim)?.length, 1)
+  t.same(mail.references, references.split(' '))
+  t.match(text, '\r\nX-Note: =?UTF-8?Q?f=C3=BCr_alle?=\r\n')
+})
+
+t.test('addresses with UTF-8 or quotes in them are read back as they were', async (t) => {
+  const to = [mailbox('jürgen@münchen.test', 'Jürgen'), mailbox('"a, b"@b.test'), mailbox('"c@d"@b.test', 'C "D" \\')]
+  const { summary } = await composed({ to })
+  t.same(summary.to, to)
+})
+
+/** What a header can carry and show: no controls, no blanks around it. */
+const shownText = fc
+  .string({ unit: 'grapheme', maxLength: 250 })
+  .map((text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim())
+const sly = fc.constantFrom(
+  ...[
+    '=?utf-8?Q?=41?=',
+    '=?',
+    'a"b',
+    '"',
+    '\\',
+    'a  b',
+    ' x'.repeat(90),
+    'y'.repeat(240),
+    '(',
+    '<a@b.test>',
+    ',',
+    'a:;',
+  ],
+  ' '.repeat(200),
+)
+const words = fc.oneof(
+  shownText,
+  fc.array(sly, { maxLength: 4 }).map((list) => list.join(' ').slice(0, 250).trim()),
+)
+
+t.test('names and subjects survive', async () => {
+  await fc.assert(
+    fc.asyncProperty(words, fc.array(words, { minLength: 1, maxLength: 5 }), words, async (author, names, subject) => {
+      const to = names.map((name, n) => mailbox(`u${n}@b.test`, name))
+      const from = mailbox('app@a.test', author)
+      const { summary, mail } = await composed({ from, to, subject })
+      assert.deepEqual({ ...summary, cc: [], replyTo: [] }, { from: [from], to, cc: [], replyTo: [], subject })
+      assert.equal(mail.subject ?? '', subject)
+    }),
+  )
+})
+
+const body = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 3000 }),
+  fc.string({ maxLength: 3000 }),
+  fc
+    .array(fc.constantFrom('\r', '\n', '\r\n', ' ', '.', '=', 'From ', '\t', 'ä', '😀', 'z'.repeat(400), '--'), {
+      maxLength: 60,
+    })
+    .map((list) => list.join('')),
+)
+const asRead = (text: string): string => Buffer.from(text.replace(/\r\n?/g, '\n')).toString()
+
+t.test('bodies, file names and bytes survive', async () => {
+  const file = fc.tuple(
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 }),
+    fc.uint8Array({ maxLength: 500 }),
+  )
+  await fc.assert(
+    fc.asyncProperty(body, body, fc.array(file, { maxLength: 3 }), async (text, html, files) => {
+      const attachments = files.map(([filename, bytes]) => ({
+        filename: filename.replace(/\s+/g, '_'),
+        content: Buffer.from(bytes),
+        contentType: 'application/octet-stream',
+      }))
+      const { mail } = await composed({ text: `${text}.`, html: `${html}.`, attachments })
+      assert.equal(mail.text, asRead(`${text}.`))
+      assert.equal(mail.html, asRead(`${html}.`))
+      assert.deepEqual(
+        mail.attachments.map(({ filename, content }) => ({ filename, content })),
+        attachments.map(({ filename, content }) => ({ filename, content })),
+      )
+    }),
+  )
+})
+
+t.test('text is made of HTML where none is given', async (t) => {
+  const html = `<html><head><title>no</title><style>p { }</style></head><body><h1>Hello Bob</h1>
+    <p>Your <b>order</b> &amp; more: <a href="https://a.test/1">see here</a>
+    <a href="https://a.test/2">https://a.test/2</a></p><img src="x.png" alt="Logo"><script>no()</script></body></html>`
+  const { mail } = await composed({ html, text: null })
+  t.equal(mail.text, 'Hello Bob\n\nYour order & more: see here [https://a.test/1] https://a.test/2\n\nLogo')
+  t.equal(mail.html, html)
+  const pictures = await composed({ html: '<img src="a.png">', text: null })
+  t.same(pictures.text.match(/^Content-Type:.*/gm), ['Content-Type: text/html; charset=utf-8'], 'nothing to read')
+})
+
+t.test('of HTML with very many tags the tags are dropped', async (t) => {
+  const page = `<title>no</title>${'<p>'.repeat(9000)}one<br>two <b>&amp; &#x41;&euro;&unknown;</b> 1 < 2<!-- no > no -->
+    <STYLE>no</STYLE><script>if (a < b) no()</script  >three<a href="`
+  t.equal(textOfHtml(page), 'one\ntwo & A€&unknown; 1 < 2\nthree')
+  t.equal(textOfHtml(`${'<b>'.repeat(9000)}${'x'.repeat(300_000)}`).length, 200_000)
+})
+
+t.test('no HTML of 800 KB makes it slow or fail', async (t) => {
+  const pieces = ['<table><tr><td>', '<div>', '<b><p>', '<ul><li>a', '<', '< ', '<!--', '<br>', '&amp;', '<script>']
+  const more = [
+    '<style',
+    '</script',
+    '\n',
+    '<a href="',
+    '<title>',
+    ' ',
+    '<pre>\n',
+    '<b><option>',
+    '<svg><p>',
+    '\u0130<x',
+  ]
+  for (const piece of [...pieces, ...more]) {
+    for (const size of [17_000, 190_000, 800_000]) {
+      const text = textOfHtml(piece.repeat(Math.floor(size / piece.length)))
+      assert.ok(text.length <= 200_000, piece)
+    }
+  }
+  for (const [open, close] of [
+    ['<b>', '</i>'],
+    ['<table><tr><td>', '</td></tr></table>'],
+    ['<b>', '<li>'],
+  ] as const) {
+    textOfHtml(open.repeat(100_000) + close.repeat(100_000))
+  }
+  t.pass('all of them came back')
+})
+
+t.test('one mailbox is read from text, and nothing that may be a list', async (t) => {
+  const good: readonly (readonly [string, string, string])[] = [
+    ['bob@b.test', 'bob@b.test', ''],
+    [' <bob@B.test> ', 'bob@b.test', ''],
+    ['Bob <bob@b.test>', 'bob@b.test', 'Bob'],
+    ['"Bob, \\"B\\"" <bob@b.test>', 'bob@b.test', 'Bob, "B"'],
+    ['Doe, John <bob@b.test>', 'bob@b.test', 'Doe, John'],
+    ['bob@b.test <bob@b.test>', 'bob@b.test', 'bob@b.test'],
+    ['Jürgen <j@münchen.test>', 'j@xn--mnchen-3ya.test', 'Jürgen'],
+    ['"a@b"@b.test', '"a@b"@b.test', ''],
+  ]
+  for (const [text, address, name] of good) t.same(namedAddressOrNull(text), { address, name }, text)
+  const lists = ['a@b.test, b@b.test', 'a@b.test, Bob <b@b.test>', 'A <a@b.test> <b@b.test>', 'a@b.test; <b@b.test>']
+  const bad = ['', 'Bob', '<>', 'Bob <>', 'Bob <bob>', 'bob@', 'Bob <bob@b.test> x', 'Bob bob@b.test', '<bob@b.test']
+  const controls = ['A\r\nBcc: x <a@b.test>', 'a@b.test\r\nBcc: x', 'A\0 <a@b.test>', '\ud800 <a@b.test>']
+  const long = [`${'n'.repeat(257)} <a@b.test>`, `${'l'.repeat(65)}@b.test`]
+  for (const text of [...lists, ...bad, ...controls, ...long]) t.equal(namedAddressOrNull(text), null, text)
+})
+
+t.test('fields that are ours or have no right form are refused', async (t) => {
+  const good: readonly (readonly [string, string])[] = [
+    ['X-Campaign', 'spring'],
+    ['List-Unsubscribe', '<https://a.test/u>'],
+    ['Message-ID', '<a@b.test>'],
+    ['In-Reply-To', '<a@b.test>'],
+    ['References', '<a@b.test> <c@d.test>'],
+    ['X-Empty', ''],
+    ['X-Long', 'ä'.repeat(4000)],
+    ['X-Pieces', `${'x'.repeat(800)} ${'y'.repeat(800)}`],
+  ]
+  for (const [name, value] of good) t.equal(customFieldFault(name, value), null, name)
+  const ours = 'From To CC bcc Resent-Bcc Reply-To Subject Date Sender DKIM-Signature Return-Path Received MIME-Version'
+  const steering = 'Content-Type content-x X-Service-Tag x-pm-tag X-Mailgun-Tag'
+  for (const name of `${ours} ${steering}`.split(' ')) t.match(customFieldFault(name, 'x'), /cannot be set here/, name)
+  for (const name of ['', 'X Y', 'X:', 'X-Ä', 'X\r\nY', 'x'.repeat(77)])
+    t.match(customFieldFault(name, 'x'), /name/, name)
+  for (const value of ['a\r\nBcc: x', 'a\nb', 'a\0', '\udc00']) t.match(customFieldFault('X-A', value), /one line/)
+  t.match(customFieldFault('X-A', 'ä'.repeat(4097)), /8192 octets/)
+  t.match(customFieldFault('X-A', 'x'.repeat(901)), /folded/)
+  t.match(customFieldFault('X-A', `x${' '.repeat(901)}y`), /folded/)
+  for (const value of ['x', '<a>', '<a@b> <c@d>', '<ä@b.test>', '']) {
+    t.match(customFieldFault('Message-ID', value), /one message id/, value)
+  }
+  for (const value of ['x', '<a@b.test>,<c@d.test>', '']) {
+    t.match(customFieldFault('References', value), /message ids/, value)
+  }
+})

@@ -13,7 +13,9 @@ import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
+import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
+import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
@@ -32,6 +34,7 @@ import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
+import type { RouteParts } from './routes.js'
 import { openSubmission } from './submission.js'
 
 /** What clients get to finish, and then attempts: together less than systemd's patience. */
@@ -106,8 +109,10 @@ interface Rooms {
   readonly keyRing: KeyRing
   readonly domains: DomainBook
   readonly keys: KeyChain
+  readonly signing: SigningThread
   readonly delivery: Delivery
   readonly limits: Limits
+  readonly mime: MimeReader
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -117,11 +122,16 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const keys = keyChain(database)
   const limits = openLimits({ config, log, database })
   ends.push(() => limits.stop())
-  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
+  const signing = new SigningThread()
+  ends.push(() => signing.stop())
+  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits }
+  const mime = new MimeReader()
+  ends.push(() => mime.close())
+  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing }
+  return { ...remembered, delivery, limits, mime }
 }
 
 interface Doors {
@@ -139,7 +149,7 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
-  const { keyRing, domains, delivery, limits } = rooms
+  const { keyRing, domains, delivery, limits, mime } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -155,14 +165,21 @@ async function openDoors(
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
   ends.push(() => submission.stop(patience.door))
   const changed = (): void => forget(rooms, submission, log)
-  const routes = api.serve({ ...own, database, limits, prepare, take: taking, changed })
+  const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
+  const sending = { prepare, take: taking }
+  const routes = api.serve({ ...own, ...sending, database, limits, mime, noticeDue, changed })
   return { submission, api: api.listener, routes, changed }
 }
 
-function forget({ keyRing, domains, keys, delivery, limits }: Rooms, door: SubmissionListener, log: Log): void {
+function forget(
+  { keyRing, domains, keys, signing, delivery, limits }: Rooms,
+  door: SubmissionListener,
+  log: Log,
+): void {
   keyRing.drop()
   domains.drop()
   keys.drop()
+  signing.forget()
   limits.plans.drop()
   delivery.runner.wake()
   try {

@@ -1,6 +1,10 @@
 /** POST /emails and /emails/batch, from the request to the message that a sink takes. */
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
+import { keylessSender } from '../../src/accounts/principal.js'
+import { createRoute } from '../../src/api/emails/create.js'
+import { emailRequest } from '../../src/api/emails/email-request.js'
+import { parse } from '../../src/api/input.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../helpers/scripted-sink.js'
@@ -212,6 +216,32 @@ t.test('very many faults are told in part', async (t) => {
   t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
 })
 
+t.test('a body that is too large by itself is refused', async (t) => {
+  const { app } = await appWithSink(t)
+  const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html: 'x'.repeat(15 * 1_048_576) } })
+  t.match([answer.status, answer.json()], [413, { error: { code: 'payload_too_large' } }])
+  const batch = await app.rest('POST', '/v1/emails/batch', {
+    body: [{ ...email, html: 'x'.repeat(15 * 1_048_576) }, email],
+  })
+  t.match(batch.json(), { success_count: 1, data: [{ index: 0, error: /allowed: 15728640/ }, {}] })
+})
+
+t.test('a disk without room takes nothing new, and still knows what it took', async (t) => {
+  const { app } = await appWithSink(t)
+  const { read } = app.daemon.database
+  const headers = { 'idempotency-key': 'once' }
+  const first = await app.rest('POST', '/v1/emails', { body: email, headers })
+  const never = (): never => t.fail('it went on') as never
+  const { run } = createRoute({ read, compose: never, take: never, mayTake: () => false })
+  const principal = { ...keylessSender(app.workspaceId) }
+  const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
+  const body = parse(emailRequest, email)
+  const rawBody = Buffer.from(JSON.stringify(email))
+  const refused = Promise.resolve().then(() => run({ ...call, body, rawBody, header: () => undefined }))
+  await t.rejects(refused, { name: 'Refusal', kind: 'storage-full' })
+  t.same(await run({ ...call, body, rawBody, header: () => 'once' }), { kind: 'text', status: 201, json: first.text })
+})
+
 t.test('an idempotency key gives the first answer again, and refuses another body', async (t) => {
   const { app } = await appWithSink(t)
   const headers = { 'idempotency-key': 'order-1' }
@@ -289,7 +319,7 @@ t.test('a batch of which nothing is good is answered, and its key may be used ag
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('a hundred emails go in one commit', async (t) => {
+t.test('a batch of a hundred emails is answered in its order and delivered whole', async (t) => {
   const { app, sink } = await appWithSink(t)
   const body = Array.from({ length: 100 }, (_, n) => ({
     ...email,

@@ -62,7 +62,7 @@ function encoded(text: string): string {
 }
 
 /** At most a third would have to be escaped one by one: that is shorter than base64, and readable. */
-export function isMostlyAscii(text: string): boolean {
+function isMostlyAscii(text: string): boolean {
   let odd = 0
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7e) odd += 1
   return odd * 3 <= text.length

@@ -90,7 +90,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
     cc: ['dan@b.test'],
     bcc: ['blind@b.test'],
     subject: 'Grüße 😀',
-    tags: { campaign: 'spring' },
+    tags: [{ name: 'campaign', value: 'spring' }],
     tracking: { open: true, click: false },
     priority: 'high',
   })
@@ -171,59 +171,69 @@ t.test('suppressed recipients are left out and named', async (t) => {
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('whoever may not send is told so', async (t) => {
+t.test('what is refused', async (t) => {
   const { app } = await appWithSink(t)
-  const created = await app.cli(
-    'key',
-    'create',
-    '--workspace',
-    app.workspaceId,
-    '--name',
-    'reader',
-    '--scopes',
-    'read',
-    '--json',
+
+  await t.test('whoever may not send is told so', async (t) => {
+    const created = await app.cli(
+      'key',
+      'create',
+      '--workspace',
+      app.workspaceId,
+      '--name',
+      'reader',
+      '--scopes',
+      'read',
+      '--json',
+    )
+    const { key } = created.json() as { readonly key: string }
+    for (const path of ['/v1/emails', '/v1/emails/batch']) {
+      const answer = await app.rest('POST', path, { key, body: email })
+      t.match([answer.status, answer.json()], [403, { error: { code: 'insufficient_permissions' } }])
+    }
+    const foreign = await app.rest('POST', '/v1/emails', { key: app.otherKey, body: email })
+    t.match([foreign.status, foreign.json()], [400, { error: { code: 'invalid_from_address' } }])
+  })
+
+  await t.test(
+    'all faults of a request are told at once, a missing field before an address before others',
+    async (t) => {
+      const wrong = {
+        from: 'nobody',
+        to: ['a@b.test', ''],
+        priority: 'urgent',
+        html: 'a',
+        htmlbody: 'b',
+        colour: 'red',
+      }
+      const answer = await app.rest('POST', '/v1/emails', { body: wrong })
+      const { error } = answer.json<{
+        error: { code: string; message: string; details: { errors: { field: string }[] } }
+      }>()
+      t.equal(error.code, 'missing_required_field')
+      t.equal(error.message, 'subject: is required')
+      const fields = error.details.errors.map(({ field }) => field)
+      t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
+      const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
+      t.match(next.json(), { error: { code: 'invalid_email_address' } })
+    },
   )
-  const { key } = created.json() as { readonly key: string }
-  for (const path of ['/v1/emails', '/v1/emails/batch']) {
-    const answer = await app.rest('POST', path, { key, body: email })
-    t.match([answer.status, answer.json()], [403, { error: { code: 'insufficient_permissions' } }])
-  }
-  const foreign = await app.rest('POST', '/v1/emails', { key: app.otherKey, body: email })
-  t.match([foreign.status, foreign.json()], [400, { error: { code: 'invalid_from_address' } }])
-})
 
-t.test('all faults of a request are told at once, a missing field before an address before others', async (t) => {
-  const { app } = await appWithSink(t)
-  const wrong = { from: 'nobody', to: ['a@b.test', ''], priority: 'urgent', html: 'a', htmlbody: 'b', colour: 'red' }
-  const answer = await app.rest('POST', '/v1/emails', { body: wrong })
-  const { error } = answer.json<{
-    error: { code: string; message: string; details: { errors: { field: string }[] } }
-  }>()
-  t.equal(error.code, 'missing_required_field')
-  t.equal(error.message, 'subject: is required')
-  const fields = error.details.errors.map(({ field }) => field)
-  t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
-  const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
-  t.match(next.json(), { error: { code: 'invalid_email_address' } })
-})
-
-t.test('very many faults are told in part', async (t) => {
-  const { app } = await appWithSink(t)
-  const answer = await app.rest('POST', '/v1/emails', {
-    body: { ...email, to: Array.from({ length: 5000 }, () => 'x') },
+  await t.test('very many faults are told in part', async (t) => {
+    const answer = await app.rest('POST', '/v1/emails', {
+      body: { ...email, to: Array.from({ length: 5000 }, () => 'x') },
+    })
+    t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
   })
-  t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
-})
 
-t.test('a body that is too large by itself is refused', async (t) => {
-  const { app } = await appWithSink(t)
-  const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html: 'x'.repeat(15 * 1_048_576) } })
-  t.match([answer.status, answer.json()], [413, { error: { code: 'payload_too_large' } }])
-  const batch = await app.rest('POST', '/v1/emails/batch', {
-    body: [{ ...email, html: 'x'.repeat(15 * 1_048_576) }, email],
+  await t.test('a body that is too large by itself is refused', async (t) => {
+    const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html: 'x'.repeat(15 * 1_048_576) } })
+    t.match([answer.status, answer.json()], [413, { error: { code: 'payload_too_large' } }])
+    const batch = await app.rest('POST', '/v1/emails/batch', {
+      body: [{ ...email, html: 'x'.repeat(15 * 1_048_576) }, email],
+    })
+    t.match(batch.json(), { success_count: 1, data: [{ index: 0, error: /allowed: 15728640/ }, {}] })
   })
-  t.match(batch.json(), { success_count: 1, data: [{ index: 0, error: /allowed: 15728640/ }, {}] })
 })
 
 t.test('a disk without room takes nothing new, and still knows what it took', async (t) => {

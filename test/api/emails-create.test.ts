@@ -9,6 +9,7 @@ import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
@@ -327,6 +328,23 @@ t.test('a batch of which nothing is good is answered, and its key may be used ag
   t.match([answer.status, answer.json()], [200, { success_count: 0, error_count: 1 }])
   t.equal((await app.rest('POST', '/v1/emails/batch', { body: [email], headers })).status, 200)
   t.equal(count(app, 'emails'), 1)
+})
+
+t.test('a batch beyond what is left of a quota is refused whole', async (t) => {
+  const plans = { few: { emails_per_month: 3 } }
+  const app = await testDaemon(t, { settings: { limits: { plans } } })
+  t.equal((await app.cli('workspace', 'set-plan', app.workspaceId, 'few')).status, 0)
+  // Another process has changed it: the daemon sees that within moments.
+  const tooMany = await until('the plan is seen', async () => {
+    const answer = await app.rest('POST', '/v1/emails/batch', {
+      body: [email, email, { ...email, to: 'x' }, email, email],
+    })
+    return answer.status !== 200 && answer
+  })
+  t.match([tooMany.status, tooMany.json()], [402, { error: { code: 'insufficient_quota' } }])
+  const before = count(app, 'emails')
+  t.equal((await app.rest('POST', '/v1/emails/batch', { body: [email, email, email, email] })).status, 402)
+  t.equal(count(app, 'emails'), before, 'none of it is stored')
 })
 
 t.test('a batch of a hundred emails is answered in its order and delivered whole', async (t) => {

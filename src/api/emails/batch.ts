@@ -69,7 +69,7 @@ async function createAll(deps: CreateDeps, call: Call<undefined, (EmailRequest |
   }
   const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
   // A batch of which nothing was sent may be sent again with the same key.
-  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now)
+  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, { batch: true })
   return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
 }
 

@@ -8,7 +8,7 @@ import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
 import { type EmailStory, emailStory } from '../messages/email-story.js'
-import { accept } from '../sending/accept.js'
+import { type Accept, accept } from '../sending/accept.js'
 import { prepareEmail } from '../sending/prepare-email.js'
 import { take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
@@ -72,35 +72,10 @@ function composed(from: Address, to: Address, subject: string): Promise<Buffer> 
   return mail.compile().build()
 }
 
-async function submit(
-  call: Call,
-  { read, commit }: Database,
-  from: Address,
-  to: Address,
-  raw: Buffer,
-): Promise<string> {
-  const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
+async function submit(call: Call, database: Database, from: Address, to: Address, raw: Buffer): Promise<string> {
+  const owner = verifiedAnywhere(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
-  const {
-    limits,
-    service: { hostname },
-  } = call.config
-  const accepting = accept({
-    read,
-    clock: call.clock,
-    prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
-    // The daemon sees the commit and takes the message from the database.
-    take: take({
-      read,
-      commit,
-      charge: chargeEmails({
-        read,
-        planOf: planBook({ read, limits }).of,
-        domainEmailsPerDay: limits.domain_emails_per_day,
-      }),
-      handOver: () => undefined,
-    }),
-  })
+  const accepting = acceptance(call, database)
   const principal = keylessSender(owner.workspace_id)
   const { emailId } = await accepting(principal, {
     envelopeFrom: from,
@@ -112,6 +87,24 @@ async function submit(
     protocol: 'local',
   })
   return emailId
+}
+
+/** As the daemon's, with the limits of the workspace. */
+function acceptance({ config: { service, limits }, clock }: Call, { read, commit }: Database): Accept {
+  const { hostname } = service
+  const planOf = planBook({ read, limits }).of
+  return accept({
+    read,
+    clock,
+    prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
+    take: take({
+      read,
+      commit,
+      charge: chargeEmails({ read, planOf, domainEmailsPerDay: limits.domain_emails_per_day }),
+      // The daemon sees the commit and takes the message from the database.
+      handOver: () => undefined,
+    }),
+  })
 }
 
 async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {

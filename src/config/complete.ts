@@ -49,7 +49,7 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
 
 /** `folder`: of the configuration file. */
 export function complete(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, limits } = settings
+  const { service, tls, api, limits } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? 'localhost'
   const zone = service.zone ?? hostname
   return freeze({
@@ -65,6 +65,12 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
       key_file: tls.key_file === '' ? null : resolve(folder, tls.key_file),
     },
     limits: { ...limits, plans: { ...builtInPlans, ...limits.plans } },
+    api: {
+      ...api,
+      listen: api.listen.map((place) =>
+        place.kind === 'unix' ? { ...place, path: resolve(folder, place.path) } : place,
+      ),
+    },
   })
 }
 

@@ -29,7 +29,10 @@ const tls = section({
 })
 
 const api = section({
-  listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:8443']),
+  listen: value.list(value.apiListen, 'addresses with a port, or Unix sockets').prefault(['127.0.0.1:8443']),
+  trusted_proxies: value.list(value.network, 'networks').prefault([]),
+  max_connections: value.count(1, 100_000).prefault(1000),
+  max_connections_per_address: value.count(1, 100_000).prefault(200),
 })
 
 const trusted = section({ network: value.network, workspace: value.workspaceId })
@@ -69,6 +72,7 @@ const outbound = section({
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
+  audit: value.duration().prefault('400d'),
 })
 
 /** One plan of `limits.plans`. */

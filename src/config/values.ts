@@ -5,7 +5,7 @@
  * the kind; `problems.ts` puts what was found in front of it.
  */
 import { z } from 'zod'
-import type { Listen } from './places.js'
+import type { ApiListen, Listen } from './places.js'
 import * as places from './places.js'
 import { parseDuration, parseSize } from './units.js'
 
@@ -70,6 +70,10 @@ export const mailbox: z.ZodType<string, string> = text('an address such as "post
 export const listen: z.ZodType<Listen, string> = text(
   'an address with a port such as "127.0.0.1:587", "[::1]:587"',
   places.parseListen,
+)
+export const apiListen: z.ZodType<ApiListen, string> = text(
+  'an address with a port such as "127.0.0.1:8443", "http://" before a loopback address and a port, or "unix:" and a path',
+  places.parseApiListen,
 )
 export const address: z.ZodType<string, string> = text('an IPv4 or IPv6 address', places.parseAddress)
 export const network: z.ZodType<string, string> = text(

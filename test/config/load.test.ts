@@ -41,6 +41,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
     mail_from: 'posthorn@laptop',
   })
   t.same(defaults.tls, { cert_file: null, key_file: null })
+  t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
   t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
   t.same(defaults.submission.listen_tls, [{ host: '127.0.0.1', port: 1465 }])
   t.equal(defaults.submission.allow_plaintext_loopback, false)
@@ -73,6 +74,9 @@ t.test('values come out as what the code counts in', async (t) => {
     [tls]
     cert_file = "tls/cert.pem"
     key_file = "/keys/key.pem"
+    [api]
+    listen = ["[::]:8443", "http://127.0.0.9:8080", "http://[::1]:0", "unix:run/api.sock", "unix:/run/posthorn/api.sock"]
+    trusted_proxies = ["192.0.2.7", "10.0.0.0/8"]
     [submission]
     listen = ["[::1]:587", "localhost:0"]
     listen_tls = []
@@ -86,9 +90,19 @@ t.test('values come out as what the code counts in', async (t) => {
     allowed_private_networks = ["127.0.0.1/8", "fd00::/8", "10.0.0.1", "::1"]
     routes = { "Example.org" = "127.0.0.1:2526", "*" = "smtps://u%40x:p@relay.example.net:465", "b.test" = "smtps://[::1]:465" }
     retry_schedule = ["90s", "5m", "8h", "2d"]`
-  const { service, tls, submission, dns, outbound } = config(parseConfig(text, '/etc/posthorn/posthorn.toml', laptop))
+  const { service, tls, api, submission, dns, outbound } = config(
+    parseConfig(text, '/etc/posthorn/posthorn.toml', laptop),
+  )
   t.equal(service.data_dir, '/etc/posthorn/state', 'paths count from the folder of the file')
   t.same(tls, { cert_file: '/etc/posthorn/tls/cert.pem', key_file: '/keys/key.pem' })
+  t.same(api.listen, [
+    { kind: 'tls', host: '::', port: 8443 },
+    { kind: 'http', host: '127.0.0.9', port: 8080 },
+    { kind: 'http', host: '::1', port: 0 },
+    { kind: 'unix', path: '/etc/posthorn/run/api.sock' },
+    { kind: 'unix', path: '/run/posthorn/api.sock' },
+  ])
+  t.same(api.trusted_proxies, ['192.0.2.7/32', '10.0.0.0/8'])
   t.same(submission.listen, [
     { host: '::1', port: 587 },
     { host: 'localhost', port: 0 },
@@ -171,6 +185,17 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[service]\nmail_from = "posthorn"', 'service.mail_from'],
   ['[service]\nmail_from = "a@b@c.test"', 'service.mail_from'],
   ['[service]\nmail_from = "a b@c.test"', 'service.mail_from'],
+  ['[api]\nlisten = ["http://0.0.0.0:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://192.0.2.1:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://localhost:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://127.0.0.1:8080/"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://127.0.0.1"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["https://127.0.0.1:8443"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["unix:"]', 'api.listen[0]'],
+  [`[api]\nlisten = ["unix:/${'x'.repeat(107)}"]`, 'api.listen[0]'],
+  ['[api]\nlisten = ["/run/api.sock"]', 'api.listen[0]'],
+  ['[api]\ntrusted_proxies = ["proxy.test"]', 'api.trusted_proxies[0]'],
+  ['[api]\nmax_connections = 0', 'api.max_connections'],
   ['[submission]\nlisten = "127.0.0.1:587"', 'submission.listen'],
   ['[submission]\nlisten = [587]', 'submission.listen[0]'],
   ['[submission]\nlisten = ["127.0.0.1"]', 'submission.listen[0]'],
@@ -222,6 +247,11 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
+  ['[api]\nlisten = ["127.0.0.1:443", "http://127.0.0.1:443"]', 'api.listen[1]'],
+  ['[api]\nlisten = ["unix:/run/a", "unix:/run/a"]', 'api.listen[1]'],
+  ['[api]\nlisten = ["127.0.0.1:1465"]', 'submission.listen_tls[0]'],
+  ['[api]\ntrusted_proxies = ["10.0.0.0/8", "::/0"]', 'api.trusted_proxies[1]'],
+  ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
   ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
   ['[limits]\ndefault_plan = "toString"', 'limits.default_plan'],

@@ -3,6 +3,7 @@
  *
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
+import type { ApiEndpoint } from '../api/listener.js'
 import { type DaemonParts, startDaemon } from '../daemon/daemon.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
@@ -21,7 +22,7 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
-  const api = daemon.api.map(({ host, port }) => `${host}:${port}`)
+  const api = daemon.api.map(placeOf)
   log.info({ submission: listening, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
   await systemd.ready(`submission on ${listening.join(', ')}${api.length === 0 ? '' : `, REST on ${api.join(', ')}`}`)
   const signal = await stopped
@@ -29,6 +30,13 @@ export async function serve(
   await systemd.stopping()
   await daemon.stop()
   log.info('stopped')
+}
+
+/** As the configuration writes it. */
+function placeOf(endpoint: ApiEndpoint): string {
+  if (endpoint.kind === 'unix') return `unix:${endpoint.path}`
+  const place = `${endpoint.host}:${endpoint.port}`
+  return endpoint.kind === 'http' ? `http://${place}` : place
 }
 
 function signalled(): Promise<string> {

@@ -10,7 +10,10 @@ import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
 import { batchRoute } from '../api/emails/batch.js'
+import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { createRoute } from '../api/emails/create.js'
+import { listRoute } from '../api/emails/list.js'
+import { rawRoute, showRoute } from '../api/emails/show.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import { readiness } from '../api/readiness.js'
@@ -18,6 +21,7 @@ import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
+import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
@@ -52,6 +56,9 @@ export interface ApiParts extends ApiDoorParts {
   readonly domains: DomainBook
   readonly prepare: PrepareEmail
   readonly take: Take
+  readonly mime: MimeReader
+  /** Entries of a workspace were moved to this moment. */
+  readonly noticeDue: (workspaceId: string, at: number) => void
   /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
@@ -96,8 +103,23 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
 }
 
 /** Every route of the interface, in the order of its document. */
-function apiRoutes({ config, database, prepare, take, mayTake }: ApiParts): readonly Route[] {
+function apiRoutes(parts: ApiParts): readonly Route[] {
+  return emailRoutes(parts)
+}
+
+function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue }: ApiParts): readonly Route[] {
+  const { read, commit } = database
   const compose = composeEmail({ hostname: config.service.hostname, prepare })
-  const creating = { read: database.read, compose, take, mayTake }
-  return [createRoute(creating), batchRoute(creating)]
+  const creating = { read, compose, take, mayTake }
+  const reading = { read, mime }
+  const changing = { ...reading, commit, noticeDue }
+  return [
+    createRoute(creating),
+    batchRoute(creating),
+    listRoute(reading),
+    showRoute(reading),
+    rawRoute(reading),
+    rescheduleRoute(changing),
+    cancelRoute(changing),
+  ]
 }

@@ -14,6 +14,7 @@ import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { parseAddress } from '../mail/address.js'
+import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
@@ -26,7 +27,7 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
-import { openApi } from './api.js'
+import { type ApiParts, openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -108,6 +109,7 @@ interface Rooms {
   readonly keys: KeyChain
   readonly delivery: Delivery
   readonly limits: Limits
+  readonly mime: MimeReader
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -121,7 +123,9 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits }
+  const mime = new MimeReader()
+  ends.push(() => mime.close())
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits, mime }
 }
 
 interface Doors {
@@ -139,7 +143,7 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
-  const { keyRing, domains, delivery, limits } = rooms
+  const { keyRing, domains, delivery, limits, mime } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -155,7 +159,9 @@ async function openDoors(
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
   ends.push(() => submission.stop(patience.door))
   const changed = (): void => forget(rooms, submission, log)
-  const routes = api.serve({ ...own, database, limits, prepare, take: taking, changed })
+  const noticeDue: ApiParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
+  const sending = { prepare, take: taking }
+  const routes = api.serve({ ...own, ...sending, database, limits, mime, noticeDue, changed })
   return { submission, api: api.listener, routes, changed }
 }
 

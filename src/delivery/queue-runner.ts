@@ -86,6 +86,12 @@ export class QueueRunner {
     this.pump()
   }
 
+  /** Entries of a workspace became due, at a moment that the sweep may have passed already. */
+  noticeDue(workspaceId: string, at: number): void {
+    this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: at })
+    this.feed()
+  }
+
   /** Somebody else changed the queue: look at all of it again. */
   wake(): void {
     this.deps.shelf.clear()

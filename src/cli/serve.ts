@@ -3,8 +3,7 @@
  *
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
-import type { ApiEndpoint } from '../api/listener.js'
-import { type DaemonParts, startDaemon } from '../daemon/daemon.js'
+import { type Daemon, type DaemonParts, startDaemon } from '../daemon/daemon.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
 import { atMost, type Call } from './command.js'
@@ -32,11 +31,8 @@ export async function serve(
   log.info('stopped')
 }
 
-/** As the configuration writes it. */
-function placeOf(endpoint: ApiEndpoint): string {
-  if (endpoint.kind === 'unix') return `unix:${endpoint.path}`
-  const place = `${endpoint.host}:${endpoint.port}`
-  return endpoint.kind === 'http' ? `http://${place}` : place
+function placeOf(endpoint: Daemon['api'][number]): string {
+  return endpoint.kind === 'unix' ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`
 }
 
 function signalled(): Promise<string> {

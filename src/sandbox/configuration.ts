@@ -19,7 +19,7 @@ export interface Configured {
   readonly config: Config
   readonly startTls: Listen
   readonly tls: Listen
-  /** The REST API, over TLS. */
+  /** The REST API. */
   readonly api: Listen
   readonly sink: Listen
 }
@@ -40,7 +40,7 @@ export async function configure(places: Places, portBase: number | null): Promis
 function usable(config: Config, file: string): Configured {
   const [startTls] = config.submission.listen
   const [tls] = config.submission.listen_tls
-  const api = config.api.listen.find((place) => place.kind === 'tls')
+  const api = config.api.listen.find((listen) => listen.kind === 'tls')
   const { host, port } = routeOf(config) ?? {}
   const mend = 'put it back, or let --port-base write the file anew'
   if (startTls === undefined || tls === undefined) {

@@ -109,6 +109,8 @@ function newRecord(wanted: NewEmail, size: number): Email {
     opened_at: null,
     clicked_at: null,
     bounced_at: null,
+    key_id: wanted.key_id,
+    template_id: wanted.template_id,
   }
 }
 

@@ -60,6 +60,15 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
+/** What a user is in a workspace; none where they do not belong to it. */
+export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('members')
+    .select('role')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('user_id', '=', slot('userId')),
+)
+
 export interface Founded {
   readonly workspaceId: string
   readonly userId: string
@@ -67,8 +76,11 @@ export interface Founded {
   readonly writes: readonly Write[]
 }
 
-/** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
-export function foundWorkspace(read: Read, name: string, email: Address, now: number): Founded {
+/**
+ * A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all.
+ * `plan`: the configured default, `limits.default_plan`.
+ */
+export function foundWorkspace(read: Read, name: string, email: Address, plan: string, now: number): Founded {
   const workspaceId = `ws_${uuidv7(now)}`
   const known = userByEmail(read, { email: email.toLowerCase() })[0]
   const userId = known?.id ?? uuidv7(now)
@@ -82,7 +94,7 @@ export function foundWorkspace(read: Read, name: string, email: Address, now: nu
         id: workspaceId,
         name,
         slug: slugOf(name, (slug) => workspaceBySlug(read, { slug }).length > 0),
-        plan: 'unlimited',
+        plan,
         created_at: now,
       }),
       ...(known === undefined ? [insertUser({ id: userId, email: email.toLowerCase(), created_at: now })] : []),

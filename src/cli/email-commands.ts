@@ -1,16 +1,32 @@
 /** `send`, `explain`: one message through the true pipeline, and what became of any. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import { planBook } from '../accounts/plans.js'
 import { keylessSender } from '../accounts/principal.js'
+import { chargeEmails } from '../accounts/quota.js'
 import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
+import { emailRecord } from '../messages/email-resource.js'
 import { type EmailStory, emailStory } from '../messages/email-story.js'
-import { accept } from '../sending/accept.js'
+import { MimeReader } from '../messages/mime-parts.js'
+import { type Accept, accept } from '../sending/accept.js'
 import { prepareEmail } from '../sending/prepare-email.js'
 import { take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, required, text, word } from './command.js'
+import type { Read } from '../storage/prepared.js'
+import {
+  type Answer,
+  atMost,
+  type Call,
+  type Command,
+  CommandFailed,
+  flag,
+  type OptionValues,
+  required,
+  text,
+  word,
+} from './command.js'
 import { emailLines } from './email-lines.js'
 
 const WAIT = 60_000
@@ -36,12 +52,25 @@ export const emailCommands: readonly Command[] = [
 async function explain({ words, options, database }: Call): Promise<Answer> {
   atMost(words, 1)
   const id = word(words, 0, 'EMAIL_ID')
-  const story = emailStory((await database()).read, id)
+  const { read } = await database()
+  const story = emailStory(read, id)
   if (story === null) throw new CommandFailed(`no email ${id}`)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
-  return { json: story, lines: [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])] }
+  const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
+  return { json: await recordOf(options, read, id), lines }
+}
+
+/** With what the message holds, where it is asked for: a message is taken apart in a thread that has to start first. */
+async function recordOf(options: OptionValues, read: Read, id: string): Promise<unknown> {
+  if (!flag(options, 'json')) return null
+  const mime = new MimeReader()
+  try {
+    return await emailRecord({ read, mime }, id)
+  } finally {
+    await mime.close()
+  }
 }
 
 async function send(call: Call): Promise<Answer> {
@@ -55,7 +84,8 @@ async function send(call: Call): Promise<Answer> {
   const lines = emailLines(story)
   if (isOpen(story))
     lines.push('', 'not settled after 60 s: is the daemon running? "posthorn explain" tells more later')
-  return { json: story, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
+  const json = await recordOf(call.options, database.read, emailId)
+  return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 
 function composed(from: Address, to: Address, subject: string): Promise<Buffer> {
@@ -70,25 +100,11 @@ function composed(from: Address, to: Address, subject: string): Promise<Buffer> 
   return mail.compile().build()
 }
 
-async function submit(
-  call: Call,
-  { read, commit }: Database,
-  from: Address,
-  to: Address,
-  raw: Buffer,
-): Promise<string> {
-  const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
+async function submit(call: Call, database: Database, from: Address, to: Address, raw: Buffer): Promise<string> {
+  const owner = verifiedAnywhere(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
-  const { hostname } = call.config.service
-  const accepting = accept({
-    read,
-    clock: call.clock,
-    prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
-    // The daemon sees the commit and takes the message from the database.
-    take: take({ read, commit, handOver: () => undefined }),
-  })
   const principal = keylessSender(owner.workspace_id)
-  const { emailId } = await accepting(principal, {
+  const { emailId } = await accepting(call, database)(principal, {
     envelopeFrom: from,
     envid: null,
     ret: null,
@@ -98,6 +114,16 @@ async function submit(
     protocol: 'local',
   })
   return emailId
+}
+
+/** What the daemon does with a message, but for delivery: it sees the commit, and takes the message from the database. */
+function accepting({ config, clock }: Call, { read, commit }: Database): Accept {
+  const { limits, service } = config
+  const { domain_emails_per_day: domainEmailsPerDay } = limits
+  const charge = chargeEmails({ read, planOf: planBook({ read, limits }).of, domainEmailsPerDay })
+  const verifiedDomain = domainBook({ read }).verified
+  const prepare = prepareEmail({ read, hostname: service.hostname, maxRecipients: 1, verifiedDomain })
+  return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 
 async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {

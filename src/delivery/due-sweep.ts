@@ -44,7 +44,7 @@ export class DueSweep {
   }
 
   /** An entry that became due at a moment that the sweep may have passed already. */
-  missed(entry: QueueEntry): void {
+  missed(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
     const place = this.places.get(entry.workspace_id)
     if (place !== undefined && place.time >= entry.next_attempt_at) {
       place.time = entry.next_attempt_at

@@ -77,13 +77,19 @@ export class QueueRunner {
   }
 
   /** A message whose commit is on disk. */
-  offer({ email, entries }: Enqueued, raw: Buffer): void {
+  offer({ email, entries, wishes }: Enqueued, raw: Buffer): void {
     const isDue = email.scheduled_for === null
-    if (isDue) this.deps.shelf.put({ email, raw, signatureKept: false }, entries.length)
+    if (isDue) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry)) this.sweep.missed(entry)
     }
     this.pump()
+  }
+
+  /** Entries of a workspace became due, at a moment that the sweep may have passed already. */
+  noticeDue(workspaceId: string, at: number): void {
+    this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: at })
+    this.feed()
   }
 
   /** Somebody else changed the queue: look at all of it again. */

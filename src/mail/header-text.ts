@@ -9,7 +9,8 @@
  * a Q word may hold blanks. An unknown charset leaves the word as it is. Charsets are
  * those of TextDecoder.
  *
- * Limit: 2,000 characters are kept.
+ * Limit: 2,000 characters are kept, or as many as are asked for; of an encoded value no more
+ * than is in its first 32,000.
  */
 import { TextDecoder } from 'node:util'
 
@@ -28,10 +29,10 @@ interface Word {
 }
 
 /** `value` (unfolded) with its encoded words decoded. */
-export function headerText(value: string): string {
+export function headerText(value: string, most: number = MAX_TEXT): string {
   const source = value.slice(0, MAX_SOURCE)
   const text = source.includes('=?') ? decodeWords(source) : source
-  return cut(text.replace(control, ' ').trim())
+  return cut(text.replace(control, ' ').trim(), most)
 }
 
 function decodeWords(value: string): string {
@@ -82,9 +83,9 @@ function qBytes(payload: string): Buffer {
   return Buffer.from(bytes, 'latin1')
 }
 
-/** At most `MAX_TEXT` characters, no half of a surrogate pair at the end. */
-function cut(text: string): string {
-  if (text.length <= MAX_TEXT) return text
-  const last = text.charCodeAt(MAX_TEXT - 1)
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? MAX_TEXT - 1 : MAX_TEXT)
+/** At most `most` characters, no half of a surrogate pair at the end. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text
+  const last = text.charCodeAt(most - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)
 }

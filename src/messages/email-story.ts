@@ -1,13 +1,12 @@
 /**
- * What happened to an email, attempt by attempt, and what comes next: the record that
- * `posthorn explain` and `posthorn send` print.
+ * What happened to an email, attempt by attempt, and what comes next: what `posthorn explain`
+ * and `posthorn send` print, and what the record of the API is made of.
  */
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { attemptsOfEmail } from './attempts.js'
 import type { Email } from './email.js'
 import { emailOfAnyWorkspace } from './email.js'
-import { tagObject } from './enqueue.js'
 import { entryById } from './queue.js'
 import { recipientsOfEmail } from './recipients.js'
 import { rollUp } from './states.js'
@@ -41,6 +40,11 @@ export interface RecipientStory {
   readonly transcript: string | null
 }
 
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
 export interface EmailStory {
   readonly id: string
   readonly message_id: string
@@ -50,14 +54,17 @@ export interface EmailStory {
   readonly bcc: readonly string[]
   readonly reply_to: readonly string[]
   readonly subject: string
-  readonly tags: Readonly<Record<string, string>>
+  readonly tags: readonly Tag[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly priority: Email['priority']
+  readonly template_id: string | null
   readonly status: Email['status']
   readonly created_at: string
   readonly scheduled_for: string | null
   readonly sent_at: string | null
   readonly delivered_at: string | null
+  readonly opened_at: string | null
+  readonly clicked_at: string | null
   readonly bounced_at: string | null
   readonly recipients: readonly RecipientStory[]
 }
@@ -81,16 +88,34 @@ export function emailStory(read: Read, id: string): EmailStory | null {
     bcc: addresses(email.bcc_emails),
     reply_to: addresses(email.reply_to),
     subject: email.subject,
-    tags: tagObject(email.tags),
+    tags: JSON.parse(email.tags) as readonly Tag[],
     tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
     priority: email.priority,
-    status: email.status === 'complained' ? email.status : rollUp(rows.map(({ status }) => status)),
+    template_id: email.template_id,
+    status: statusOf(email, rows),
+    ...moments(email),
+    recipients,
+  }
+}
+
+/** What its recipients, beside whom it is shown, are rolled up to; a complaint and a cancellation are its own. */
+function statusOf({ status }: Email, recipients: readonly Recipient[]): Email['status'] {
+  if (status === 'complained') return status
+  if (status === 'cancelled' && recipients.some((recipient) => recipient.status === status)) return status
+  return rollUp(recipients.map((recipient) => recipient.status))
+}
+
+type Moment = 'created_at' | 'scheduled_for' | 'sent_at' | 'delivered_at' | 'opened_at' | 'clicked_at' | 'bounced_at'
+
+function moments(email: Email): Pick<EmailStory, Moment> {
+  return {
     created_at: timestamp(email.created_at),
     scheduled_for: iso(email.scheduled_for),
     sent_at: iso(email.sent_at),
     delivered_at: iso(email.delivered_at),
+    opened_at: iso(email.opened_at),
+    clicked_at: iso(email.clicked_at),
     bounced_at: iso(email.bounced_at),
-    recipients,
   }
 }
 

@@ -9,10 +9,10 @@
  * that its DATA sees a transaction.
  */
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { isLoopback, limitKey } from '../accounts/client-address.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import { answer, asError, replyText, storageFull } from './answer.js'
-import { isLoopback, limitKey } from './client-address.js'
 import { IncomingMessage, noRoom } from './collect.js'
 import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'

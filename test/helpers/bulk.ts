@@ -1,5 +1,5 @@
 /** Emails straight into the queue, as their door would put them there: for tests of large queues. */
-import { type Address, domainOf, parseAddress } from '../../src/mail/address.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Priority } from '../../src/storage/tables.js'
@@ -7,7 +7,9 @@ import type { Priority } from '../../src/storage/tables.js'
 export interface BulkEmail {
   readonly workspaceId: string
   readonly from?: string
-  readonly to: string
+  readonly to: string | readonly string[]
+  /** Those of `to` who are not written to. */
+  readonly suppressed?: readonly string[]
   readonly at: number
   readonly priority?: Priority
   readonly scheduledFor?: number | null
@@ -17,19 +19,25 @@ export interface BulkEmail {
 const text = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nDate: Thu, 1 Jan 2026 00:00:00 +0000\r\n\r\na line\r\n')
 
 export function bulkEmail(wanted: BulkEmail): Enqueued {
-  const { workspaceId, from = 'app@a.test', to, at, priority = 'normal', scheduledFor = null, raw = text } = wanted
-  const recipient: Address = parseAddress(to)
+  const { workspaceId, from = 'app@a.test', at, priority = 'normal', scheduledFor = null, raw = text } = wanted
+  const to = [wanted.to].flat()
+  const recipients = to.map((address) => ({
+    address: parseAddress(address),
+    suppressed: wanted.suppressed?.includes(address) ?? false,
+    notify: null,
+    orcpt: null,
+  }))
   const email: NewEmail = {
     id: uuidv7(at),
     workspace_id: workspaceId,
     source: 'smtp',
-    message_id: `<bulk@${domainOf(recipient)}>`,
+    message_id: '<bulk@a.test>',
     envelope_from: '',
     envid: null,
     ret: null,
     from_email: from,
     from_name: '',
-    to_emails: JSON.stringify([to]),
+    to_emails: JSON.stringify(to),
     cc_emails: '[]',
     bcc_emails: '[]',
     reply_to: '[]',
@@ -44,5 +52,5 @@ export function bulkEmail(wanted: BulkEmail): Enqueued {
     template_id: null,
     scheduled_for: scheduledFor,
   }
-  return enqueue(email, [{ address: recipient, suppressed: false, notify: null, orcpt: null }], raw)
+  return enqueue(email, recipients, raw)
 }

@@ -1,0 +1,58 @@
+/** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
+import { z } from 'zod'
+import { emailResource, type ResourceDeps } from '../../messages/email-resource.js'
+import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
+import { releaseTime } from '../../sending/schedule.js'
+import { type Call, json, type Route, route } from '../route.js'
+import { emailRecord } from './show.js'
+import { viewerOf } from './viewer.js'
+
+export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
+  /** Entries of the workspace were moved to this moment: delivery may have looked behind it already. */
+  readonly noticeDue: (workspaceId: string, at: number) => void
+}
+
+const body = z.strictObject({
+  scheduled_for: z.string().meta({
+    description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
+    examples: ['2030-01-31T09:00:00Z'],
+  }),
+})
+
+export function rescheduleRoute(deps: EmailChangeDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/emails/:id',
+    area: 'send',
+    tag: 'Emails',
+    summary: 'Send a scheduled email at another time',
+    body,
+    answers: { 200: { description: 'The email', schema: emailRecord } },
+    refusals: ['email_not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, body: { scheduled_for }, now }) => {
+      const viewer = viewerOf(principal)
+      const at = releaseTime(scheduled_for, now)
+      if (at === null) await sendScheduledNow(deps, viewer, id, now)
+      else await reschedule(deps, viewer, id, at)
+      deps.noticeDue(viewer.workspaceId, at ?? now)
+      return json(200, await emailResource(deps, viewer, id))
+    },
+  })
+}
+
+export function cancelRoute(deps: EmailChangeDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/emails/:id/cancel',
+    area: 'send',
+    tag: 'Emails',
+    summary: 'Cancel a scheduled email',
+    answers: { 200: { description: 'The email, cancelled', schema: emailRecord } },
+    refusals: ['email_not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, now }: Call) => {
+      const viewer = viewerOf(principal)
+      await cancelScheduled(deps, viewer, id, now)
+      return json(200, await emailResource(deps, viewer, id))
+    },
+  })
+}

@@ -1,0 +1,99 @@
+/** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
+import { z } from 'zod'
+import { type EmailResource, emailResource, outgoingMessage, type ResourceDeps } from '../../messages/email-resource.js'
+import { json, type Route, route } from '../route.js'
+import { emailStatus, recipientStatus } from './statuses.js'
+import { viewerOf } from './viewer.js'
+
+const moment = z.iso.datetime()
+
+const attempt = z.object({
+  number: z.int(),
+  at: moment,
+  duration_ms: z.int(),
+  mx: z.string().nullable(),
+  tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
+  outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
+  reason: z.string().nullable(),
+  response: z.string(),
+  next_attempt_at: moment.nullable(),
+})
+
+const recipient = z.object({
+  email: z.string(),
+  status: recipientStatus,
+  attempts: z.int().meta({ description: 'How many there were.' }),
+  last_response: z.string().nullable(),
+  mx: z.string().nullable(),
+  next_attempt_at: moment.nullable(),
+  delivered_at: moment.nullable(),
+  attempt_log: z.array(attempt),
+})
+
+/** Typed by the record itself: a field that it has and the document lacks does not compile. */
+export const emailRecord = z
+  .object({
+    id: z.string(),
+    message_id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    cc: z.array(z.string()),
+    bcc: z.array(z.string()),
+    reply_to: z.array(z.string()),
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
+    tags: z.array(z.object({ name: z.string(), value: z.string() })),
+    attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
+    tracking: z.object({ open: z.boolean(), click: z.boolean() }),
+    priority: z.enum(['high', 'normal', 'low']),
+    template_id: z.string().nullable(),
+    status: emailStatus,
+    created_at: moment,
+    scheduled_for: moment.nullable(),
+    sent_at: moment.nullable(),
+    delivered_at: moment.nullable(),
+    opened_at: moment.nullable(),
+    clicked_at: moment.nullable(),
+    bounced_at: moment.nullable(),
+    recipients: z.array(recipient),
+  } satisfies Record<keyof EmailResource, z.ZodType>)
+  .meta({
+    id: 'Email',
+    description:
+      '`html` and `text` are null and `headers` and `attachments` empty once the message is not kept any more.',
+  })
+
+export function showRoute(deps: ResourceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/emails/:id',
+    area: 'read',
+    own: true,
+    tag: 'Emails',
+    summary: 'Read an email',
+    answers: { 200: { description: 'The email', schema: emailRecord } },
+    refusals: ['email_not_found'],
+    run: async ({ principal, params: { id = '' } }) => json(200, await emailResource(deps, viewerOf(principal), id)),
+  })
+}
+
+export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
+  return route({
+    method: 'GET',
+    path: '/emails/:id/raw',
+    area: 'read',
+    own: true,
+    tag: 'Emails',
+    summary: 'Read the message as it goes out',
+    description: 'Its DKIM signature stands on top from the first attempt on.',
+    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    refusals: ['email_not_found'],
+    run: ({ principal, params: { id = '' } }) => ({
+      kind: 'bytes',
+      type: 'message/rfc822',
+      bytes: outgoingMessage(read, viewerOf(principal), id),
+    }),
+  })
+}

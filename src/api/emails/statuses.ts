@@ -1,0 +1,16 @@
+/** The states of an email as the interface names them; `suppressed` is a recipient's alone. */
+import { z } from 'zod'
+import type { EmailStatus, RecipientStatus } from '../../storage/tables.js'
+
+const ofBoth = [
+  'scheduled',
+  'queued',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'cancelled',
+] as const satisfies readonly (EmailStatus & RecipientStatus)[]
+
+export const emailStatus = z.enum([...ofBoth, 'complained'])
+export const recipientStatus = z.enum([...ofBoth, 'suppressed'])

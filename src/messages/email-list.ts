@@ -1,0 +1,142 @@
+/**
+ * Emails of a workspace, newest first, in pages.
+ *
+ * Each read walks one index backwards (`emails_of_workspace`, or `emails_by_status`) and sorts
+ * nothing. Totals come from counters that triggers keep, so that no list counts rows.
+ *
+ * What comes before an offset has to be walked over; that is done along the index alone, in
+ * steps with a breath between them, so that a place a million emails deep holds nobody up.
+ * Emails that come meanwhile may move a page's rows by as many, as they do between two pages.
+ */
+import { setImmediate as breath } from 'node:timers/promises'
+import { prepareRead, type Read } from '../storage/prepared.js'
+import type { EmailStatus } from '../storage/tables.js'
+import type { Email } from './email.js'
+
+export type ListedEmail = Pick<
+  Email,
+  'id' | 'from_email' | 'from_name' | 'to_emails' | 'subject' | 'status' | 'created_at' | 'sent_at'
+>
+
+export interface EmailFilter {
+  readonly workspaceId: string
+  /** Null: any. */
+  readonly status: EmailStatus | null
+}
+
+/** In the order of the index: the list goes on below it. */
+interface Place {
+  readonly createdAt: number
+  readonly id: string
+}
+
+const TOP: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+/** Rows that are walked over at once. */
+const STEP = 10_000
+
+export function countEmails(read: Read, { workspaceId, status }: EmailFilter): number {
+  const counts = countsOf(read, { workspaceId })
+  const counted = status === null ? counts : counts.filter((row) => row.status === status)
+  return counted.reduce((sum, { count }) => sum + count, 0)
+}
+
+export async function listEmails(
+  read: Read,
+  filter: EmailFilter,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<readonly ListedEmail[]> {
+  if (offset >= countEmails(read, filter)) return []
+  const place = await placeAfter(read, filter, offset)
+  return place === null ? [] : pageBelow(read, filter, place, limit)
+}
+
+/** Null: there are not as many. */
+async function placeAfter(read: Read, filter: EmailFilter, offset: number): Promise<Place | null> {
+  let place = TOP
+  for (let left = offset; left > 0; left -= STEP) {
+    if (left < offset) await breath()
+    const [next] = stepBelow(read, filter, place, Math.min(left, STEP) - 1)
+    if (next === undefined) return null
+    place = { createdAt: next.created_at, id: next.id }
+  }
+  return place
+}
+
+type OfWorkspace = { workspaceId: string } & Place
+type OfStatus = OfWorkspace & { status: EmailStatus }
+
+function stepBelow(
+  read: Read,
+  { workspaceId, status }: EmailFilter,
+  place: Place,
+  skip: number,
+): readonly Pick<Email, 'id' | 'created_at'>[] {
+  return status === null
+    ? stepOfAll(read, { workspaceId, ...place, skip })
+    : stepOfStatus(read, { workspaceId, status, ...place, skip })
+}
+
+function pageBelow(
+  read: Read,
+  { workspaceId, status }: EmailFilter,
+  place: Place,
+  limit: number,
+): readonly ListedEmail[] {
+  return status === null
+    ? pageOfAll(read, { workspaceId, ...place, limit })
+    : pageOfStatus(read, { workspaceId, status, ...place, limit })
+}
+
+const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('email_counts').select(['status', 'count']).where('workspace_id', '=', slot('workspaceId')),
+)
+
+const columns = ['id', 'from_email', 'from_name', 'to_emails', 'subject', 'status', 'created_at', 'sent_at'] as const
+
+const pageOfAll = prepareRead<OfWorkspace & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const pageOfStatus = prepareRead<OfStatus & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', slot('status'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const stepOfAll = prepareRead<OfWorkspace & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['id', 'created_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+const stepOfStatus = prepareRead<OfStatus & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['id', 'created_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', slot('status'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)

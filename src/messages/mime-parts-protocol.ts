@@ -1,0 +1,39 @@
+/** What a message is taken apart into, and what the thread that does it says. */
+
+export interface MimeField {
+  /** As written. */
+  readonly name: string
+  /** Unfolded, encoded words decoded. */
+  readonly value: string
+}
+
+export interface MimeAttachment {
+  readonly filename: string | null
+  readonly content_type: string
+  /** Bytes, decoded. */
+  readonly size: number
+  /** Without its angle brackets. */
+  readonly content_id: string | null
+  readonly disposition: 'inline' | 'attachment'
+}
+
+export interface MimeParts {
+  readonly html: string | null
+  readonly text: string | null
+  /** In their order. */
+  readonly headers: readonly MimeField[]
+  readonly attachments: readonly MimeAttachment[]
+}
+
+/** `gone`: its bytes are not there any more. */
+export type Unreadable = 'gone' | 'broken' | 'time' | 'memory'
+
+export type MimeResult =
+  | { readonly kind: 'parts'; readonly parts: MimeParts }
+  | { readonly kind: 'unreadable'; readonly why: Unreadable; readonly message: string }
+
+/** What the thread says: that it has taken a message up, then what came of it. */
+export type FromMimeThread =
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'parts'; readonly parts: MimeParts }
+  | { readonly kind: 'broken'; readonly message: string }

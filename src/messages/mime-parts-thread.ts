@@ -1,0 +1,92 @@
+/**
+ * One thread that takes messages apart, started when it is first needed and again after its
+ * death. It has one message at a time, a time for it, and a heap of its own.
+ *
+ * The time runs from where the thread takes the message up, so a slow start of the thread is
+ * not the message's fault. Known limit: memory outside of V8's heap (the message itself, what
+ * is decoded of it) is bounded only by the size of the message.
+ */
+import { Worker } from 'node:worker_threads'
+import { assertNever } from '../mail/assert-never.js'
+import type { FromMimeThread, MimeResult, Unreadable } from './mime-parts-protocol.js'
+
+export interface ThreadLimits {
+  /** Milliseconds for one message. */
+  readonly time: number
+  /** Megabytes of heap. */
+  readonly memory: number
+}
+
+export class MimeThread {
+  private worker: Worker | null = null
+  /** Whoever waits for the message that the thread has now. */
+  private answer: ((result: MimeResult) => void) | null = null
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(private readonly limits: ThreadLimits) {}
+
+  /** One after the other. Never rejects: whatever happens to the thread is an answer. */
+  parse(raw: Buffer): Promise<MimeResult> {
+    this.worker ??= this.started()
+    const { worker } = this
+    // A copy, because what is transferred is gone here, and a Buffer may share its memory with others.
+    const bytes = new Uint8Array(raw)
+    return new Promise((resolve) => {
+      this.answer = resolve
+      worker.ref()
+      worker.postMessage(bytes, [bytes.buffer])
+    })
+  }
+
+  async end(): Promise<void> {
+    const { worker } = this
+    this.give({ kind: 'unreadable', why: 'broken', message: 'stopped' })
+    this.worker = null
+    await worker?.terminate()
+  }
+
+  private started(): Worker {
+    const worker = new Worker(new URL('./mime-parts-worker.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: this.limits.memory, maxYoungGenerationSizeMb: 32 },
+    })
+    worker.on('message', (said: FromMimeThread) => this.hear(worker, said))
+    worker.on('error', (error: Error & { code?: unknown }) =>
+      this.lose(worker, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'memory' : 'broken', error.message),
+    )
+    worker.on('exit', () => this.lose(worker, 'broken', 'the thread ended'))
+    return worker
+  }
+
+  private hear(worker: Worker, said: FromMimeThread): void {
+    const { time } = this.limits
+    switch (said.kind) {
+      case 'begun':
+        this.timer = setTimeout(() => this.lose(worker, 'time', `not read within ${time} ms`), time)
+        break
+      case 'parts':
+        this.give(said)
+        break
+      case 'broken':
+        this.give({ kind: 'unreadable', why: 'broken', message: said.message })
+        break
+      default:
+        assertNever(said)
+    }
+  }
+
+  /** What a thread says after it was given up is nobody's any more. */
+  private lose(worker: Worker, why: Unreadable, message: string): void {
+    if (worker !== this.worker) return
+    this.worker = null
+    void worker.terminate()
+    this.give({ kind: 'unreadable', why, message })
+  }
+
+  /** A thread with nothing to do keeps no process alive. */
+  private give(result: MimeResult): void {
+    clearTimeout(this.timer)
+    this.worker?.unref()
+    this.answer?.(result)
+    this.answer = null
+  }
+}

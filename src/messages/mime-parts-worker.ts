@@ -1,0 +1,115 @@
+/**
+ * The thread that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
+ * may be slow, run out of memory or die, and nobody but its own message suffers.
+ *
+ * To each message it says `begun`, then `parts` or `broken`.
+ *
+ * Nothing is converted: HTML is not made into text, nor text into HTML or links, which is where
+ * hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds).
+ *
+ * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message
+ * unreadable. A header value is shown up to 8,192 characters.
+ */
+import type { Readable } from 'node:stream'
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
+import { fieldValue, scanHeader } from '../mail/header-fields.js'
+import { headerText } from '../mail/header-text.js'
+import type { FromMimeThread, MimeAttachment, MimeField, MimeParts } from './mime-parts-protocol.js'
+
+const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
+
+const MAX_VALUE = 8_192
+
+const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
+
+function partsOf(raw: Buffer): Promise<MimeParts> {
+  return new Promise((resolve, reject) => {
+    const parser = new MailParser(options)
+    const attachments: MimeAttachment[] = []
+    let body: MessageText | undefined
+    let lastLineEnds = false
+    parser.on('error', reject)
+    parser.on('headers', (headers) => {
+      lastLineEnds = endsWithTheMessage(headers)
+    })
+    parser.on('data', (part) => {
+      if (part.type === 'text') body = part
+      else takeAttachment(part, attachments)
+    })
+    parser.on('end', () => resolve({ ...bodies(body, lastLineEnds), headers: fieldsOf(raw), attachments }))
+    parser.end(raw)
+  })
+}
+
+function contentTypeOf(headers: Headers): string | null {
+  const declared = headers.get('content-type')
+  return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
+}
+
+/** The parser goes on once the content was read; only its size is kept. */
+function takeAttachment(part: AttachmentStream, attachments: MimeAttachment[]): void {
+  const content = part.content as Readable
+  let size = 0
+  content.on('data', (chunk: Buffer) => {
+    size += chunk.length
+  })
+  content.on('end', () => {
+    attachments.push({
+      filename: headerText(part.filename ?? '') || null,
+      content_type: declaredType(part),
+      size,
+      content_id: headerText(part.cid ?? '') || null,
+      disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
+    })
+    part.release()
+  })
+}
+
+/** As the message says, not as the name of the file lets guess. */
+function declaredType({ headers, contentType: guessed }: AttachmentStream): string {
+  const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
+  return contentType.test(type) ? type : 'application/octet-stream'
+}
+
+/**
+ * The line end of a body's last line belongs to the boundary behind it. Where there is none,
+ * because the body is all of the message, it is the message's own, and no part of the text.
+ */
+function endsWithTheMessage(headers: Headers): boolean {
+  const type = contentTypeOf(headers) ?? ''
+  const encoding = String(headers.get('content-transfer-encoding') ?? '')
+  return !/^(multipart|message)\//i.test(type) && encoding.toLowerCase() !== 'base64'
+}
+
+/** Null where a message has the other one alone, or nothing in it. */
+function bodies(body: MessageText | undefined, lastLineEnds: boolean): Pick<MimeParts, 'html' | 'text'> {
+  const readable = (text: string | boolean | undefined): string | null => {
+    if (typeof text !== 'string' || text.trim() === '') return null
+    return lastLineEnds ? text.replace(/\n$/, '') : text
+  }
+  return { html: readable(body?.html), text: readable(body?.text) }
+}
+
+function fieldsOf(raw: Buffer): MimeField[] {
+  return scanHeader(raw).fields.map((field) => ({
+    name: raw.toString('latin1', field.start, field.colon).trimEnd(),
+    value: headerText(fieldValue(raw, field), MAX_VALUE),
+  }))
+}
+
+async function answer(port: MessagePort, bytes: Uint8Array): Promise<void> {
+  const say = (message: FromMimeThread): void => port.postMessage(message)
+  say({ kind: 'begun' })
+  try {
+    say({ kind: 'parts', parts: await partsOf(Buffer.from(bytes.buffer)) })
+  } catch (error) {
+    say({ kind: 'broken', message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+const port = parentPort
+if (port === null) throw new Error('messages are taken apart in a worker thread')
+port.on('message', (bytes: Uint8Array) => {
+  void answer(port, bytes)
+})

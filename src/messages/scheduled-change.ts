@@ -1,0 +1,186 @@
+/**
+ * Calling back or moving an email that waits for its time.
+ *
+ * The release is the lease of its first entry (`delivery/`): in one commit the entry is leased,
+ * all recipients leave `scheduled`, and the email with them. Here too all is one commit, and
+ * each of its writes says how many rows it must find as they were read. The writer makes one
+ * of the two after the other, so exactly one of them finds what it expects, and the other
+ * misses as a whole: a cancelled email is never sent, and one that is on its way is never
+ * cancelled.
+ *
+ * An email is scheduled while every entry of it waits untouched for a recipient that is
+ * scheduled; entries that the operator holds are, one whose attempt has begun is not.
+ */
+import { shown } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import { timestamp } from '../platform/clock.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type Commit, Missed, type Write } from '../storage/write.js'
+import type { Email } from './email.js'
+import { type Viewer, visibleEmail } from './email-resource.js'
+
+export interface ChangeDeps {
+  readonly read: Read
+  readonly commit: Commit
+}
+
+/** Throws a Refusal: `email-not-found`, or `conflict` where it is not scheduled any more. */
+export function cancelScheduled(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
+  return change(deps, viewer, id, 'cancelled', (email, rows) => [
+    endSchedule(email),
+    removeWaiting(rows)(email),
+    cancelRecipients(rows)({ ...email, at: now }),
+  ])
+}
+
+/** The refusals are those of `cancelScheduled`. Its place in the queue moves with it: whoever sweeps must hear of it. */
+export function reschedule(deps: ChangeDeps, viewer: Viewer, id: string, at: number): Promise<void> {
+  return change(deps, viewer, id, 'rescheduled', (email, rows) => [
+    moveSchedule({ ...email, at }),
+    moveWaiting(rows)({ ...email, at }),
+  ])
+}
+
+/** Its time is `now`: it is released with this commit. */
+export function sendScheduledNow(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
+  return change(deps, viewer, id, 'rescheduled', (email, rows) => [
+    dropSchedule(email),
+    moveWaiting(rows)({ ...email, at: now }),
+    queueRecipients(rows)(email),
+  ])
+}
+
+/** Somebody else may change the same email meanwhile, an operator its entries: then it is looked at again. */
+const TRIES = 5
+
+interface OfEmail {
+  readonly emailId: string
+  readonly workspaceId: string
+}
+
+type Change = (email: OfEmail, rows: number) => readonly Write[]
+
+async function change(
+  { read, commit }: ChangeDeps,
+  viewer: Viewer,
+  id: string,
+  what: 'cancelled' | 'rescheduled',
+  writes: Change,
+): Promise<void> {
+  for (let left = TRIES; ; left -= 1) {
+    const email = visibleEmail(read, viewer, id)
+    const rows = waitingEntries(read, email)
+    if (rows === null || left === 0) throw tooLate(email, what)
+    try {
+      return await commit(writes({ emailId: id, workspaceId: email.workspace_id }, rows))
+    } catch (error) {
+      if (!(error instanceof Missed)) throw error
+    }
+  }
+}
+
+/** How many entries of it wait; null: it is not scheduled any more. */
+function waitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
+  if (status !== 'scheduled') return null
+  const entries = entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
+  const waits = entries.every((entry) => entry.leased === 0 && entry.status === 'scheduled')
+  return waits && entries.length > 0 ? entries.length : null
+}
+
+function tooLate({ id, status, scheduled_for }: Email, what: string): Refusal {
+  // Read as scheduled, and yet an attempt has begun: what it is called then follows at once.
+  const found = status === 'scheduled' ? 'being sent' : status
+  return new Refusal('conflict', `only a scheduled email can be ${what}: ${shown(id)} is ${found}`, {
+    id,
+    status,
+    scheduled_for: scheduled_for === null ? null : timestamp(scheduled_for),
+  })
+}
+
+const entriesOfEmail = prepareRead<{ emailId: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .select(['queue.leased', 'recipients.status'])
+    .where('queue.email_id', '=', slot('emailId'))
+    .where('queue.workspace_id', '=', slot('workspaceId')),
+)
+
+/** When it would have been sent stays on record. */
+const endSchedule = prepareWrite<OfEmail>(
+  ({ db, slot }) =>
+    db
+      .updateTable('emails')
+      .set({ status: 'cancelled' })
+      .where('id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'scheduled'),
+  1,
+)
+
+/** As if it had never been scheduled. */
+const dropSchedule = prepareWrite<OfEmail>(
+  ({ db, slot }) =>
+    db
+      .updateTable('emails')
+      .set({ status: 'queued', scheduled_for: null })
+      .where('id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'scheduled'),
+  1,
+)
+
+const moveSchedule = prepareWrite<OfEmail & { at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('emails')
+      .set({ scheduled_for: slot('at') })
+      .where('id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'scheduled'),
+  1,
+)
+
+/** The write made by `build`, which must touch as many rows as there are entries. */
+function ofRows<Values extends object>(
+  build: Parameters<typeof prepareWrite<Values>>[0],
+): (rows: number) => (values: Values) => Write {
+  const write = prepareWrite<Values>(build)
+  return (rows) => (values) => ({ ...write(values), rows })
+}
+
+const removeWaiting = ofRows<OfEmail>(({ db, slot }) =>
+  db
+    .deleteFrom('queue')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('leased', '=', 0),
+)
+
+/** Its age counts from its time. */
+const moveWaiting = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ next_attempt_at: slot('at'), enqueued_at: slot('at') })
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('leased', '=', 0),
+)
+
+const cancelRecipients = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({ status: 'cancelled', settled_at: slot('at') })
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', 'scheduled'),
+)
+
+const queueRecipients = ofRows<OfEmail>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({ status: 'queued' })
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', 'scheduled'),
+)

@@ -1,0 +1,116 @@
+/** Emails in pages: their order, what each page holds, and that no page costs more than it shows. */
+import t from 'tap'
+import { countEmails, type EmailFilter, listEmails } from '../../src/messages/email-list.js'
+import type { Read } from '../../src/storage/prepared.js'
+import { bulkEmail } from '../helpers/bulk.js'
+import { temporaryDatabase } from '../helpers/database.js'
+
+const { database } = await temporaryDatabase(t)
+
+const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null })
+const bounced = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced' })
+
+const idsOf = async (read: Read, filter: EmailFilter, offset: number, limit: number): Promise<string[]> =>
+  (await listEmails(read, filter, { offset, limit })).map(({ id }) => id)
+
+/** Emails of a workspace, several of each moment, every tenth bounced: as fast as the disk takes them. */
+async function many(workspaceId: string, count: number): Promise<void> {
+  const sql = `
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
+    insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
+      cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
+      created_at)
+    select printf('%s-%08d', ?, n), ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal',
+      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n / 3 from numbers`
+  await database.commit([{ sql, parameters: [count, workspaceId, workspaceId] }])
+}
+
+t.test('newest first, those of one moment by their ids, nothing twice and nothing left out', async (t) => {
+  const emails = [1000, 3000, 2000, 2000, 2000].map((at) => bulkEmail({ workspaceId: 'mixed', to: 'x@b.test', at }))
+  const foreign = bulkEmail({ workspaceId: 'ws_2', to: 'x@b.test', at: 2500 })
+  await database.commit([...emails, foreign].flatMap(({ writes }) => writes))
+  const expected = emails
+    .map(({ email }) => email)
+    .sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1))
+    .map(({ id }) => id)
+  t.same(await idsOf(database.read, all('mixed'), 0, 10), expected)
+  const pages = await Promise.all([0, 2, 4].map((offset) => idsOf(database.read, all('mixed'), offset, 2)))
+  t.same(pages.flat(), expected)
+  t.same(await idsOf(database.read, all('mixed'), 5, 2), [], 'behind the last')
+  t.equal(countEmails(database.read, all('mixed')), 5)
+  t.match(await listEmails(database.read, all('mixed'), { offset: 0, limit: 1 }), [
+    {
+      from_email: 'app@a.test',
+      from_name: '',
+      to_emails: '["x@b.test"]',
+      status: 'queued',
+      created_at: 3000,
+      sent_at: null,
+    },
+  ])
+})
+
+t.test('a status narrows both the list and its total, as it is now', async (t) => {
+  await many('hundred', 100)
+  t.equal(countEmails(database.read, bounced('hundred')), 10)
+  t.same(await idsOf(database.read, bounced('hundred'), 8, 10), ['hundred-00000020', 'hundred-00000010'])
+  await database.commit([
+    { sql: `update emails set status = 'complained' where id = 'hundred-00000020'`, parameters: [] },
+  ])
+  t.equal(countEmails(database.read, bounced('hundred')), 9)
+  t.same(await idsOf(database.read, bounced('hundred'), 8, 10), ['hundred-00000010'])
+  t.equal(countEmails(database.read, all('hundred')), 100)
+  t.equal(countEmails(database.read, all('nobody')), 0)
+})
+
+t.test('a place far down the list is the one that counting would find', async (t) => {
+  await many('long', 25_000)
+  await many('ws_2', 100)
+  for (const offset of [9_999, 10_000, 10_001, 20_000, 24_999]) {
+    const plain = database.read<{ id: string }>(
+      `select id from emails where workspace_id = 'long' order by created_at desc, id desc limit 2 offset ${offset}`,
+      [],
+    )
+    t.same(
+      await idsOf(database.read, all('long'), offset, 2),
+      plain.map(({ id }) => id),
+      String(offset),
+    )
+  }
+  t.same(await idsOf(database.read, bounced('long'), 2_499, 5), ['long-00000010'])
+  let reads = 0
+  const counting: Read = (sql, parameters) => {
+    reads += 1
+    return database.read(sql, parameters)
+  }
+  t.same(await idsOf(counting, all('long'), 10_000_000, 100), [])
+  t.equal(reads, 1, 'what lies behind the end is not walked to')
+})
+
+t.test('every read walks an index, and nothing is sorted', async (t) => {
+  await many('planned', 1_000)
+  const seen = new Map<string, readonly unknown[]>()
+  const watching: Read = (sql, parameters) => {
+    seen.set(sql, parameters)
+    return database.read(sql, parameters)
+  }
+  for (const filter of [all('planned'), bounced('planned')]) {
+    countEmails(watching, filter)
+    await listEmails(watching, filter, { offset: 50, limit: 10 })
+  }
+  t.equal(seen.size, 5, 'a total, and a step and a page of each list')
+  for (const [sql, parameters] of seen) {
+    const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
+    t.equal(plan.length, 1, sql)
+    const [detail = ''] = plan
+    const index = /email_counts/.test(sql)
+      ? /USING PRIMARY KEY/
+      : /"status" = /.test(sql)
+        ? /emails_by_status/
+        : /emails_of_workspace/
+    t.match(detail, /^SEARCH /, sql)
+    t.match(detail, index, sql)
+    if (!/email_counts/.test(sql)) t.match(detail, /\(created_at,id\)</, 'from its place on')
+    if (/offset/.test(sql)) t.match(detail, /COVERING INDEX/, 'a step reads no rows')
+  }
+})

@@ -13,7 +13,8 @@ import { Refusal, type RefusalKind } from '../mail/refusal.js'
 export const ofAddress = { of: 'address' }
 /** `params` of an issue that speaks of a field which is missed because of others. */
 export const ofMissing = { of: 'missing' }
-/** Of one request: a list may be wrong in very many places. */
+/** Of one request: a list may be wrong in very many places. So many are looked at, and so many told. */
+const MAX_ISSUES = 1_000
 const MAX_ERRORS = 100
 
 export interface FieldError {
@@ -35,7 +36,7 @@ export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
 }
 
 export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
-  const problems = issues.flatMap((issue) => problemsOf(issue, [], given))
+  const problems = issues.slice(0, MAX_ISSUES).flatMap((issue) => problemsOf(issue, [], given))
   const kind = order.find((wanted) => problems.some((problem) => problem.kind === wanted)) ?? 'invalid-parameter'
   const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
   const first = problems.find((problem) => problem.kind === kind)?.error
@@ -62,6 +63,10 @@ function problemsOf(issue: Issue, above: Path, given: unknown): readonly Problem
   if (issue.code === 'invalid_union') {
     const branch = likeliest(issue.errors)
     if (branch.length > 0) return branch.flatMap((inner) => problemsOf(inner, path, given))
+    const forms = formsOf(issue.errors)
+    if (forms !== '' && valueAt(path, given) !== undefined) {
+      return [problem('invalid-parameter', path, `Invalid input: expected ${forms}`, given)]
+    }
   }
   if (issue.code === 'custom' && issue.params?.['of'] === 'address') {
     return [problem('invalid-address', path, issue.message, given)]
@@ -69,10 +74,16 @@ function problemsOf(issue: Issue, above: Path, given: unknown): readonly Problem
   if (issue.code === 'custom' && issue.params?.['of'] === 'missing') {
     return [problem('missing-field', path, issue.message, given)]
   }
-  const missing = issue.code !== 'custom' && valueAt(path, given) === undefined
-  return [
-    problem(missing ? 'missing-field' : 'invalid-parameter', path, missing ? 'is required' : issue.message, given),
-  ]
+  if (issue.code === 'custom' || valueAt(path, given) !== undefined) {
+    return [problem('invalid-parameter', path, issue.message, given)]
+  }
+  return [problem('missing-field', path, path.length === 0 ? 'a body is required' : 'is required', given)]
+}
+
+/** `string, array or object`. */
+function formsOf(branches: readonly (readonly Issue[])[]): string {
+  const types = branches.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []))
+  return [...new Set<string>(types)].join(', ').replace(/, ([^,]+)$/, ' or $1')
 }
 
 /** Of the forms that a value may have, the one of its type with the fewest faults. */

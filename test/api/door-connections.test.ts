@@ -33,7 +33,7 @@ t.test('plain HTTP at the TLS port gets an answer that a person can read', async
 })
 
 t.test('scanners and clients that break off neither end the door nor fill its log', async (t) => {
-  const door = await apiDoor(t, { times: { handshake: 50 } })
+  const door = await apiDoor(t, { times: { handshake: 400 } })
   const openings = ['', '\x16', '\x16\x03\x01\x00\x05hello', '\x00\x01', 'SSH-2.0-scan\r\n', '\x80\x2e\x01']
   for (const opening of openings) {
     const scanner = await door.wire({ port: door.port() })
@@ -137,32 +137,38 @@ t.test('a request that was read well is answered before what came after it is re
 })
 
 t.test('who takes too long is told 408, or only disconnected', async (t) => {
-  const door = await apiDoor(t, { times: { header: 60, request: 120, keepAlive: 60, handshake: 60 } })
-  const silent = await door.wire()
+  const hasty = await apiDoor(t, { times: { header: 60 } })
+  const silent = await hasty.wire()
   t.equal(code(await silent.answer()), '408 408 validation_error', 'no header')
-  const slow = await door.wire()
+  const slow = await hasty.wire()
   slow.send('GET /v1/things HTTP/1.1\r\nHost: ')
   t.equal(code(await slow.answer()), '408 408 validation_error', 'half a header')
+  await Promise.all([silent.closed, slow.closed])
+
+  const strict = await apiDoor(t, { times: { header: 120, request: 120 } })
   const bodies = [post('/v1/things', '{"text":"hello"}').slice(0, -1)]
   bodies.push(request('POST /v1/things', withKey, 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   for (const text of bodies) {
-    const client = await door.wire()
+    const client = await strict.wire()
     client.send(text)
     t.equal(code(await client.answer()), '408 408 validation_error', 'half a body')
     await client.closed
   }
-  const shaking = await door.wire({ port: door.port() })
-  await shaking.closed
-  const kept = await door.wire()
+
+  const closing = await apiDoor(t, { times: { handshake: 60 } })
+  await (await closing.wire({ port: closing.port() })).closed
+  const forgetful = await apiDoor(t, { times: { keepAlive: 60 } })
+  const kept = await forgetful.wire()
   kept.send(request('GET /v1/things', withKey))
   t.equal((await kept.answer()).status, 200)
   await kept.closed
-  await Promise.all([silent.closed, slow.closed])
-  await until('all are gone', () => door.connections.size === 0)
-  t.same(
-    door.log.filter(({ level }) => level > 20),
-    [],
-  )
+  for (const door of [hasty, strict, closing, forgetful]) {
+    await until('all are gone', () => door.connections.size === 0)
+    t.same(
+      door.log.filter(({ level }) => level > 20),
+      [],
+    )
+  }
 })
 
 t.test('an answer that nobody reads holds its connection for a while only', async (t) => {

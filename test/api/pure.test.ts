@@ -153,6 +153,16 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
   const several = refusal(() => parse(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
   t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
   t.equal(inputRefusal([], {}).kind, 'invalid-parameter')
+  t.match(
+    refusal(() => parse(schema, { to: 5 })),
+    { message: 'to: Invalid input: expected string, array or object' },
+  )
+  t.match(
+    refusal(() => parse(schema, undefined)),
+    { message: 'a body is required' },
+  )
+  const endless = refusal(() => parse(z.array(z.string()), Array(5_000).fill(1)))
+  t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
 })
 
 const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))

@@ -86,7 +86,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
     cc: ['dan@b.test'],
     bcc: ['blind@b.test'],
     subject: 'Grüße 😀',
-    tags: { campaign: 'spring' },
+    tags: [{ name: 'campaign', value: 'spring' }],
     tracking: { open: true, click: false },
     priority: 'high',
   })

@@ -129,7 +129,7 @@ t.test('at the door', async (t) => {
   await t.test('the message is kept with the priority, tags and tracking that it asks for', async (t) => {
     const fields = ['X-Service-Priority: HIGH', 'X-Service-Tag:  a = b=c ', 'X-Service-Track-Clicks: False']
     const story = app.story(await app.accepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
-    t.match(story, { priority: 'high', tags: { a: 'b=c' }, tracking: { open: true, click: false } })
+    t.match(story, { priority: 'high', tags: [{ name: 'a', value: 'b=c' }], tracking: { open: true, click: false } })
     t.match(app.story(await app.accepted()), { priority: 'normal', tracking: { open: false, click: false } })
     const ours = ['X-Service-Track-Opens: false', 'X-PM-TrackOpens: true', 'X-Mailgun-Track-Clicks: maybe']
     t.match(app.story(await app.accepted({ fields: ours })), { tracking: { open: false, click: false } }, 'ours wins')

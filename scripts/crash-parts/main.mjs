@@ -1,17 +1,22 @@
-// SIGKILLs the daemon at random moments while numbered messages are submitted and relayed.
+// SIGKILLs the daemon at random moments while numbered messages are submitted through both doors
+// and relayed.
 //
-// A number counts as accepted when its 250 was read. After the last kill the daemon runs on
-// until its queue is empty; then every accepted number must have reached the sink. Arriving
-// twice is allowed (the crash fell between the remote's 250 and our record of it) and counted.
+// A number counts as accepted when its 250, 201 or item of a 200 was read. After the last kill the
+// daemon runs on until its queue is empty; then every accepted number must be in the database under
+// the id that was answered, and must have reached the sink. Arriving twice is allowed (the crash
+// fell between the remote's 250 and our record of it) and counted. What was sent under an
+// idempotency key, again and again until it was answered, must be one email each.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { freePort, listening } from '../bench-parts/processes.mjs'
 import { openCountingSink } from './counting-sink.mjs'
-import { submitUntil } from './submitter.mjs'
+import { Ledger } from './ledger.mjs'
+import { submitByRest } from './rest-submitter.mjs'
+import { submitBySmtp } from './smtp-submitter.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -28,55 +33,70 @@ const program = resolve('dist/src/main.js')
 const folder = mkdtempSync(join(resolve(values.disk), '.crash-'))
 const file = join(folder, 'posthorn.toml')
 const port = await freePort()
+const apiPort = await freePort()
 const sink = await openCountingSink()
 
 configure('')
-const { workspace_id: workspace } = command('setup', '--workspace', 'Crash', '--email', 'owner@crash.test')
+const { workspace_id: workspace, api_key: key } = command(
+  'setup',
+  '--workspace',
+  'Crash',
+  '--email',
+  'owner@crash.test',
+)
 command('domain', 'add', 'crash.test', '--force')
 configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
 
-const accepted = new Set()
-const ended = new AbortController()
-let number = 0
-const submitters = Array.from({ length: Number(values.sessions) }, () =>
-  submitUntil(
-    ended.signal,
-    port,
-    () => (number += 1),
-    (done) => accepted.add(done),
-  ),
+// The first start makes the certificate that REST clients trust.
+await ended(start(), 'SIGTERM')
+const rest = { port: apiPort, ca: readFileSync(join(folder, 'data', 'tls', 'cert.pem')), key }
+
+const ledger = new Ledger()
+const over = new AbortController()
+const kinds = [false, true].flatMap((idempotent) => [false, true].map((batch) => ({ batch, idempotent })))
+const submitters = Array.from({ length: Number(values.sessions) }, (_, at) =>
+  at % 2 === 0
+    ? submitBySmtp(over.signal, port, ledger)
+    : submitByRest(over.signal, rest, kinds[((at - 1) / 2) % kinds.length], ledger),
 )
 
-console.log(`seed ${values.seed}: ${kills} kills, ${submitters.length} sessions`)
+console.log(`seed ${values.seed}: ${kills} kills, ${submitters.length} sessions, half of them REST`)
 for (let kill = 1; kill <= kills; kill += 1) {
   const daemon = start()
   await listening(port)
   await sleep(dice() * Number(values.pause))
   daemon.kill('SIGKILL')
   await once(daemon, 'exit')
-  if (kill % 10 === 0) console.log(`${kill} kills, ${accepted.size} accepted, ${sink.numbers.size} delivered`)
+  if (kill % 10 === 0) console.log(`${kill} kills, ${ledger.size} accepted, ${sink.numbers.size} delivered`)
 }
 
 const daemon = start()
 await listening(port)
-ended.abort()
+over.abort()
 await Promise.all(submitters)
 const left = await drained(600)
-daemon.kill('SIGTERM')
-const [status] = await once(daemon, 'exit')
+const status = await ended(daemon, 'SIGTERM')
 const { problems } = command('verify-data')
 sink.close()
 
-const lost = [...accepted].filter((one) => !sink.numbers.has(one))
+const { lost, good: balanced } = ledger.balance(join(folder, 'data', 'posthorn.db'), sink.numbers)
 const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
 for (const problem of problems) console.log(`${problem.check}: ${problem.message}`)
 console.log(
-  `kills ${kills}, accepted ${accepted.size}, delivered ${sink.numbers.size}, lost ${lost.length}, duplicated ${duplicated}, left in the queue ${left}`,
+  `kills ${kills}, accepted ${ledger.size}, delivered ${sink.numbers.size}, lost ${lost}, duplicated ${duplicated}, left in the queue ${left}`,
 )
-const good = lost.length === 0 && problems.length === 0 && left === 0 && status === 0
+const good = balanced && lost === 0 && problems.length === 0 && left === 0 && status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)
+
+/** The exit status of a daemon that serves, and is told to stop. */
+async function ended(daemon, signal) {
+  await listening(port)
+  daemon.kill(signal)
+  const [status] = await once(daemon, 'exit')
+  return status
+}
 
 function start() {
   return spawn(process.execPath, [program, 'serve', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -113,7 +133,7 @@ function configure(trusted) {
 hostname = "mail.crash.test"
 data_dir = ${JSON.stringify(join(folder, 'data'))}
 [api]
-listen = []
+listen = ["127.0.0.1:${apiPort}"]
 [submission]
 listen = ["127.0.0.1:${port}"]
 listen_tls = []

@@ -67,8 +67,11 @@ export interface Founded {
   readonly writes: readonly Write[]
 }
 
-/** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
-export function foundWorkspace(read: Read, name: string, email: Address, now: number): Founded {
+/**
+ * A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all.
+ * `plan`: the configured default, `limits.default_plan`.
+ */
+export function foundWorkspace(read: Read, name: string, email: Address, plan: string, now: number): Founded {
   const workspaceId = `ws_${uuidv7(now)}`
   const known = userByEmail(read, { email: email.toLowerCase() })[0]
   const userId = known?.id ?? uuidv7(now)
@@ -82,7 +85,7 @@ export function foundWorkspace(read: Read, name: string, email: Address, now: nu
         id: workspaceId,
         name,
         slug: slugOf(name, (slug) => workspaceBySlug(read, { slug }).length > 0),
-        plan: 'unlimited',
+        plan,
         created_at: now,
       }),
       ...(known === undefined ? [insertUser({ id: userId, email: email.toLowerCase(), created_at: now })] : []),

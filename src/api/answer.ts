@@ -94,10 +94,28 @@ export function answer(error: unknown, report: (error: unknown) => void): ErrorB
     : body('internal_server_error', 'internal error')
 }
 
-function refused({ kind, message, details }: Refusal): ErrorBody {
-  const retryAfter = details['retry_after']
-  const more = Object.keys(details).length === 0 ? {} : { details: inTheInterfacesForm(codes[kind], message, details) }
-  return body(codes[kind], message, { ...more, ...(typeof retryAfter === 'number' ? { retry_after: retryAfter } : {}) })
+/** What an error says in the header as well: when to come again, what is allowed instead. */
+export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Record<string, string> {
+  const { retry_after: retryAfter, allowed } = details
+  const headers: Record<string, string> = {}
+  if (status === 429 || status === 503) {
+    headers['Retry-After'] = String(typeof retryAfter === 'number' ? retryAfter : UNKNOWN_WAIT)
+  }
+  if (status === 405 && Array.isArray(allowed)) headers['Allow'] = allowed.join(', ')
+  return headers
+}
+
+/** Seconds, where nobody has said how long. */
+const UNKNOWN_WAIT = 5
+
+function refused({ kind, message, details: given }: Refusal): ErrorBody {
+  const code = codes[kind]
+  if (statusOfCode[code] !== 429) {
+    if (Object.keys(given).length === 0) return body(code, message)
+    return body(code, message, { details: inTheInterfacesForm(code, message, given) })
+  }
+  const details = { retry_after: UNKNOWN_WAIT, ...given }
+  return body(code, message, { details, retry_after: Number(details.retry_after) })
 }
 
 const ofValidation: ReadonlySet<ErrorCode> = new Set([

@@ -1,74 +1,143 @@
 /**
- * The pipeline of the REST door: one way in, one exit for errors, one router.
+ * The pipeline of the REST door: one way in, one exit for errors, one table of routes.
  *
- * The same resource answers under `/v1/…`, `/api/v1/…` and `/…`.
+ * The order for each request: its id and who asks; `/healthz` and `/readyz`; whether we
+ * serve at all; the route, else 404 or 405; then what `mount.ts` says.
+ *
+ * The door opens before there are routes: until `serve` is called, and after `drain`, every
+ * request is answered 503.
  */
-import Router from '@koa/router'
-import Koa, { type Context, type Next } from 'koa'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import Koa from 'koa'
+import { tooFast } from '../accounts/rate-limit.js'
+import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
-import { answer } from './answer.js'
+import { answer, type ErrorBody, errorHeaders } from './answer.js'
+import type { ApiContext, ApiState } from './api-state.js'
+import type { Peer } from './client-address.js'
 import { handle, type MountDeps } from './mount.js'
+import { type Outside, outsideText } from './outside-answer.js'
+import { ClientGone } from './read-body.js'
+import type { Readiness } from './readiness.js'
 import type { Route } from './route.js'
+import { type Dispatch, dispatchTo, type Endpoint, methodNotAllowed, resourcePath } from './routing.js'
+import { JSON_TYPE, type Reply, send } from './send.js'
+import type { Reception } from './visit.js'
 
 export interface AppDeps extends MountDeps {
-  readonly log: Pick<Log, 'error'>
-  /** The OpenAPI document, as JSON; read without a key. */
-  readonly document: string
+  readonly reception: Reception
+  readonly ready: Readiness
+  readonly peerOf: (request: IncomingMessage) => Peer
+  readonly log: Pick<Log, 'debug' | 'error' | 'isLevelEnabled'>
 }
 
-export function apiApp(routes: readonly Route[], deps: AppDeps): Koa {
-  const app = new Koa()
-  const router = new Router()
-  for (const route of routes) router.register(route.path, [route.method], handle(route, deps))
-  router.get('/openapi.json', (ctx) => {
-    ctx.type = 'application/json'
-    ctx.body = deps.document
-  })
-  app.use(withRequestId(deps))
-  app.use(errorExit(deps))
-  app.use(withoutPrefix)
-  app.use(router.routes())
-  app.use(elsewhere)
-  app.on('error', (error: unknown) => deps.log.error({ err: error }, 'a request went wrong'))
-  return app
+export interface ApiApp {
+  readonly listener: RequestListener
+  /** From now on requests are answered. `document`: the OpenAPI document as JSON, read without a key. */
+  readonly serve: (routes: readonly Route[], document: string) => void
+  /** From now on requests are answered 503, and their connections end. */
+  readonly drain: () => void
+  /** The text of an answer where there is no request. */
+  readonly outside: (what: Outside, address: string) => string
 }
 
-const saneId = /^[\w.:-]{1,128}$/
+type Phase =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'serving'; readonly dispatch: Dispatch }
+  | { readonly kind: 'draining' }
 
-function withRequestId({ clock }: AppDeps) {
-  return async (ctx: Context, next: Next): Promise<void> => {
-    const given = ctx.get('x-request-id')
-    ctx.set('X-Request-Id', saneId.test(given) ? given : uuidv7(clock()))
-    await next()
-  }
-}
-
-function errorExit({ log }: AppDeps) {
-  return async (ctx: Context, next: Next): Promise<void> => {
+export function apiApp(deps: AppDeps): ApiApp {
+  const { reception, clock, peerOf } = deps
+  let phase: Phase = { kind: 'starting' }
+  const app = new Koa<ApiState>()
+  app.use(async (ctx: ApiContext) => {
+    const path = resourcePath(ctx.req.url ?? '')
+    const isHealth = path === '/healthz' || path === '/readyz'
+    const look = isHealth || phase.kind !== 'serving' ? reception.glance : reception.receive
+    ctx.state.visit = look(ctx.req, peerOf(ctx.req))
+    if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
-      await next()
+      if (isHealth) await health(ctx, phase, deps)
+      else await served(ctx, phase, path)
     } catch (error) {
-      const requestId = ctx.response.get('X-Request-Id')
-      const body = answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
-      ctx.status = body.error.status
-      ctx.type = 'application/json'
-      ctx.body = JSON.stringify(body)
+      fail(ctx, error, deps)
     }
+    note(ctx, path, deps)
+  })
+  app.on('error', (err: unknown) => deps.log.debug({ err }, 'a connection broke'))
+  return {
+    listener: app.callback(),
+    serve: (routes, document) => {
+      phase = { kind: 'serving', dispatch: dispatchTo(endpointsOf(routes, document, deps)) }
+    },
+    drain: () => {
+      phase = { kind: 'draining' }
+    },
+    outside: (what, address) => outsideText(what, uuidv7(clock()), reception.rateOf(address)),
   }
 }
 
-async function withoutPrefix(ctx: Context, next: Next): Promise<void> {
-  ctx.path = ctx.path.replace(/^(?:\/api)?\/v1(?=\/|$)/, '') || '/'
-  await next()
+function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {
+  const reply = { status: 200, type: JSON_TYPE, payload: document }
+  const about: Endpoint = {
+    method: 'GET',
+    path: '/openapi.json',
+    run: (ctx) => {
+      const { rate } = ctx.state.visit
+      if (!rate.allowed) throw tooFast(rate)
+      send(ctx, reply)
+    },
+  }
+  return [...routes.map((route) => ({ method: route.method, path: route.path, run: handle(route, deps) })), about]
 }
 
-/** No route took it: the path is unknown, or known with other methods. */
-function elsewhere(ctx: Context): never {
-  const matched = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
-  const methods = [...new Set(matched.flatMap(({ methods }) => methods))].sort()
-  if (methods.length === 0) throw new Refusal('not-found', `no such resource: ${ctx.path}`, { path: ctx.path })
-  ctx.set('Allow', methods.join(', '))
-  throw new Refusal('method-not-allowed', `${ctx.method} is not allowed here`, { allowed: methods })
+/** The longest request target; RFC 9112 section 3 asks for 8,000 octets at least. */
+const LONGEST_URL = 8_192
+
+async function served(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
+  if (phase.kind !== 'serving') throw notServing(phase.kind)
+  const { url = '', headers, httpVersionMinor } = ctx.req
+  if (url.length > LONGEST_URL) {
+    const message = `the address is longer than ${LONGEST_URL} bytes`
+    return send(ctx, errorReply({ error: { code: 'validation_error', message, status: 414 } }))
+  }
+  // RFC 9112 section 3.2. Node would refuse it too, but without a word.
+  if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
+  await phase.dispatch(ctx, path)
+}
+
+async function health(ctx: ApiContext, phase: Phase, { ready }: AppDeps): Promise<void> {
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
+  if (phase.kind !== 'serving') throw notServing(phase.kind)
+  if (!(await ready())) throw new Refusal('unavailable', 'the service cannot store anything now', { retry_after: 5 })
+  send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
+}
+
+function notServing(kind: 'starting' | 'draining'): Refusal {
+  const what = kind === 'starting' ? 'starting' : 'shutting down'
+  return new Refusal('unavailable', `the service is ${what}, try again later`, { retry_after: 1 })
+}
+
+function fail(ctx: ApiContext, error: unknown, { log }: AppDeps): void {
+  const { requestId } = ctx.state.visit
+  ctx.respond = false
+  if (error instanceof ClientGone) return
+  const body = answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
+  if (ctx.res.headersSent) ctx.res.destroy()
+  else send(ctx, errorReply(body))
+}
+
+function errorReply(body: ErrorBody): Reply {
+  return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
+}
+
+/** One line for each request, for who looks for one. */
+function note(ctx: ApiContext, path: string, { log, clock }: AppDeps): void {
+  if (!log.isLevelEnabled('debug')) return
+  const { requestId, startedAt, principal } = ctx.state.visit
+  const { method, res } = ctx
+  const about = { method, path: shown(path), status: res.statusCode, ms: clock() - startedAt, requestId }
+  log.debug({ ...about, workspace: principal?.workspaceId }, 'request')
 }

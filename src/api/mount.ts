@@ -2,49 +2,57 @@
  * From a route to a request handler: who asks, may they, what do they say, run, answer.
  *
  * The order is fixed: the key before the permission, the permission before the body, so
- * that a stranger cannot make us read 22 MB.
+ * that a stranger cannot make us read 22 MB. A route without a body schema does not look at
+ * a body; one without a query schema takes no query.
  */
-import type { Context } from 'koa'
+import { parse as parseQuery } from 'node:querystring'
+import { z } from 'zod'
 import { requirePermission } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
+import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
+import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
-import { readJson } from './json-body.js'
+import { type JsonBody, readJson } from './json-body.js'
 import type { Answer, Call, Route } from './route.js'
+import { JSON_TYPE, type Reply, send } from './send.js'
+import { admitted } from './visit.js'
 
 export interface MountDeps {
-  /** Whose key the request bears; throws a Refusal. Counts the request. */
-  readonly admit: (ctx: Context) => Principal
-  /** Where the request comes from, behind proxies too. */
-  readonly remoteAddress: (ctx: Context) => string
   readonly clock: Clock
+  /** Of bodies that requests have us hold. */
+  readonly memory: MemoryBudget
 }
 
-export function handle(route: Route, deps: MountDeps): (ctx: Context) => Promise<void> {
+const noQuery = z.strictObject({})
+const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+
+export function handle(route: Route, { clock, memory }: MountDeps): (ctx: ApiContext) => Promise<void> {
+  const { run, query, body } = route
   return async (ctx) => {
-    const principal = deps.admit(ctx)
+    const { visit } = ctx.state
+    const principal = admitted(visit)
     const ownKey = only(route, principal)
-    const query = route.query === null ? undefined : parse(route.query, ctx.query)
-    const { raw, value } = route.body === null ? { raw: Buffer.alloc(0), value: undefined } : await readJson(ctx.req)
-    const call: Call = {
-      principal,
-      ownKey,
-      params: ctx['params'] as Call['params'],
-      query,
-      body: route.body === null ? undefined : parse(route.body, value),
-      rawBody: raw,
-      header: (name) => fieldOf(ctx, name),
-      remoteAddress: deps.remoteAddress(ctx),
-      now: deps.clock(),
+    const asked = queryOf(ctx.req.url ?? '')
+    const given = body === null ? noBody : await readJson(ctx.req, ctx.res, memory)
+    try {
+      const call: Call = {
+        principal,
+        ownKey,
+        params: ctx['params'] as Call['params'],
+        query: asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {}),
+        body: body === null ? undefined : parse(body, given.value),
+        rawBody: given.raw,
+        header: (name) => fieldOf(ctx, name),
+        remoteAddress: visit.remoteAddress,
+        now: clock(),
+      }
+      send(ctx, replyOf(await run(call)))
+    } finally {
+      given.release()
     }
-    send(ctx, await route.run(call))
   }
-}
-
-/** Undefined: there is none. */
-function fieldOf({ req }: Context, name: string): string | undefined {
-  const value = req.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
 }
 
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
@@ -55,25 +63,33 @@ function only(route: Route, principal: Principal): string | null {
   return principal.keyId
 }
 
-function send(ctx: Context, answer: Answer): void {
+/** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */
+function queryOf(url: string): Readonly<Record<string, unknown>> | null {
+  const start = url.indexOf('?')
+  if (start === -1) return null
+  const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
+  const errors = Object.keys(query)
+    .filter((name) => Array.isArray(query[name]))
+    .map((field) => ({ field, message: 'is given more than once', value: null }))
+  if (errors.length > 0) throw new Refusal('invalid-parameter', 'a query parameter is given more than once', { errors })
+  return query
+}
+
+/** Undefined: there is none. */
+function fieldOf({ req }: ApiContext, name: string): string | undefined {
+  const value = req.headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+function replyOf(answer: Answer): Reply {
   switch (answer.kind) {
     case 'json':
-      ctx.status = answer.status
-      ctx.type = 'application/json'
-      ctx.body = JSON.stringify(answer.body)
-      return
+      return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }
     case 'text':
-      ctx.status = answer.status
-      ctx.type = 'application/json'
-      ctx.body = answer.json
-      return
+      return { status: answer.status, type: JSON_TYPE, payload: answer.json }
     case 'bytes':
-      ctx.status = 200
-      ctx.type = answer.type
-      ctx.body = answer.bytes
-      return
+      return { status: 200, type: answer.type, payload: answer.bytes }
     case 'nothing':
-      ctx.status = 204
-      return
+      return { status: 204, type: null, payload: '' }
   }
 }

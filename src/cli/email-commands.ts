@@ -1,7 +1,9 @@
 /** `send`, `explain`: one message through the true pipeline, and what became of any. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import { planBook } from '../accounts/plans.js'
 import { keylessSender } from '../accounts/principal.js'
+import { chargeEmails } from '../accounts/quota.js'
 import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
@@ -107,13 +109,25 @@ async function submit(
 ): Promise<string> {
   const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
-  const { hostname } = call.config.service
+  const {
+    limits,
+    service: { hostname },
+  } = call.config
   const accepting = accept({
     read,
     clock: call.clock,
     prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
     // The daemon sees the commit and takes the message from the database.
-    take: take({ read, commit, handOver: () => undefined }),
+    take: take({
+      read,
+      commit,
+      charge: chargeEmails({
+        read,
+        planOf: planBook({ read, limits }).of,
+        domainEmailsPerDay: limits.domain_emails_per_day,
+      }),
+      handOver: () => undefined,
+    }),
   })
   const principal = keylessSender(owner.workspace_id)
   const { emailId } = await accepting(principal, {

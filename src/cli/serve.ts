@@ -21,8 +21,9 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
-  log.info({ submission: listening, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
-  await systemd.ready(`submission on ${listening.join(', ')}`)
+  const api = daemon.api.map(({ host, port }) => `${host}:${port}`)
+  log.info({ submission: listening, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
+  await systemd.ready(`submission on ${listening.join(', ')}${api.length === 0 ? '' : `, REST on ${api.join(', ')}`}`)
   const signal = await stopped
   log.info({ signal }, 'stopping')
   await systemd.stopping()

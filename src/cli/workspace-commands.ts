@@ -1,10 +1,14 @@
 /** `setup`, `workspace`: who is here. */
+import { setPlan } from '../accounts/plans.js'
 import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
+import { limitsOfPlan, UNLIMITED } from '../config/plans.js'
 import { parseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from './command.js'
 import { table } from './table.js'
+import { unlessMissed } from './unless-missed.js'
+import { chosenWorkspace } from './workspace-choice.js'
 
 export const workspaceCommands: readonly Command[] = [
   {
@@ -49,14 +53,36 @@ export const workspaceCommands: readonly Command[] = [
       }
     },
   },
+  {
+    name: 'workspace set-plan',
+    usage: 'ID PLAN',
+    summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
+    options: {},
+    run: changePlan,
+  },
 ]
 
-async function founded({ options, database, clock }: Call, name: string): Promise<Answer> {
+async function changePlan({ words, config, database }: Call): Promise<Answer> {
+  atMost(words, 2)
+  const [workspace, plan] = [word(words, 0, 'ID'), word(words, 1, 'PLAN')]
+  if (limitsOfPlan(config.limits.plans, plan) === undefined) {
+    const known = [UNLIMITED, ...Object.keys(config.limits.plans)].join(', ')
+    throw new CommandFailed(`no such plan: ${plan}; there are ${known}`)
+  }
+  const { read, commit } = await database()
+  const workspaceId = chosenWorkspace(read, { workspace })
+  if (!(await unlessMissed(commit([setPlan({ workspaceId, plan })])))) {
+    throw new CommandFailed(`the workspace ${workspaceId} is gone`)
+  }
+  return { json: { workspace_id: workspaceId, plan }, lines: [`${workspaceId} has the plan ${plan}`] }
+}
+
+async function founded({ options, config, database, clock }: Call, name: string): Promise<Answer> {
   const email = parseAddress(required(options, 'email'))
   if (name.trim() === '' || name.length > 100)
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters')
   const { read, commit } = await database()
-  const made = foundWorkspace(read, name, email, clock())
+  const made = foundWorkspace(read, name, email, config.limits.default_plan, clock())
   await commit(made.writes)
   return answer(made, name, email)
 }

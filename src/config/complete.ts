@@ -8,6 +8,7 @@
  */
 import { isAbsolute, join, resolve } from 'node:path'
 import { parseHostName } from './places.js'
+import { builtInPlans, type Plans } from './plans.js'
 import type { Settings } from './schema.js'
 
 export interface Machine {
@@ -33,14 +34,22 @@ export interface TlsConfig {
   readonly key_file: string | null
 }
 
-export interface Config extends Frozen<Omit<Settings, 'service' | 'tls'>> {
+export interface LimitsConfig {
+  readonly default_plan: string
+  readonly domain_emails_per_day: number
+  /** Those that are built in, too. */
+  readonly plans: Plans
+}
+
+export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limits'>> {
   readonly service: ServiceConfig
   readonly tls: TlsConfig
+  readonly limits: LimitsConfig
 }
 
 /** `folder`: of the configuration file. */
 export function complete(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls } = settings
+  const { service, tls, api, limits } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? 'localhost'
   const zone = service.zone ?? hostname
   return freeze({
@@ -54,6 +63,13 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
     tls: {
       cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),
       key_file: tls.key_file === '' ? null : resolve(folder, tls.key_file),
+    },
+    limits: { ...limits, plans: { ...builtInPlans, ...limits.plans } },
+    api: {
+      ...api,
+      listen: api.listen.map((place) =>
+        place.kind === 'unix' ? { ...place, path: resolve(folder, place.path) } : place,
+      ),
     },
   })
 }

@@ -4,7 +4,8 @@
  * Only what the file itself states is compared: who shortens `expire_after` to an hour has not
  * contradicted the default of another key.
  */
-import type { Listen } from './places.js'
+import type { ApiListen, Listen } from './places.js'
+import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 
@@ -13,12 +14,17 @@ export interface Written {
   readonly outbound?: Readonly<Record<string, unknown>>
 }
 
+const NOT_EVERYBODY = 'allowed: a network that is not the whole internet'
+
 export function contradictions(settings: Settings, written: Written): readonly Problem[] {
   return [
     ...halfPair(settings.tls),
     ...longWaits(settings.outbound, written.outbound ?? {}),
-    ...sharedListeners(settings.submission),
+    ...sharedListeners(settings),
+    ...wideProxies(settings.api),
     ...wideTrust(settings.submission.trusted),
+    ...unknownPlan(settings.limits),
+    ...oddPlans(settings.limits.plans),
   ]
 }
 
@@ -49,22 +55,46 @@ function longWaits(outbound: Settings['outbound'], written: Readonly<Record<stri
   return problems
 }
 
-function sharedListeners({ listen, listen_tls }: Settings['submission']): readonly Problem[] {
+function sharedListeners({ api, submission }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
-  const places = [...named('submission.listen', listen), ...named('submission.listen_tls', listen_tls)]
-  return places.flatMap(({ key, host, port }) => {
-    const place = JSON.stringify(host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
-    const first = seen.get(place)
-    if (first === undefined || port === 0) {
-      seen.set(place, key)
+  const places = [
+    ...named('api.listen', api.listen),
+    ...named('submission.listen', submission.listen),
+    ...named('submission.listen_tls', submission.listen_tls),
+  ]
+  return places.flatMap(({ key, place }) => {
+    const text = written(place)
+    if (text === null) return []
+    const first = seen.get(text)
+    if (first === undefined) {
+      seen.set(text, key)
       return []
     }
-    return [{ key, message: `found ${place}, which ${first} has; allowed: each address and port once` }]
+    return [{ key, message: `found ${JSON.stringify(text)}, which ${first} has; allowed: each place once` }]
   })
 }
 
-function named(key: string, places: readonly Listen[]): readonly (Listen & { readonly key: string })[] {
-  return places.map((place, at) => ({ key: `${key}[${at}]`, ...place }))
+type Place = Listen | ApiListen
+
+function named(key: string, places: readonly Place[]): readonly { readonly key: string; readonly place: Place }[] {
+  return places.map((place, at) => ({ key: `${key}[${at}]`, place }))
+}
+
+/** As the file writes it, without what is spoken there; null: any free port, which nobody else has. */
+function written(place: Place): string | null {
+  if ('path' in place) return `unix:${place.path}`
+  const { host, port } = place
+  if (port === 0) return null
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Behind a proxy that is everybody, everybody says where they come from. */
+function wideProxies({ trusted_proxies }: Settings['api']): readonly Problem[] {
+  return trusted_proxies.flatMap((network, at) =>
+    network.endsWith('/0')
+      ? [{ key: `api.trusted_proxies[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
+      : [],
+  )
 }
 
 /** A network of every address would make an open relay of that workspace. */
@@ -72,7 +102,7 @@ function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem
   return trusted.flatMap(({ network }, at) => {
     const key = `submission.trusted[${at}].network`
     if (network.endsWith('/0')) {
-      return [{ key, message: `found ${JSON.stringify(network)}; allowed: a network that is not the whole internet` }]
+      return [{ key, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
     }
     const first = trusted.findIndex((other) => other.network === network)
     if (first === at) return []
@@ -83,4 +113,30 @@ function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem
       },
     ]
   })
+}
+
+function unknownPlan({ default_plan, plans }: Settings['limits']): readonly Problem[] {
+  const all = { ...builtInPlans, ...plans }
+  if (limitsOfPlan(all, default_plan) !== undefined) return []
+  const names = [UNLIMITED, ...Object.keys(all)].map((name) => JSON.stringify(name)).join(', ')
+  return [{ key: 'limits.default_plan', message: `found ${JSON.stringify(default_plan)}; allowed: one of ${names}` }]
+}
+
+function oddPlans(plans: Plans): readonly Problem[] {
+  return Object.entries(plans).flatMap(([name, plan]) => {
+    const key = `limits.plans.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}`
+    return name === UNLIMITED
+      ? [{ key, message: 'found a plan of this name; allowed: any other name, for this one has no limits' }]
+      : oddBurst(key, plan)
+  })
+}
+
+function oddBurst(plan: string, { burst, requests_per_second }: PlanLimits): readonly Problem[] {
+  if (burst === undefined) return []
+  const key = `${plan}.burst`
+  if (requests_per_second === undefined) {
+    return [{ key, message: `found without ${plan}.requests_per_second; allowed: both, or no burst` }]
+  }
+  if (burst >= requests_per_second) return []
+  return [{ key, message: `found ${burst}; allowed: at least requests_per_second, ${requests_per_second}` }]
 }

@@ -14,6 +14,14 @@ export interface Listen {
   readonly port: number
 }
 
+/** A place at which the REST API answers. */
+export type ApiListen =
+  | ({ readonly kind: 'tls' } & Listen)
+  /** Without TLS, for a reverse proxy on this machine. */
+  | ({ readonly kind: 'http' } & Listen)
+  /** The same, on a Unix socket. */
+  | { readonly kind: 'unix'; readonly path: string }
+
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 /** The last label is no number: `256.0.0.1` is a mistyped address, not a name. */
 const hostNamePattern = new RegExp(`^(?!(?:.*\\.)?\\d+$)${label}(?:\\.${label})*$`)
@@ -32,6 +40,27 @@ export function parseListen(text: string): Listen | undefined {
   const host = bracketed === undefined ? parsePlainHost(plain) : isIP(bracketed) === 6 ? bracketed : undefined
   const port = Number(digits)
   return host === undefined || port > 65_535 ? undefined : { host, port }
+}
+
+/** What a socket address holds, on Linux, beside the zero at its end. */
+const LONGEST_SOCKET_PATH = 107
+
+/** As `parseListen`; or `http://` before a loopback address and a port; or `unix:` and a path. */
+export function parseApiListen(text: string): ApiListen | undefined {
+  if (text.startsWith('unix:')) {
+    const path = text.slice('unix:'.length)
+    const fits = path !== '' && !path.includes('\0') && Buffer.byteLength(path) <= LONGEST_SOCKET_PATH
+    return fits ? { kind: 'unix', path } : undefined
+  }
+  const plain = text.startsWith('http://')
+  const listen = parseListen(plain ? text.slice('http://'.length) : text)
+  if (listen === undefined || (plain && !isLoopback(listen.host))) return undefined
+  return { kind: plain ? 'http' : 'tls', ...listen }
+}
+
+/** An address: what a name stands for is somebody else's decision. */
+function isLoopback(host: string): boolean {
+  return isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback'
 }
 
 function parsePlainHost(text: string): string | undefined {

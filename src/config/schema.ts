@@ -29,7 +29,10 @@ const tls = section({
 })
 
 const api = section({
-  listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:8443']),
+  listen: value.list(value.apiListen, 'addresses with a port, or Unix sockets').prefault(['127.0.0.1:8443']),
+  trusted_proxies: value.list(value.network, 'networks').prefault([]),
+  max_connections: value.count(1, 100_000).prefault(1000),
+  max_connections_per_address: value.count(1, 100_000).prefault(200),
 })
 
 const trusted = section({ network: value.network, workspace: value.workspaceId })
@@ -71,6 +74,23 @@ const retention = section({
   events: value.duration().prefault('90d'),
 })
 
+/** One plan of `limits.plans`. */
+export const plan = section({
+  requests_per_second: value.count(1, 1_000_000).optional(),
+  burst: value.count(1, 1_000_000).optional(),
+  requests_per_minute: value.count(1, 60_000_000).optional(),
+  requests_per_day: value.count(1, 1_000_000_000).optional(),
+  emails_per_day: value.count(0, 1_000_000_000).optional(),
+  emails_per_month: value.count(0, 1_000_000_000).optional(),
+  credits: value.count(0, 1_000_000_000_000).optional(),
+})
+
+const limits = section({
+  default_plan: value.planName.prefault('unlimited'),
+  domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
+  plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
+})
+
 const log = section({
   level: value.oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').prefault('info'),
   format: value.oneOf('json', 'pretty').prefault('json'),
@@ -84,6 +104,7 @@ export const settings = section({
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   retention: retention.prefault({}),
+  limits: limits.prefault({}),
   log: log.prefault({}),
 })
 

@@ -5,7 +5,7 @@
  * the kind; `problems.ts` puts what was found in front of it.
  */
 import { z } from 'zod'
-import type { Listen } from './places.js'
+import type { ApiListen, Listen } from './places.js'
 import * as places from './places.js'
 import { parseDuration, parseSize } from './units.js'
 
@@ -71,6 +71,10 @@ export const listen: z.ZodType<Listen, string> = text(
   'an address with a port such as "127.0.0.1:587", "[::1]:587"',
   places.parseListen,
 )
+export const apiListen: z.ZodType<ApiListen, string> = text(
+  'an address with a port such as "127.0.0.1:8443", "http://" before a loopback address and a port, or "unix:" and a path',
+  places.parseApiListen,
+)
 export const address: z.ZodType<string, string> = text('an IPv4 or IPv6 address', places.parseAddress)
 export const network: z.ZodType<string, string> = text(
   'a network such as "192.168.1.0/24", "fd00::/8"',
@@ -82,6 +86,9 @@ export const dnsServer: z.ZodType<string, string> = text(
 )
 export const workspaceId: z.ZodType<string, string> = text('the id of a workspace, "ws_..."', (written) =>
   /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
+)
+export const planName: z.ZodType<string, string> = text('the name of a plan, up to 100 characters', (written) =>
+  /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
 )
 export const routeDomain: z.ZodType<string, string> = text('a domain, or "*"', places.parseRouteDomain)
 export const routeTarget: z.ZodType<string, string> = text(

@@ -1,8 +1,14 @@
-/** Wires the REST door to the rooms below it. */
+/**
+ * Wires the REST door to the rooms below it.
+ *
+ * It opens before the queue is in order, so that whoever asks is told 503 and not that
+ * nobody is there; `serve` gives it its routes.
+ */
 import type { KeyRing } from '../accounts/key-ring.js'
-import { apiApp } from '../api/app.js'
-import { bearerKey } from '../api/bearer-key.js'
-import { clientAddress } from '../api/client-address.js'
+import { doorTimes } from '../api/api-server.js'
+import { type ApiApp, apiApp } from '../api/app.js'
+import { proxiesOf } from '../api/client-address.js'
+import { Connections } from '../api/connections.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { createRoute } from '../api/emails/create.js'
@@ -10,57 +16,90 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
+import { readiness } from '../api/readiness.js'
 import type { Route } from '../api/route.js'
+import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { memoryBudget } from '../platform/memory-budget.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+import { setServiceState } from '../storage/service-state.js'
+import type { Limits } from './limits.js'
 
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
 
-export interface ApiParts {
+/** Bytes of request bodies in memory, over all requests. */
+const BODIES = 128 * 1_048_576
+
+export interface ApiDoorParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly tls: TlsFiles
   readonly database: Database
   readonly keyRing: KeyRing
+  readonly limits: Limits
+  /** False: the disk is nearly full. */
+  readonly mayTake: () => boolean
+}
+
+/** What routes are made of. */
+export interface ApiParts extends ApiDoorParts {
   readonly domains: DomainBook
   readonly prepare: PrepareEmail
   readonly take: Take
   readonly mime: MimeReader
   /** Entries of a workspace were moved to this moment. */
   readonly noticeDue: (workspaceId: string, at: number) => void
-  /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
   /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
 
 export interface Api {
   readonly listener: ApiListener
-  readonly routes: readonly Route[]
+  /** Answers the routes that it is given. */
+  readonly serve: (parts: ApiParts) => readonly Route[]
 }
 
-export async function openApi(parts: ApiParts): Promise<Api> {
-  const { config, clock, log, tls, keyRing } = parts
-  const routes = apiRoutes(parts)
-  const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
-  const app = apiApp(routes, {
-    admit: (ctx) => keyRing.admit(bearerKey(ctx.get('authorization')), clientAddress(ctx)),
-    remoteAddress: clientAddress,
-    document: JSON.stringify(document),
+export async function openApi(parts: ApiDoorParts): Promise<Api> {
+  const { config, log, tls } = parts
+  const isProxy = proxiesOf(config.api.trusted_proxies)
+  const { max_connections: maxConnections, max_connections_per_address: maxConnectionsPerAddress } = config.api
+  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
+  const app = pipeline(parts, connections, isProxy)
+  const listener = await listenForRequests(config.api.listen, { app, connections, tls, times: doorTimes, log })
+  return {
+    listener,
+    serve: (more) => {
+      const routes = apiRoutes(more)
+      const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
+      app.serve(routes, JSON.stringify(document))
+      return routes
+    },
+  }
+}
+
+function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (address: string) => boolean): ApiApp {
+  const { clock, log, keyRing, mayTake, database } = parts
+  const { requests, clients } = parts.limits
+  const probe = (): Promise<void> =>
+    database.commit([setServiceState({ key: 'readiness_probe', value: String(clock()) })])
+  return apiApp({
+    reception: reception({ keyRing, requests, clients, isProxy, clock }),
+    ready: readiness({ hasRoom: mayTake, probe, clock }),
+    peerOf: ({ socket }) => connections.peerOf(socket),
+    memory: memoryBudget(BODIES),
     clock,
     log,
   })
-  return { listener: await listenForRequests(app, { listen: config.api.listen, tls }), routes }
 }
 
 /** Every route of the interface, in the order of its document. */

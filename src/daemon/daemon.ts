@@ -8,7 +8,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
-import type { ApiEndpoint } from '../api/listener.js'
+import type { ApiEndpoint, ApiListener } from '../api/listener.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
@@ -27,11 +27,12 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
-import { type Api, type ApiParts, openApi } from './api.js'
+import { type ApiParts, openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
+import { type Limits, openLimits } from './limits.js'
 import { openSubmission } from './submission.js'
 
 /** What clients get to finish, and then attempts: together less than systemd's patience. */
@@ -75,14 +76,12 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     ends.push(() => database.close())
     const tls = await certificate(config, clock())
     const rooms = await openRooms(parts, database, ends)
-    // Before the door: what was cut off is put in order while nothing new is under way.
-    await rooms.delivery.runner.start()
     const doors = await openDoors(parts, database, tls, rooms, ends)
     database.onForeignCommit(doors.changed)
     return {
       submission: doors.submission.endpoints,
-      api: doors.api.listener.endpoints,
-      routes: doors.api.routes,
+      api: doors.api.endpoints,
+      routes: doors.routes,
       tls,
       database,
       stop,
@@ -109,6 +108,8 @@ interface Rooms {
   readonly domains: DomainBook
   readonly keys: KeyChain
   readonly delivery: Delivery
+  readonly limits: Limits
+  readonly mime: MimeReader
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -116,16 +117,21 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
   const keys = keyChain(database)
+  const limits = openLimits({ config, log, database })
+  ends.push(() => limits.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery }
+  const mime = new MimeReader()
+  ends.push(() => mime.close())
+  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits, mime }
 }
 
 interface Doors {
   readonly submission: SubmissionListener
-  readonly api: Api
+  readonly api: ApiListener
+  readonly routes: readonly Route[]
   /** Keys, domains or the queue were changed: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
@@ -137,31 +143,33 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
-  const { keyRing, domains, delivery } = rooms
+  const { keyRing, domains, delivery, limits, mime } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
+  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const api = await openApi({ ...own, database, limits })
+  ends.push(() => api.listener.stop(patience.door))
+  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
+  await delivery.runner.start()
   const { hostname } = config.service
   const maxRecipients = config.submission.max_recipients
   const prepare = prepareEmail({ read, hostname, maxRecipients, verifiedDomain: domains.verified })
-  const taking = take({ read, commit, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
-  const accepting = accept({ read, clock, prepare, take: taking })
-  const submission = await openSubmission({ config, clock, log, tls, keyRing, domains, accept: accepting, mayTake })
+  const { charge, requests } = limits
+  const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
+  const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
   ends.push(() => submission.stop(patience.door))
   const changed = (): void => forget(rooms, submission, log)
-  const mime = new MimeReader()
-  ends.push(() => mime.close())
   const noticeDue: ApiParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
-  const sending = { prepare, take: taking, mayTake }
-  const parts = { config, clock, log, tls, database, keyRing, domains, ...sending, mime, noticeDue, changed }
-  const api = await openApi(parts)
-  ends.push(() => api.listener.stop(patience.door))
-  return { submission, api, changed }
+  const sending = { prepare, take: taking }
+  const routes = api.serve({ ...own, ...sending, database, limits, mime, noticeDue, changed })
+  return { submission, api: api.listener, routes, changed }
 }
 
-function forget({ keyRing, domains, keys, delivery }: Rooms, door: SubmissionListener, log: Log): void {
+function forget({ keyRing, domains, keys, delivery, limits }: Rooms, door: SubmissionListener, log: Log): void {
   keyRing.drop()
   domains.drop()
   keys.drop()
+  limits.plans.drop()
   delivery.runner.wake()
   try {
     door.endSessions((principal) => !keyRing.stillValid(principal))

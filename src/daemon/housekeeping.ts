@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
+import { removeOldUsage } from '../accounts/usage.js'
 import type { Config } from '../config/complete.js'
 import { forgetStep } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
@@ -54,7 +55,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
   try {
     const now = clock()
     const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
-    await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME })])
+    await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME }), ...removeOldUsage(now)])
     while (!signal.aborted && (await forgetStep(database, limits))) await sleep(PAUSE)
     await reclaim(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])

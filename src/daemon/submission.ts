@@ -3,6 +3,7 @@ import { contains } from '../accounts/key-check.js'
 import type { KeyRing } from '../accounts/key-ring.js'
 import { permission } from '../accounts/permissions.js'
 import { keylessSender, type Principal } from '../accounts/principal.js'
+import { type RateLimit, tooFast } from '../accounts/rate-limit.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import { Refusal } from '../mail/refusal.js'
@@ -21,17 +22,21 @@ export interface SubmissionParts {
   readonly tls: TlsFiles
   readonly keyRing: KeyRing
   readonly domains: DomainBook
+  /** By workspace: each message counts as one request. */
+  readonly requests: RateLimit
   readonly accept: Accept
   readonly mayTake: () => boolean
 }
 
 export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
-  const { config, clock, log, keyRing, domains, accept, mayTake } = parts
+  const { config, clock, log, keyRing, domains, requests, accept, mayTake } = parts
   return listenForSubmissions({
     authenticate: (password, address) => sender(keyRing, password, address),
     trusted: (address) => trustedPrincipal(config, address),
     checkSender: (principal, sender) => {
       if (!keyRing.stillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
+      const rate = requests.take(principal.workspaceId, clock())
+      if (!rate.allowed) throw tooFast(rate)
       if (sender === '') return
       checkSender(principal, sender, 'sender', (workspace, domain) => domains.verified(workspace, domain) !== undefined)
     },

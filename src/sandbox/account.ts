@@ -12,6 +12,7 @@ import { hashKey, insertKey, keyByHash, newKey } from '../accounts/api-keys.js'
 import { admit } from '../accounts/key-check.js'
 import { permission } from '../accounts/permissions.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'
+import { UNLIMITED } from '../config/plans.js'
 import { newDomain } from '../domains/new-domain.js'
 import { domainByName, forceVerified } from '../domains/sending-domains.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
@@ -63,7 +64,7 @@ async function newAccount({ read, commit }: Database, now: number): Promise<Acco
     await commit([insertKey(row)])
     return { workspaceId, key: secret }
   }
-  const founded = foundWorkspace(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), now)
+  const founded = foundWorkspace(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
   await commit(founded.writes)
   return { workspaceId: founded.workspaceId, key: founded.key.secret }
 }

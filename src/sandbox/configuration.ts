@@ -19,6 +19,8 @@ export interface Configured {
   readonly config: Config
   readonly startTls: Listen
   readonly tls: Listen
+  /** The REST API. */
+  readonly api: Listen
   readonly sink: Listen
 }
 
@@ -38,15 +40,17 @@ export async function configure(places: Places, portBase: number | null): Promis
 function usable(config: Config, file: string): Configured {
   const [startTls] = config.submission.listen
   const [tls] = config.submission.listen_tls
+  const [api] = config.api.listen
   const { host, port } = routeOf(config) ?? {}
   const mend = 'put it back, or let --port-base write the file anew'
   if (startTls === undefined || tls === undefined) {
     throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${mend}`)
   }
+  if (api === undefined) throw new CannotStart(`${file}: api.listen needs an address here: ${mend}`)
   if (host !== HOST || port === undefined) {
     throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
   }
-  return { config, startTls, tls, sink: { host, port } }
+  return { config, startTls, tls, api, sink: { host, port } }
 }
 
 function routeOf({ outbound }: Config): { readonly host: string; readonly port: number } | undefined {
@@ -54,7 +58,7 @@ function routeOf({ outbound }: Config): { readonly host: string; readonly port: 
   return parsed.kind === 'route' ? parsed.route : undefined
 }
 
-function configurationText({ startTls, tls, sink }: Ports): string {
+function configurationText({ startTls, tls, api, sink }: Ports): string {
   return `# Posthorn's configuration for trying it out, made by scripts/quickstart.
 # It is yours to edit; only "scripts/quickstart --port-base N" writes it anew.
 # config/posthorn.toml in the source documents every setting.
@@ -64,8 +68,12 @@ hostname = "mail.${DOMAIN}"
 # Relative paths count from the folder of this file.
 data_dir = "."
 
+# Only this machine can connect, to any of the three ports.
+
+[api]
+listen = ["${HOST}:${api}"]          # REST, over TLS
+
 [submission]
-# Only this machine can connect.
 listen = ["${HOST}:${startTls}"]          # STARTTLS
 listen_tls = ["${HOST}:${tls}"]      # TLS from the start
 

@@ -41,7 +41,9 @@ function wanted(): Wanted {
   const { values } = parseArgs({ options: { data: { type: 'string' }, 'port-base': { type: 'string' } } })
   const base = values['port-base']
   if (base !== undefined && !(/^\d{1,5}$/.test(base) && Number(base) <= MAX_BASE)) {
-    throw new Error(`--port-base: found "${base}", allowed: 0 to ${MAX_BASE}; the ports are 587, 465 and 25 above it`)
+    throw new Error(
+      `--port-base: found "${base}", allowed: 0 to ${MAX_BASE}; the ports are 587, 465, 443 and 25 above it`,
+    )
   }
   return { folder: resolve(values.data ?? 'data'), portBase: base === undefined ? null : Number(base) }
 }

@@ -1,6 +1,6 @@
 /**
- * The sandbox: a daemon with somebody to send as, a sink to send to, and a message that
- * went all the way.
+ * The sandbox: a daemon with somebody to send as, a sink to send to, and a message through
+ * each door that went all the way.
  *
  * The daemon runs in this process, so that it can never be left behind. Beside it the
  * sandbox has the database open for itself, as a command of the command line would.
@@ -23,7 +23,8 @@ import { type Configured, configure } from './configuration.js'
 import { dkimVerdict, publishedKeys } from './dkim-verdict.js'
 import { refuseBusy } from './free-ports.js'
 import { type Places, placesIn } from './places.js'
-import { settledStory, submitSample } from './sample.js'
+import { submitByRest } from './rest-sample.js'
+import { settledStory, submitBySmtp } from './sample.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './words.js'
 
@@ -44,8 +45,8 @@ export async function quickstart(parts: QuickstartParts): Promise<void> {
   // A sandbox that runs keeps its configuration.
   lockDataFolder(places.folder).release()
   const configured = await configure(places, parts.portBase)
-  const { listen, listen_tls } = configured.config.submission
-  await refuseBusy([...listen, ...listen_tls, configured.sink])
+  const { api, submission } = configured.config
+  await refuseBusy([...submission.listen, ...submission.listen_tls, ...api.listen, configured.sink])
   const ends: (() => Promise<void>)[] = []
   try {
     const started = await start(parts, places, configured, ends)
@@ -92,17 +93,32 @@ async function start(
   return { places, configured, tls: daemon.tls, key, read }
 }
 
-async function show({ clock, print, signal }: QuickstartParts, started: Started): Promise<void> {
-  const { configured, tls, key, read, places } = started
-  const emailId = await submitSample({ listen: configured.startTls, ca: tls.cert, key })
-  const story = await settledStory(read, emailId, clock, signal)
-  if (signal.aborted) return
-  for (const line of storyLines(story)) print(line)
-  if (story.status !== 'delivered') {
-    throw new CannotStart(`the sample message did not get through, ${places.log} may say why`)
-  }
+async function show(parts: QuickstartParts, started: Started): Promise<void> {
+  const { configured, tls, key, places } = started
+  const door = { ca: tls.cert, key }
+  await follow(parts, started, 'SMTP (STARTTLS, AUTH)', () => submitBySmtp({ ...door, listen: configured.startTls }))
+  if (parts.signal.aborted) return
+  const emailId = await follow(parts, started, 'REST (HTTPS, POST /v1/emails)', () =>
+    submitByRest({ ...door, listen: configured.api }),
+  )
+  if (parts.signal.aborted) return
   const program = fileURLToPath(new URL('../main.js', import.meta.url))
-  for (const line of guideLines({ places, configured, key, caFile: tls.caFile, program, emailId })) print(line)
+  for (const line of guideLines({ places, configured, key, caFile: tls.caFile, program, emailId })) parts.print(line)
+}
+
+/** Sends a sample and tells what became of it; gives its id. */
+async function follow(
+  { clock, print, signal }: QuickstartParts,
+  { read, places }: Started,
+  door: string,
+  submit: () => Promise<string>,
+): Promise<string> {
+  const emailId = await submit()
+  const story = await settledStory(read, emailId, clock, signal)
+  if (signal.aborted) return emailId
+  for (const line of storyLines(door, story)) print(line)
+  if (story.status === 'delivered') return emailId
+  throw new CannotStart(`the sample over ${door} did not get through, ${places.log} may say why`)
 }
 
 /** The terminal is for what the user wants to see. */

@@ -1,6 +1,6 @@
 /**
- * One message in at the front door, as any app would hand it in: STARTTLS with a
- * verified certificate, AUTH with the key. Then the wait for what becomes of it.
+ * One message in at the SMTP door, as any app would hand it in: STARTTLS with a verified
+ * certificate, AUTH with the key. Then the wait for what becomes of a sample of any door.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
@@ -22,7 +22,7 @@ export interface Door {
 }
 
 /** The id of the email. */
-export async function submitSample({ listen, ca, key }: Door): Promise<string> {
+export async function submitBySmtp({ listen, ca, key }: Door): Promise<string> {
   const transport = createTransport({
     ...listen,
     requireTLS: true,
@@ -39,13 +39,17 @@ export async function submitSample({ listen, ca, key }: Door): Promise<string> {
   }
   const { response } = await transport.sendMail(sample).catch(refused)
   const id = /queued as (\S+)/.exec(response)?.[1]
-  if (id === undefined) throw new CannotStart(`the sample was answered without an id: ${response}`)
+  if (id === undefined) throw new CannotStart(`the sample by SMTP was answered without an id: ${response}`)
   return id
 }
 
 /** The refusal that a small machine may well meet gets its mend. */
 function refused(error: Error): never {
   if (!/4\.3\.1/.test(error.message)) throw error
+  return noRoom()
+}
+
+export function noRoom(): never {
   throw new CannotStart('the disk of the data folder is nearly full: free some of it, 5 % and 1 GiB must remain')
 }
 

@@ -1,5 +1,6 @@
 /** What the sandbox says on the terminal. Pure. */
 import { emailLines } from '../cli/email-lines.js'
+import type { Listen } from '../config/places.js'
 import { shown } from '../mail/address.js'
 import type { EmailStory } from '../messages/email-story.js'
 import type { Configured } from './configuration.js'
@@ -15,9 +16,10 @@ function verdictWords({ result, signature }: Verdict): string {
   return signature === null ? 'not signed' : `DKIM ${result} (${shown(signature.domain)})`
 }
 
-export function storyLines(story: EmailStory): string[] {
+/** `door`: how it came in. */
+export function storyLines(door: string, story: EmailStory): string[] {
   const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
-  return ['', 'How it got there, from submission over SMTP (STARTTLS, AUTH) on:', '', ...indented, '']
+  return ['', `How it got there, from submission over ${door} on:`, '', ...indented, '']
 }
 
 export interface Guide {
@@ -30,19 +32,19 @@ export interface Guide {
   readonly emailId: string
 }
 
-export function guideLines({ places, configured: { startTls, tls }, key, caFile, program, emailId }: Guide): string[] {
-  const trust = `--tls-verify --tls-ca-path ${quoted(caFile)}`
-  const login = `--auth PLAIN --auth-user any --auth-password ${key}`
-  const envelope = `--from app@${DOMAIN} --to you@${DOMAIN}`
-  const swaks = (port: number, mode: string): string =>
-    `  swaks --server ${startTls.host}:${port} ${mode} ${trust} ${login} ${envelope}`
+export function guideLines(guide: Guide): string[] {
+  const { places, configured, program, emailId } = guide
   const posthorn = (words: string): string =>
     `  node ${quoted(program)} ${words} --config ${quoted(places.configuration)}`
   return [
-    'Send one yourself, with STARTTLS or with TLS from the start (the password is the key):',
+    'Send one yourself, over SMTP with STARTTLS or with TLS from the start (the password is the key):',
     '',
-    swaks(startTls.port, '--tls'),
-    swaks(tls.port, '--tls-on-connect'),
+    swaks(guide, configured.startTls, '--tls'),
+    swaks(guide, configured.tls, '--tls-on-connect'),
+    '',
+    'or over REST (the bearer token is the key):',
+    '',
+    curl(guide),
     '',
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
@@ -53,6 +55,21 @@ export function guideLines({ places, configured: { startTls, tls }, key, caFile,
     'Serving until Ctrl-C.',
     '',
   ]
+}
+
+const SENDER = `app@${DOMAIN}`
+const RECIPIENT = `you@${DOMAIN}`
+
+function swaks({ key, caFile }: Guide, { host, port }: Listen, mode: string): string {
+  const trust = `--tls-verify --tls-ca-path ${quoted(caFile)}`
+  const login = `--auth PLAIN --auth-user any --auth-password ${key}`
+  return `  swaks --server ${host}:${port} ${mode} ${trust} ${login} --from ${SENDER} --to ${RECIPIENT}`
+}
+
+function curl({ key, caFile, configured: { api } }: Guide): string {
+  const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'Sent with curl.' })
+  const fields = `-H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json'`
+  return `  curl --cacert ${quoted(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
 }
 
 /** As one word of a shell. */

@@ -4,10 +4,15 @@
  * Whoever is told "taken" may forget the messages: they are on disk. An idempotency key
  * goes into the same commit: of equal requests at the same moment one commits, the
  * others violate the primary key and are told what that one became.
+ *
+ * So does the charge of the quotas, and before all else: when it misses nothing was
+ * changed that the writer would have to undo. It is paid once: an equal request whose
+ * email is there already is answered though nothing is left.
  */
+import type { Charge, ChargeEmails } from '../accounts/quota.js'
 import type { Enqueued } from '../messages/enqueue.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, type Write } from '../storage/write.js'
+import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/write.js'
 import {
   type Earlier,
   earlier,
@@ -21,6 +26,7 @@ import type { Prepared } from './prepare-email.js'
 export interface TakeDeps {
   readonly read: Read
   readonly commit: Commit
+  readonly charge: ChargeEmails
   /** Hands what is due now to delivery, in memory. */
   readonly handOver: (enqueued: Enqueued, raw: Buffer) => void
 }
@@ -30,49 +36,69 @@ export interface Once extends KeyUse {
   readonly becomes: Earlier
 }
 
-/** Resolves to null once the emails are on disk, or to what an equal request became that was faster. */
-export type Take = (emails: readonly Prepared[], once: Once | null, now: number) => Promise<Earlier | null>
+export interface TakeOptions {
+  /** Several emails of one request: when a quota does not hold all of them, it takes none. */
+  readonly batch?: boolean
+}
 
-export function take({ read, commit, handOver }: TakeDeps): Take {
-  return async (emails, once, now) => {
-    const writes = emails.flatMap(({ enqueued }) => enqueued.writes)
-    const other = await commitOnce(read, commit, writes, once, now)
-    if (other !== null) return other
+/**
+ * Resolves to null once the emails are on disk, or to what an equal request became that was faster.
+ * The emails are those of one workspace. Throws a Refusal when a quota is used up.
+ */
+export type Take = (
+  emails: readonly Prepared[],
+  once: Once | null,
+  now: number,
+  options?: TakeOptions,
+) => Promise<Earlier | null>
+
+export function take({ read, commit, charge, handOver }: TakeDeps): Take {
+  return async (emails, once, now, { batch = false } = {}) => {
+    const charged = charge(emails.map(chargeable), now)
+    const writes = [
+      ...charged.writes,
+      ...(once === null ? [] : onceWrites(once, now)),
+      ...emails.flatMap(({ enqueued }) => enqueued.writes),
+    ]
+    try {
+      await commit(writes)
+    } catch (error) {
+      return otherwise(read, error, charged, once, now, batch)
+    }
     for (const { enqueued, raw } of emails) handOver(enqueued, raw)
     return null
   }
 }
 
-async function commitOnce(
+function chargeable({ enqueued, senderDomain }: Prepared): { workspaceId: string; senderDomain: string } {
+  return { workspaceId: enqueued.email.workspace_id, senderDomain }
+}
+
+function onceWrites({ workspaceId, key, fingerprint, becomes }: Once, now: number): Write[] {
+  return [
+    expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
+    insertIdempotency({
+      workspace_id: workspaceId,
+      key,
+      fingerprint,
+      email_id: becomes.emailId,
+      answer: becomes.answer,
+      created_at: now,
+    }),
+  ]
+}
+
+/** A commit that was not made: an equal request was faster, or a quota is used up; else its error. */
+function otherwise(
   read: Read,
-  commit: Commit,
-  writes: readonly Write[],
+  error: unknown,
+  charged: Charge,
   once: Once | null,
   now: number,
-): Promise<Earlier | null> {
-  if (once === null) {
-    await commit(writes)
-    return null
-  }
-  const { workspaceId, key, fingerprint, becomes } = once
-  try {
-    await commit([
-      expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
-      insertIdempotency({
-        workspace_id: workspaceId,
-        key,
-        fingerprint,
-        email_id: becomes.emailId,
-        answer: becomes.answer,
-        created_at: now,
-      }),
-      ...writes,
-    ])
-    return null
-  } catch (error) {
-    if (!(error instanceof ConstraintViolated)) throw error
-    const other = earlier(read, once, now)
-    if (other === null) throw error
-    return other
-  }
+  batch: boolean,
+): Earlier {
+  const conflict = error instanceof ConstraintViolated || error instanceof Missed
+  const other = conflict && once !== null ? earlier(read, once, now) : null
+  if (other !== null) return other
+  throw (error instanceof Missed ? charged.refusal(batch) : null) ?? error
 }

@@ -4,10 +4,10 @@
 import type { Principal } from '../accounts/principal.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
+import type { ConnectionLimitSettings } from '../platform/connection-limit.js'
 import type { Log } from '../platform/log.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
-import type { ConnectionLimitSettings } from './connection-limit.js'
 
 export interface SubmissionDeps {
   /** Who the key belongs to. Throws a Refusal: bad-credentials. */

@@ -1,7 +1,8 @@
 /** What all sessions of a submission listener share: the limits, what they are given, where bugs are reported. */
+
+import { type ConnectionLimit, connectionLimit } from '../platform/connection-limit.js'
+import { type MemoryBudget, memoryBudget } from '../platform/memory-budget.js'
 import { type AuthLimit, authLimit } from './auth-limit.js'
-import { type ConnectionLimit, connectionLimit } from './connection-limit.js'
-import { type MemoryBudget, memoryBudget } from './memory-budget.js'
 import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'
 
 export interface SubmissionGate {

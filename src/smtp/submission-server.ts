@@ -18,8 +18,8 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { limitKey } from '../accounts/client-address.js'
 import { answer, asError } from './answer.js'
-import { limitKey } from './client-address.js'
 import { ClientGone } from './collect.js'
 import type { SubmissionSettings } from './submission-deps.js'
 import type { SubmissionGate } from './submission-gate.js'

@@ -9,10 +9,10 @@
  * that its DATA sees a transaction.
  */
 import type { Readable } from 'node:stream'
+import { isLoopback, limitKey } from '../accounts/client-address.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import { answer, asError, replyText, storageFull } from './answer.js'
-import { isLoopback, limitKey } from './client-address.js'
 import { collect, noRoom } from './collect.js'
 import { EnhancedConnection } from './enhanced-connection.js'
 import { greetAtOnce } from './greeting.js'

@@ -7,6 +7,7 @@ import { areas, permission, requirePermission } from '../../src/accounts/permiss
 import { keylessSender } from '../../src/accounts/principal.js'
 import { slugOf } from '../../src/accounts/slug.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
+import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { Missed } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
@@ -89,7 +90,13 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
     return database.read(sql, parameters)
   }
   const ring = keyRing({ read, commit: database.commit, clock: () => now })
-  const { workspaceId, userId, writes } = foundWorkspace(database.read, 'Own', parseAddress('o@a.test'), begun)
+  const { workspaceId, userId, writes } = foundWorkspace(
+    database.read,
+    'Own',
+    parseAddress('o@a.test'),
+    UNLIMITED,
+    begun,
+  )
   await database.commit(writes)
   const key = newKey({
     workspaceId,
@@ -145,12 +152,15 @@ t.test('a key is revoked once, and only by its workspace', async (t) => {
 
 t.test('a workspace is born with its owner and a key; people can own several', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const first = foundWorkspace(database.read, 'Café au lait', parseAddress('Owner@A.test'), 1000)
+  const first = foundWorkspace(database.read, 'Café au lait', parseAddress('Owner@A.test'), 'pro', 1000)
   await database.commit(first.writes)
-  const second = foundWorkspace(database.read, 'cafe AU lait!', parseAddress('owner@a.test'), 2000)
+  const second = foundWorkspace(database.read, 'cafe AU lait!', parseAddress('owner@a.test'), UNLIMITED, 2000)
   await database.commit(second.writes)
   t.equal(second.userId, first.userId)
-  t.match(allWorkspaces(database.read, {}), [{ slug: 'cafe-au-lait' }, { slug: 'cafe-au-lait-2', plan: 'unlimited' }])
+  t.match(allWorkspaces(database.read, {}), [
+    { slug: 'cafe-au-lait', plan: 'pro' },
+    { slug: 'cafe-au-lait-2', plan: 'unlimited' },
+  ])
   t.same(ownerOf(database.read, { workspaceId: first.workspaceId }), [{ user_id: first.userId }])
   t.equal(keyByHash(database.read, { hash: hashKey(second.key.secret) })[0]?.workspace_id, second.workspaceId)
 })

@@ -7,6 +7,7 @@ import t from 'tap'
 import type { Config, Machine } from '../../src/config/complete.js'
 import { type Loaded, loadConfig, parseConfig } from '../../src/config/load.js'
 import { parseRouteTarget } from '../../src/config/places.js'
+import { builtInPlans } from '../../src/config/plans.js'
 import { type Problem, problemLines } from '../../src/config/problems.js'
 import { settings } from '../../src/config/schema.js'
 import { mailbox } from '../../src/config/values.js'
@@ -40,6 +41,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
     mail_from: 'posthorn@laptop',
   })
   t.same(defaults.tls, { cert_file: null, key_file: null })
+  t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
   t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
   t.same(defaults.submission.listen_tls, [{ host: '127.0.0.1', port: 1465 }])
   t.equal(defaults.submission.allow_plaintext_loopback, false)
@@ -72,6 +74,9 @@ t.test('values come out as what the code counts in', async (t) => {
     [tls]
     cert_file = "tls/cert.pem"
     key_file = "/keys/key.pem"
+    [api]
+    listen = ["[::]:8443", "http://127.0.0.9:8080", "http://[::1]:0", "unix:run/api.sock", "unix:/run/posthorn/api.sock"]
+    trusted_proxies = ["192.0.2.7", "10.0.0.0/8"]
     [submission]
     listen = ["[::1]:587", "localhost:0"]
     listen_tls = []
@@ -85,9 +90,19 @@ t.test('values come out as what the code counts in', async (t) => {
     allowed_private_networks = ["127.0.0.1/8", "fd00::/8", "10.0.0.1", "::1"]
     routes = { "Example.org" = "127.0.0.1:2526", "*" = "smtps://u%40x:p@relay.example.net:465", "b.test" = "smtps://[::1]:465" }
     retry_schedule = ["90s", "5m", "8h", "2d"]`
-  const { service, tls, submission, dns, outbound } = config(parseConfig(text, '/etc/posthorn/posthorn.toml', laptop))
+  const { service, tls, api, submission, dns, outbound } = config(
+    parseConfig(text, '/etc/posthorn/posthorn.toml', laptop),
+  )
   t.equal(service.data_dir, '/etc/posthorn/state', 'paths count from the folder of the file')
   t.same(tls, { cert_file: '/etc/posthorn/tls/cert.pem', key_file: '/keys/key.pem' })
+  t.same(api.listen, [
+    { kind: 'tls', host: '::', port: 8443 },
+    { kind: 'http', host: '127.0.0.9', port: 8080 },
+    { kind: 'http', host: '::1', port: 0 },
+    { kind: 'unix', path: '/etc/posthorn/run/api.sock' },
+    { kind: 'unix', path: '/run/posthorn/api.sock' },
+  ])
+  t.same(api.trusted_proxies, ['192.0.2.7/32', '10.0.0.0/8'])
   t.same(submission.listen, [
     { host: '::1', port: 587 },
     { host: 'localhost', port: 0 },
@@ -98,6 +113,19 @@ t.test('values come out as what the code counts in', async (t) => {
   t.same(outbound.allowed_private_networks, ['127.0.0.1/8', 'fd00::/8', '10.0.0.1/32', '::1/128'])
   t.same(Object.keys(outbound.routes), ['example.org', '*', 'b.test'])
   t.same(outbound.retry_schedule, [90_000, 5 * minute, 480 * minute, 2880 * minute])
+})
+
+t.test('the plans of the file replace those of the same name and add others', async (t) => {
+  const text =
+    '[limits]\ndefault_plan = "Gold 1"\n[limits.plans."Gold 1"]\ncredits = 0\n[limits.plans.pro]\nburst = 7\nrequests_per_second = 7'
+  const { limits } = config(parseConfig(text, null, laptop))
+  t.equal(limits.default_plan, 'Gold 1')
+  t.equal(limits.domain_emails_per_day, 200_000)
+  t.same(limits.plans['Gold 1'], { credits: 0 })
+  t.same(limits.plans['pro'], { burst: 7, requests_per_second: 7 }, 'nothing of the one before is left')
+  t.same(Object.keys(limits.plans).sort(), ['Gold 1', 'free', 'high_volume', 'pro', 'scale', 'standard'])
+  t.same(defaults.limits.plans, builtInPlans)
+  t.equal(defaults.limits.default_plan, 'unlimited')
 })
 
 t.test('a configuration cannot be changed', async (t) => {
@@ -157,6 +185,17 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[service]\nmail_from = "posthorn"', 'service.mail_from'],
   ['[service]\nmail_from = "a@b@c.test"', 'service.mail_from'],
   ['[service]\nmail_from = "a b@c.test"', 'service.mail_from'],
+  ['[api]\nlisten = ["http://0.0.0.0:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://192.0.2.1:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://localhost:8080"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://127.0.0.1:8080/"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["http://127.0.0.1"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["https://127.0.0.1:8443"]', 'api.listen[0]'],
+  ['[api]\nlisten = ["unix:"]', 'api.listen[0]'],
+  [`[api]\nlisten = ["unix:/${'x'.repeat(107)}"]`, 'api.listen[0]'],
+  ['[api]\nlisten = ["/run/api.sock"]', 'api.listen[0]'],
+  ['[api]\ntrusted_proxies = ["proxy.test"]', 'api.trusted_proxies[0]'],
+  ['[api]\nmax_connections = 0', 'api.max_connections'],
   ['[submission]\nlisten = "127.0.0.1:587"', 'submission.listen'],
   ['[submission]\nlisten = [587]', 'submission.listen[0]'],
   ['[submission]\nlisten = ["127.0.0.1"]', 'submission.listen[0]'],
@@ -188,6 +227,14 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[outbound]\nexpire_after = "1h30m"', 'outbound.expire_after'],
   ['[outbound]\nexpire_after = 1979-05-27', 'outbound.expire_after'],
   ['[retention]\nmessages = -1', 'retention.messages'],
+  ['[limits]\ndefault_plan = ""', 'limits.default_plan'],
+  ['[limits]\ndomain_emails_per_day = 0', 'limits.domain_emails_per_day'],
+  ['[limits]\nplans = ["pro"]', 'limits.plans'],
+  ['[limits.plans]\npro = 5', 'limits.plans.pro'],
+  ['[limits.plans.pro]\nemails = 5', 'limits.plans.pro.emails'],
+  ['[limits.plans.pro]\nrequests_per_second = 0', 'limits.plans.pro.requests_per_second'],
+  ['[limits.plans.pro]\ncredits = -1', 'limits.plans.pro.credits'],
+  ['[limits.plans."two\\nlines"]', 'limits.plans."two\\nlines"'],
   ['[log]\nformat = nan', 'log.format'],
 ]
 
@@ -200,7 +247,17 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[tls]\nkey_file = "k.pem"', 'tls.key_file'],
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
+  ['[api]\nlisten = ["127.0.0.1:443", "http://127.0.0.1:443"]', 'api.listen[1]'],
+  ['[api]\nlisten = ["unix:/run/a", "unix:/run/a"]', 'api.listen[1]'],
+  ['[api]\nlisten = ["127.0.0.1:1465"]', 'submission.listen_tls[0]'],
+  ['[api]\ntrusted_proxies = ["10.0.0.0/8", "::/0"]', 'api.trusted_proxies[1]'],
+  ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
+  ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
+  ['[limits]\ndefault_plan = "toString"', 'limits.default_plan'],
+  ['[limits.plans.unlimited]', 'limits.plans.unlimited'],
+  ['[limits.plans."a b"]\nburst = 5', 'limits.plans."a b".burst'],
+  ['[limits.plans.pro]\nrequests_per_second = 10\nburst = 9', 'limits.plans.pro.burst'],
   ['[submission]\nlisten = ["[::1]:25", "[::1]:25"]', 'submission.listen[1]'],
   ['[[submission.trusted]]\nnetwork = "0.0.0.0/0"\nworkspace = "ws_1"', 'submission.trusted[0].network'],
   [

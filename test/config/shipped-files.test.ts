@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Config, Machine } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { problemLines } from '../../src/config/problems.js'
-import { settings } from '../../src/config/schema.js'
+import { plan, settings } from '../../src/config/schema.js'
 import { skipWithout } from '../helpers/programs.js'
 
 const run = promisify(execFile)
@@ -30,24 +30,30 @@ t.test('config/posthorn.toml', async (t) => {
   t.test('mentions every setting in its section', async (t) => {
     for (const [name, schema] of Object.entries(settings.shape)) {
       for (const key of Object.keys(schema.unwrap().shape)) {
-        t.match(section(name), new RegExp(`^(# )?(${key} = |\\[\\[${name}\\.${key}\\]\\])`, 'm'), `[${name}] ${key}`)
+        const written = `${key} = |\\[\\[${name}\\.${key}\\]\\]|\\[${name}\\.${key}\\.\\w+\\]`
+        t.match(section(name), new RegExp(`^(# )?(${written})`, 'm'), `[${name}] ${key}`)
       }
+    }
+    for (const key of Object.keys(plan.shape)) {
+      t.match(section('limits'), new RegExp(`^# ${key} = `, 'm'), `limits.plans.NAME.${key}`)
     }
   })
 
   t.test('gives examples in its comments that are right', async (t) => {
-    const uncommented = shipped.replace(/^routes = \{\}\n/m, '').replace(/^# (?=[a-z_]+ = |\[\[)/gm, '')
-    const { service, submission, outbound } = config(uncommented)
+    const uncommented = shipped.replace(/^routes = \{\}\n/m, '').replace(/^# (?=[a-z_]+ = |\[)/gm, '')
+    const { service, submission, outbound, limits } = config(uncommented)
     t.match(service, { hostname: 'mail.example.net', data_dir: '/var/lib/posthorn', mail_from: /@mail\.example\.net$/ })
     t.equal(submission.trusted.length, 1)
     t.same(Object.keys(outbound.routes), ['example.org', '*'])
+    t.same(Object.keys(limits.plans['bulk'] ?? {}).sort(), Object.keys(plan.shape).sort())
   })
 })
 
 t.test('config/production.toml keeps the state where the unit puts it, and opens the usual ports', async (t) => {
-  const { service, submission } = config(readFileSync('config/production.toml', 'utf8'))
+  const { service, api, submission } = config(readFileSync('config/production.toml', 'utf8'))
   const stateDirectory = /^StateDirectory=(.+)$/m.exec(readFileSync('systemd/posthorn.service', 'utf8'))?.[1]
   t.equal(service.data_dir, `/var/lib/${stateDirectory}`)
+  t.same(api.listen, [{ kind: 'tls', host: '0.0.0.0', port: 8443 }])
   t.same(submission.listen, [{ host: '0.0.0.0', port: 587 }])
   t.same(submission.listen_tls, [{ host: '0.0.0.0', port: 465 }])
 })

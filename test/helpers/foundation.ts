@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { foundWorkspace } from '../../src/accounts/workspaces.js'
+import { UNLIMITED } from '../../src/config/plans.js'
 import { newDomain, serviceKey } from '../../src/domains/new-domain.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Database } from '../../src/storage/database.js'
@@ -46,8 +47,8 @@ export async function founded(database: Database): Promise<Founded> {
 }
 
 async function make(): Promise<{ founded: Founded; writes: Write[] }> {
-  const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), BORN)
-  const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), BORN + 1)
+  const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, BORN)
+  const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), UNLIMITED, BORN + 1)
   const domain = (workspaceId: string, name: string): Promise<Write[]> => {
     const wanted = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: BORN }
     return newDomain(nothing, wanted)

@@ -1,16 +1,29 @@
 /** The program behind scripts/quickstart, as its user sees it: a process, its output, its folder. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { configure } from '../../src/sandbox/configuration.js'
 import { dkimVerdict, publishedKeys } from '../../src/sandbox/dkim-verdict.js'
+import { placesIn } from '../../src/sandbox/places.js'
 import { openDatabase } from '../../src/storage/open.js'
+import { plainNode } from '../helpers/plain-children.js'
 import { skipWithout } from '../helpers/programs.js'
+import { examples, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
@@ -58,13 +71,14 @@ function sandbox(...options: readonly string[]): Sandbox {
   }
 }
 
-/** A number above which 587, 465 and 25 are free. */
+/** A number above which 587, 465, 443 and 25 are free. */
 async function freeBase(): Promise<number> {
   for (;;) {
     const sink = await listening(0)
     const found = sink === null ? 0 : sink.port - 25
-    const others =
-      found > 1024 && found < 64_000 ? [await listening(found + 587), await listening(found + 465)] : [null]
+    const others = []
+    for (const port of [587, 465, 443])
+      others.push(found > 1024 && found < 64_000 ? await listening(found + port) : null)
     for (const server of [sink, ...others]) await server?.close()
     if (!others.includes(null)) return found
   }
@@ -87,11 +101,19 @@ const keptKey = (): string => readFileSync(join(data, 'quickstart-key'), 'utf8')
 const arrived = (): string[] => readdirSync(join(data, 'sink')).toSorted()
 const kept = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
 
-t.test('a first run sends a message all the way, and its lines work as printed', async (t) => {
+t.test('a first run sends a message through each door, and its lines work as printed', async (t) => {
   const first = sandbox('--data', data, '--port-base', String(base))
   t.match(await first.line(/^arrived/), /to you@example\.test {2}"It works" {2}DKIM pass \(example\.test\)/)
   await first.line(/^Serving/)
-  t.match(first.said(), / delivered\n.* {4}1\. .* over TLSv1\.3.*\n +delivered: 250 /s)
+  t.match(first.said(), /\narrived {2}to you@example\.test {2}"It works over REST" {2}DKIM pass \(example\.test\)/)
+  const [, bySmtp = '', byRest = ''] = first.said().split(/^How it got there, from submission over /m)
+  for (const [story, words] of [
+    [bySmtp, /^SMTP .* delivered\n.*subject {5}It works\n/s] as const,
+    [byRest, /^REST .* delivered\n.*subject {5}It works over REST\n/s] as const,
+  ]) {
+    t.match(story, words)
+    t.match(story, / {4}1\. .* over TLSv1\.3.*\n +delivered: 250 /)
+  }
   t.equal(statSync(join(data, 'quickstart-key')).mode & 0o777, 0o600)
 
   const eml = kept(arrived()[0]).toString()
@@ -111,6 +133,49 @@ t.test('a first run sends a message all the way, and its lines work as printed',
     const [line = ''] = lines
     await shell('bash', ['-c', line.replace('--to you@', '--to bounce@')])
     t.match(await first.line(/could not be delivered/), /to app@example\.test .* DKIM pass \(mail\.example\.test\)/)
+  })
+
+  await t.test('the curl line', { skip: skipWithout('curl') }, async (t) => {
+    const lines = first.said().match(/^ {2}curl .*$/gm) ?? []
+    t.equal(lines.length, 1)
+    const [line = ''] = lines
+    t.match(line, `https://127.0.0.1:${base + 443}/v1/emails`)
+    const { stdout } = await shell('bash', ['-c', line])
+    t.match(JSON.parse(stdout), { id: /^[0-9a-f-]{36}$/, from: 'app@example.test', to: ['you@example.test'] })
+    t.match(await first.line(/^arrived .*"Hello"/), /to you@example\.test .* DKIM pass \(example\.test\)/)
+    await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
+  })
+
+  await t.test('the examples of the documents', async (t) => {
+    symlinkSync(data, join(root, 'data'))
+    writeFileSync(join(root, '.curlrc'), 'silent\nfail\n')
+    const env = { ...process.env, CURL_HOME: root, NODE_EXTRA_CA_CERTS: 'data/tls/cert.pem' }
+    const pasted = async (...words: readonly string[]): Promise<string> =>
+      (await shell('env', [...words], { cwd: root, env })).stdout
+    const [, emailId = ''] = / explain (\S+) /.exec(first.said()) ?? []
+    const ready = (text: string): string => withPorts(text, base).replaceAll(/\/ID$/gm, `/${emailId}`)
+
+    const commands = ['README.md', 'docs/rest.md']
+      .flatMap((file) => examples(file, ''))
+      .filter((text) => /^(swaks|curl) /.test(text))
+    t.ok(commands.length >= 6, `${commands.length} commands`)
+    for (const text of commands) {
+      const program = text.split(' ', 1)[0] ?? ''
+      await t.test(text.split('\n', 1)[0] ?? '', { skip: skipWithout(program) }, async (t) => {
+        t.not(await pasted('bash', '-c', `key=$(cat data/quickstart-key)\n${ready(text)}`), '')
+      })
+    }
+    for (const text of examples('README.md', 'python')) await pasted('python3', '-c', ready(text))
+    for (const [place, text] of examples('README.md', 'js').entries()) {
+      // Where the packages are found.
+      const file = join('dist', `example-${process.pid}-${place}.mjs`)
+      t.teardown(() => rmSync(file))
+      writeFileSync(file, ready(text))
+      await pasted(...plainNode(resolve(file)))
+    }
+    for (const subject of ['Hello from Python', 'Hello from Node.js', 'Hello from fetch']) {
+      t.match(await first.line(new RegExp(`^arrived .*"${subject}"`)), /DKIM pass/)
+    }
   })
 
   await t.test('what keeps another from starting is one line', async (t) => {
@@ -152,6 +217,29 @@ t.test('the verdict on what arrived can be bad', async (t) => {
   t.equal(await verdict(text.replace('Subject: It works', 'Subject: Pay me')), 'fail', 'another header')
   t.equal(await verdict(text, () => undefined), 'fail', 'no key in DNS')
   t.equal(await verdict(text.replace('DKIM-Signature:', 'X-Was-Signature:')), 'none')
+})
+
+t.test('a configuration from before REST gets the usual port, which must be free', async (t) => {
+  const older = join(root, 'older')
+  mkdirSync(older)
+  const file = join(older, 'posthorn.toml')
+  const text = readFileSync(join(data, 'posthorn.toml'), 'utf8').replace(/^\[api\]\nlisten = .*$/m, '')
+  writeFileSync(file, text)
+  const { api, startTls } = await configure(placesIn(older), null)
+  t.strictSame([api.port, startTls.port], [8443, base + 587])
+  t.equal(readFileSync(file, 'utf8'), text, 'it is left as it is')
+
+  // Where another program has it already, that one is in the way as well.
+  const other = await listening(8443)
+  t.teardown(() => other?.close())
+  const busy = sandbox('--data', older)
+  t.equal(await busy.end(), 1)
+  t.match(busy.complained(), /^quickstart: port 8443 on 127\.0\.0\.1 is in use: [^\n]*--port-base[^\n]*\n$/)
+
+  writeFileSync(file, `${text}\n[api]\nlisten = []\n`)
+  const without = sandbox('--data', older)
+  t.equal(await without.end(), 1)
+  t.match(without.complained(), /^quickstart: [^\n]*: api\.listen needs an address here[^\n]*\n$/)
 })
 
 t.test('a wrong option is a matter of usage', async (t) => {

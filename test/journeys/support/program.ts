@@ -42,6 +42,7 @@ export interface Settled extends Installation {
 export interface Daemon {
   readonly port: number
   readonly tlsPort: number
+  readonly apiPort: number
   readonly pid: number
   readonly log: readonly LogLine[]
   /** Resolves to the first line of the log that fits, past ones included. */
@@ -151,8 +152,9 @@ export async function serve(t: Test, { file }: Installation, options: ServeOptio
   })
   const { log, logged } = follow(child, ended)
   const serving = await logged(({ msg }) => msg === 'serving')
-  const [port, tlsPort] = (serving['submission'] as readonly string[]).map(portOf)
-  return { port: port ?? 0, tlsPort: tlsPort ?? 0, pid, log, logged, signal, ended }
+  const [port = 0, tlsPort = 0] = (serving['submission'] as readonly string[]).map(portOf)
+  const [apiPort = 0] = (serving['api'] as readonly string[]).map(portOf)
+  return { port, tlsPort, apiPort, pid, log, logged, signal, ended }
 }
 
 function portOf(listening: string): number {

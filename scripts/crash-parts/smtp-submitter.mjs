@@ -1,16 +1,16 @@
-// A client that submits one numbered message after the other, and reconnects when it is cut off.
+// A client of the SMTP door that submits one numbered message after the other, and reconnects when it is cut off.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Runs until the signal strikes; `accepted` is called with each number whose 250 was read. */
-export async function submitUntil(signal, port, nextNumber, accepted) {
+/** Runs until the signal strikes; the ledger is told of each number whose 250 was read. */
+export async function submitBySmtp(signal, port, ledger) {
   while (!signal.aborted) {
-    await session(signal, port, nextNumber, accepted).catch(() => undefined)
+    await session(signal, port, ledger).catch(() => undefined)
     if (!signal.aborted) await sleep(20)
   }
 }
 
-async function session(signal, port, nextNumber, accepted) {
+async function session(signal, port, ledger) {
   const socket = connect(port, '127.0.0.1').setNoDelay(true)
   try {
     const reply = replies(socket)
@@ -18,13 +18,16 @@ async function session(signal, port, nextNumber, accepted) {
     socket.write('EHLO client\r\n')
     await reply()
     while (!signal.aborted) {
-      const number = nextNumber()
+      const number = ledger.nextNumber()
       socket.write('MAIL FROM:<app@crash.test>\r\nRCPT TO:<someone@sink.test>\r\nDATA\r\n')
       for (let command = 0; command < 3; command += 1) await reply()
       socket.write(
         `From: app@crash.test\r\nTo: someone@sink.test\r\nSubject: number ${number}\r\nX-Number: ${number}\r\n\r\n${'some text\r\n'.repeat(100)}.\r\n`,
       )
-      if ((await reply()).startsWith('250 ')) accepted(number)
+      const answer = await reply()
+      const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(answer)?.[1]
+      if (id === undefined) ledger.strange(`SMTP: ${answer}`)
+      else ledger.accepted('smtp', number, id)
     }
   } finally {
     socket.destroy()

@@ -1,5 +1,5 @@
 /**
- * The bytes of messages that all sessions together may hold before these are durable.
+ * The bytes of messages that all clients of a door together may have us hold at a time.
  *
  * Every byte taken is given back once. Known limit: joining the pieces of a message needs
  * its size once more for a moment.

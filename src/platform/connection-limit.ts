@@ -1,7 +1,8 @@
 /**
  * How many connections there may be, in all and from one address.
  *
- * Every `enter` that was answered `welcome` is followed by one `leave`.
+ * Every `enter` that was answered `welcome` is followed by one `leave`. A client that is null
+ * counts in all alone: many people may be behind it.
  */
 export interface ConnectionLimitSettings {
   readonly maxConnections: number
@@ -11,8 +12,8 @@ export interface ConnectionLimitSettings {
 export type Entry = 'welcome' | 'full' | 'too-many-from-there'
 
 export interface ConnectionLimit {
-  enter(client: string): Entry
-  leave(client: string): void
+  enter(client: string | null): Entry
+  leave(client: string | null): void
   open(): number
 }
 
@@ -25,18 +26,19 @@ export function connectionLimit({
 
   return {
     enter(client) {
-      const already = perAddress.get(client) ?? 0
+      const already = client === null ? 0 : (perAddress.get(client) ?? 0)
       if (already >= maxConnectionsPerAddress) return 'too-many-from-there'
       if (open >= maxConnections) return 'full'
-      perAddress.set(client, already + 1)
+      if (client !== null) perAddress.set(client, already + 1)
       open += 1
       return 'welcome'
     },
     leave(client) {
+      open -= 1
+      if (client === null) return
       const left = (perAddress.get(client) ?? 0) - 1
       if (left > 0) perAddress.set(client, left)
       else perAddress.delete(client)
-      open -= 1
     },
     open: () => open,
   }

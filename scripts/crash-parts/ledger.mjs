@@ -1,0 +1,85 @@
+// What the clients were told, held against what the database holds and what the sink was sent.
+//
+// Every number is one email that a client wanted. `once` holds those that were sent under an
+// idempotency key, and again after every cut until there was an answer: each must be one email.
+import Database from 'better-sqlite3'
+
+export class Ledger {
+  /** By number: the door, and the id that was answered. */
+  #accepted = new Map()
+  /** By number: requests that were made for it, and when the last of them began. */
+  #once = new Map()
+  #strange = []
+  #number = 0
+
+  nextNumber() {
+    this.#number += 1
+    return this.#number
+  }
+
+  accepted(door, number, id) {
+    this.#accepted.set(number, { door, id })
+  }
+
+  wantedOnce(number) {
+    const tries = (this.#once.get(number)?.tries ?? 0) + 1
+    this.#once.set(number, { tries, lastAt: Date.now() })
+  }
+
+  /** An answer that nobody expects: told at the end, and the test has failed. */
+  strange(words) {
+    this.#strange.push(words)
+  }
+
+  get size() {
+    return this.#accepted.size
+  }
+
+  /** Prints the figures; true when nothing is amiss. `arrivals`: by number, how often it came to the sink. */
+  balance(databaseFile, arrivals) {
+    const emails = emailsByNumber(databaseFile)
+    const doors = ['smtp', 'rest'].map((door) => this.#doorBalance(door, emails, arrivals))
+    for (const { line } of doors) console.log(line)
+    const once = this.#onceBalance(emails)
+    console.log(once.line)
+    for (const words of new Set(this.#strange)) console.log(`answered: ${words}`)
+    return { lost: doors[0].lost + doors[1].lost, good: once.good && this.#strange.length === 0 }
+  }
+
+  #doorBalance(door, emails, arrivals) {
+    const accepted = [...this.#accepted].filter(([, told]) => told.door === door)
+    const stored = accepted.filter(([number, { id }]) => emails.get(number)?.some((email) => email.id === id))
+    const delivered = stored.filter(([number]) => arrivals.has(number))
+    const lost = accepted.length - delivered.length
+    const words = `accepted ${accepted.length}, in the database ${stored.length}, delivered ${delivered.length}`
+    return { lost, line: `${door}: ${words}, lost ${lost}` }
+  }
+
+  #onceBalance(emails) {
+    const wanted = [...this.#once]
+    const made = (number) => emails.get(number) ?? []
+    const unanswered = wanted.filter(([number]) => !this.#accepted.has(number)).length
+    const exactlyOne = wanted.filter(([number]) => made(number).length === 1).length
+    const repeated = wanted.filter(([, { tries }]) => tries > 1)
+    // It was there before the request that was answered: that answer is the first one, given again.
+    const again = repeated.filter(([number, { lastAt }]) =>
+      made(number).some((email) => email.created_at < lastAt),
+    ).length
+    const words = `wanted ${wanted.length}, exactly one email ${exactlyOne}, repeated after a cut ${repeated.length}`
+    return {
+      good: unanswered === 0 && exactlyOne === wanted.length,
+      line: `idempotent: ${words} (${again} had been taken before the cut), unanswered ${unanswered}`,
+    }
+  }
+}
+
+function emailsByNumber(file) {
+  const database = new Database(file, { readonly: true })
+  const emails = new Map()
+  for (const { subject, ...email } of database.prepare('select id, subject, created_at from emails').iterate()) {
+    const number = Number(/^number (\d+)$/.exec(subject)?.[1])
+    emails.set(number, [...(emails.get(number) ?? []), email])
+  }
+  database.close()
+  return emails
+}

@@ -1,0 +1,77 @@
+/**
+ * The bytes of a request's body, whole and in memory, within a limit and a budget over all
+ * requests.
+ *
+ * What is over a limit is not read any further: the answer goes out at once, and whoever
+ * sends it sees to the rest (`send.ts`).
+ */
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../mail/refusal.js'
+import { BytePieces } from '../platform/byte-pieces.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
+
+export interface Body {
+  readonly raw: Buffer
+  /** Gives the memory back to the budget; to be called once. */
+  readonly release: () => void
+}
+
+/** The client left before the end of its request. */
+export class ClientGone extends Error {
+  override name = 'ClientGone'
+}
+
+const nothing: Body = { raw: Buffer.alloc(0), release: () => undefined }
+
+/** Rejects with a Refusal `too-large` or `unavailable`, or with ClientGone. */
+export function readBody(request: IncomingMessage, limit: number, budget: MemoryBudget): Promise<Body> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+  if (!announcesBody(request)) return Promise.resolve(nothing)
+  if (request.destroyed) return Promise.reject(gone())
+  return new Promise((resolve, reject) => {
+    const pieces = new BytePieces()
+    let only: Buffer | null = null
+
+    function take(chunk: Buffer): void {
+      if (pieces.bytes + chunk.length > limit) fail(tooLarge(limit))
+      else if (!budget.take(chunk.length)) fail(noRoom())
+      else {
+        only = pieces.bytes === 0 ? chunk : null
+        pieces.add(chunk)
+      }
+    }
+    function fail(error: Error): void {
+      request.off('data', take).off('end', done)
+      budget.give(pieces.bytes)
+      pieces.clear()
+      reject(error)
+    }
+    function done(): void {
+      const raw = only ?? pieces.join()
+      resolve({ raw, release: () => budget.give(raw.length) })
+      pieces.clear()
+    }
+    function left(): void {
+      if (!request.complete) fail(gone())
+    }
+
+    request.on('data', take).once('end', done).once('error', left).once('close', left)
+  })
+}
+
+/** A request without one is at its end with its header (RFC 9112 section 6.3). */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function gone(): ClientGone {
+  return new ClientGone('the connection closed before the end of the body')
+}
+
+function tooLarge(limit: number): Refusal {
+  return new Refusal('too-large', `the body is larger than ${limit} bytes`, { limit })
+}
+
+function noRoom(): Refusal {
+  return new Refusal('unavailable', 'too many requests are on their way in, try again later', { retry_after: 1 })
+}

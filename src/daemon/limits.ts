@@ -1,0 +1,59 @@
+/**
+ * Wires the limits of workspaces: plans, the rate of requests at every door, quotas of emails.
+ *
+ * The counts of the day's requests are saved once a minute and at the stop.
+ */
+import { type PlanBook, planBook, strayPlans } from '../accounts/plans.js'
+import { type ChargeEmails, chargeEmails } from '../accounts/quota.js'
+import { type RateLimit, rateLimit } from '../accounts/rate-limit.js'
+import { requestDays } from '../accounts/rate-limit-days.js'
+import type { Config } from '../config/complete.js'
+import type { PlanLimits } from '../config/plans.js'
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+
+const SAVE_EVERY = 60_000
+
+/**
+ * Of one client address, requests that bear no valid key. It keeps nobody from finding a
+ * key, which is 256 random bits; it bounds what a client costs that has nothing to say.
+ */
+const strangers: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
+
+export interface Limits {
+  readonly plans: PlanBook
+  /** By workspace id. */
+  readonly requests: RateLimit
+  /** By client address: see `limitKey`. */
+  readonly clients: RateLimit
+  readonly charge: ChargeEmails
+  readonly stop: () => Promise<void>
+}
+
+export interface LimitsParts {
+  readonly config: Config
+  readonly log: Log
+  readonly database: Database
+}
+
+export function openLimits({ config: { limits }, log, database }: LimitsParts): Limits {
+  const { read } = database
+  const plans = planBook({ read, limits })
+  const days = requestDays(database)
+  const save = (): Promise<void> =>
+    days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
+  const timer = setInterval(() => void save(), SAVE_EVERY).unref()
+  for (const { id, plan } of strayPlans(read, limits)) {
+    log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
+  }
+  return {
+    plans,
+    requests: rateLimit({ limitsOf: (workspaceId) => plans.of(workspaceId).limits, days }),
+    clients: rateLimit({ limitsOf: () => strangers }),
+    charge: chargeEmails({ read, planOf: plans.of, domainEmailsPerDay: limits.domain_emails_per_day }),
+    stop: () => {
+      clearInterval(timer)
+      return save()
+    },
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * The REST door alone, on real sockets, with routes of a test: no database behind it, and
+ * times short enough to be waited for.
+ */
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { z } from 'zod'
+import type { Principal } from '../../src/accounts/principal.js'
+import { rateLimit } from '../../src/accounts/rate-limit.js'
+import { type DoorTimes, doorTimes } from '../../src/api/api-server.js'
+import { type ApiApp, apiApp } from '../../src/api/app.js'
+import { proxiesOf } from '../../src/api/client-address.js'
+import { Connections } from '../../src/api/connections.js'
+import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
+import { readiness } from '../../src/api/readiness.js'
+import { json, type Route, type RouteSpec, route } from '../../src/api/route.js'
+import { reception } from '../../src/api/visit.js'
+import { Refusal } from '../../src/mail/refusal.js'
+import { systemClock } from '../../src/platform/clock.js'
+import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
+import { type Certificate, selfSigned } from './certificates.js'
+import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
+
+export interface ApiDoorOptions {
+  readonly listen?: readonly ApiEndpoint[]
+  readonly routes?: readonly Route[]
+  readonly times?: Partial<DoorTimes>
+  readonly trustedProxies?: readonly string[]
+  readonly maxConnections?: number
+  readonly maxConnectionsPerAddress?: number
+  /** Requests a minute of the workspace, and of an address without a key. */
+  readonly requests?: number
+  readonly strangers?: number
+  readonly memory?: MemoryBudget
+  readonly hasRoom?: () => boolean
+  readonly probe?: () => Promise<void>
+  readonly clock?: () => number
+  /** False: it has no routes yet. */
+  readonly serving?: boolean
+}
+
+export interface ApiDoor {
+  readonly app: ApiApp
+  readonly listener: ApiListener
+  readonly connections: Connections
+  readonly certificate: Certificate
+  readonly serve: () => void
+  /** Every line of the log, those for debugging too. */
+  readonly log: readonly LogLine[]
+  /** A TLS connection to the first endpoint, or one to somewhere else. */
+  readonly wire: (where?: WirePlace) => Promise<Wire>
+  /** Of the endpoint at that place of the list. */
+  readonly port: (at?: number) => number
+  /** One request on a connection of its own. */
+  readonly ask: (line: string, ...fields: readonly string[]) => Promise<WireAnswer>
+}
+
+export interface LogLine {
+  readonly level: number
+  readonly msg: string
+  readonly [key: string]: unknown
+}
+
+export const principal: Principal = {
+  workspaceId: 'ws_own',
+  keyId: 'key-1',
+  userId: 'user-1',
+  role: 'owner',
+  scopes: ['full'],
+  allowedDomains: [],
+}
+
+const keys: Readonly<Record<string, Principal>> = {
+  ph_own: principal,
+  ph_reader: { ...principal, scopes: ['read'] },
+}
+export const withKey = 'Authorization: Bearer ph_own'
+
+/** A route of a test: what it does not say does not matter to it. */
+export function testRoute<Query, Body>(
+  spec: Partial<RouteSpec<Query, Body>> & Pick<RouteSpec<Query, Body>, 'method' | 'path' | 'run'>,
+): Route {
+  return route<Query, Body>({ area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], ...spec })
+}
+
+export const things: readonly Route[] = [
+  testRoute({ method: 'GET', path: '/things', run: ({ remoteAddress }) => json(200, { remoteAddress }) }),
+  testRoute({
+    method: 'POST',
+    path: '/things',
+    body: z.strictObject({ text: z.string() }),
+    run: ({ body }) => json(201, { length: body.text.length }),
+  }),
+  testRoute({
+    method: 'GET',
+    path: '/things/search',
+    query: z.strictObject({ word: z.string().optional() }),
+    run: ({ query }) => json(200, query),
+  }),
+  testRoute({ method: 'GET', path: '/things/:id', run: ({ params }) => json(200, params) }),
+  testRoute({ method: 'POST', path: '/things/:id/poke', run: ({ params }) => json(200, params) }),
+]
+
+let certificate: Promise<Certificate> | undefined
+
+export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<ApiDoor> {
+  certificate ??= selfSigned(['localhost', '127.0.0.1'])
+  const tls = await certificate
+  const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = things } = options
+  const lines: LogLine[] = []
+  const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
+  const isProxy = proxiesOf(options.trustedProxies ?? [])
+  const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
+  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
+  const app = pipeline(options, connections, log)
+  const deps = { app, connections, tls, log, times: { ...doorTimes, look: 10, ...times } }
+  const listener = await listenForRequests(listen, deps)
+  t.teardown(() => listener.stop(0))
+  const serve = (): void => app.serve(routes, '{}')
+  if (options.serving !== false) serve()
+  const port = (at = 0): number => {
+    const endpoint = listener.endpoints[at]
+    if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port there')
+    return endpoint.port
+  }
+  const wire = (where: WirePlace = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
+  return {
+    app,
+    listener,
+    connections,
+    certificate: tls,
+    serve,
+    log: lines,
+    wire,
+    port,
+    ask: async (line, ...fields) => {
+      const client = await wire()
+      client.send(request(line, ...fields))
+      const answer = await client.answer(line.startsWith('HEAD') ? 'head' : undefined)
+      client.socket.destroy()
+      return answer
+    },
+  }
+}
+
+function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.Logger): ApiApp {
+  const { requests = 1000, strangers = 1000, clock = systemClock } = options
+  return apiApp({
+    reception: reception({
+      keyRing: { admit: (secret) => keys[secret] ?? wrongKey() },
+      requests: rateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
+      clients: rateLimit({ limitsOf: () => ({ requests_per_minute: strangers }) }),
+      isProxy: proxiesOf(options.trustedProxies ?? []),
+      clock,
+    }),
+    ready: readiness({
+      hasRoom: options.hasRoom ?? (() => true),
+      probe: options.probe ?? (() => Promise.resolve()),
+      clock,
+    }),
+    peerOf: ({ socket }) => connections.peerOf(socket),
+    memory: options.memory ?? memoryBudget(100_000_000),
+    clock,
+    log,
+  })
+}
+
+function wrongKey(): never {
+  throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+}
+
+/** `GET /v1/things` with fields; a body follows where the last of them begins with a line end. */
+export function request(line: string, ...fields: readonly string[]): string {
+  return [`${line} HTTP/1.1`, 'Host: localhost', ...fields, '', ''].join('\r\n')
+}
+
+export function post(path: string, body: string, ...fields: readonly string[]): string {
+  const about = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]
+  return `${request(`POST ${path}`, withKey, ...about, ...fields)}${body}`
+}

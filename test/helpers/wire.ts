@@ -1,0 +1,92 @@
+/** A connection to an HTTP server on which a test says what it likes, byte by byte, and reads whole answers. */
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls, type SecureVersion } from 'node:tls'
+import type { Test } from 'tap'
+
+export interface WireAnswer {
+  readonly status: number
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface Wire {
+  readonly socket: Socket
+  readonly send: (data: string | Buffer) => void
+  /** The next whole answer; rejects when the connection ends before. `head`: it has no body whatever it says. */
+  readonly answer: (head?: 'head') => Promise<WireAnswer>
+  /** Resolves when the other side has closed, however it did. */
+  readonly closed: Promise<void>
+}
+
+export interface WirePlace {
+  readonly port?: number
+  readonly path?: string
+  /** Trusted; absent: no TLS. */
+  readonly ca?: string
+  readonly maxVersion?: SecureVersion
+}
+
+/** Resolves once connected, TLS included. */
+export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlace): Promise<Wire> {
+  const where = path === undefined ? { host: '127.0.0.1', port: port ?? 0 } : { path }
+  const socket =
+    ca === undefined
+      ? connect(where)
+      : connectTls({ ...where, ca, servername: 'localhost', ...(maxVersion === undefined ? {} : { maxVersion }) })
+  t.teardown(() => socket.destroy())
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  const reader = new AnswerReader(socket)
+  await new Promise<void>((resolve, reject) => {
+    socket.once(ca === undefined ? 'connect' : 'secureConnect', () => resolve())
+    socket.once('error', reject)
+  })
+  socket.on('error', () => undefined)
+  return { socket, send: (data) => socket.write(data), answer: (head) => reader.next(head === 'head'), closed }
+}
+
+class AnswerReader {
+  #received = Buffer.alloc(0)
+  #ended = false
+  #look: () => void = () => undefined
+
+  constructor(socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+      this.#look()
+    })
+    socket.on('close', () => {
+      this.#ended = true
+      this.#look()
+    })
+  }
+
+  next(head: boolean): Promise<WireAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#look = () => {
+        const found = this.#take(head)
+        if (found !== null) resolve(found)
+        else if (this.#ended) reject(new Error(`the connection ended after ${JSON.stringify(String(this.#received))}`))
+      }
+      this.#look()
+    })
+  }
+
+  #take(head: boolean): WireAnswer | null {
+    const end = this.#received.indexOf('\r\n\r\n')
+    if (end === -1) return null
+    const [line = '', ...fields] = this.#received.toString('latin1', 0, end).split('\r\n')
+    const headers = Object.fromEntries(
+      fields.map((field) => [
+        field.slice(0, field.indexOf(':')).toLowerCase(),
+        field.slice(field.indexOf(':') + 1).trim(),
+      ]),
+    )
+    const length = head ? 0 : Number(headers['content-length'] ?? 0)
+    const start = end + 4
+    if (this.#received.length < start + length) return null
+    const body = this.#received.toString('utf8', start, start + length)
+    this.#received = this.#received.subarray(start + length)
+    return { status: Number(line.split(' ')[1]), headers, body }
+  }
+}

@@ -127,7 +127,8 @@ export const keyById = prepareRead<{ workspaceId: string; id: string }>()(({ db,
 export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('api_keys')
-    .select(['id', 'name', 'key_prefix', 'scopes', 'created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+    .select(['id', 'name', 'key_prefix', 'scopes', 'allowed_networks', 'allowed_domains'])
+    .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('created_at')
     .orderBy('id'),

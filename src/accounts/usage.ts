@@ -7,6 +7,7 @@
  *   credits          for ever     the same                            while the plan has credits
  *   domain:NAME      an hour      emails of one sender domain         always
  *   requests         ten minutes  requests                            while the plan limits the day
+ *   domain-creations a moment     sending domains registered          always
  *
  * A window is the bucket of now and those before it: of its first bucket it may have lost
  * a part, so "a day" is 23 to 24 hours, and "a month" 29 to 30 days. Buckets are those of
@@ -27,6 +28,7 @@ export const EMAILS = 'emails'
 export const EMAILS_HOURLY = 'emails-hourly'
 export const CREDITS = 'credits'
 export const REQUESTS = 'requests'
+export const DOMAIN_CREATIONS = 'domain-creations'
 export const ofDomain = (domain: string): string => `domain:${domain}`
 
 const HOUR = 3_600_000

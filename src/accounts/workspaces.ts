@@ -60,6 +60,15 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
+/** What a user is in a workspace; none where they do not belong to it. */
+export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('members')
+    .select('role')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('user_id', '=', slot('userId')),
+)
+
 export interface Founded {
   readonly workspaceId: string
   readonly userId: string

@@ -1,18 +1,15 @@
 /** `domain add|list|show|verify|delete|import-key`: where a workspace may send from. */
 import { readFile } from 'node:fs/promises'
+import { type Action, operator, recordAct } from '../accounts/audit-log.js'
+import { deleteSendingDomain } from '../delivery/delete-domain.js'
 import { type DomainResource, domainResource } from '../domains/domain-resource.js'
-import { importedKey, newDomain, refuseTaken } from '../domains/new-domain.js'
-import {
-  deleteDomain,
-  domainByName,
-  domainsOfWorkspace,
-  forceVerified,
-  type SendingDomain,
-} from '../domains/sending-domains.js'
-import { deleteDkimKeys, dkimKeysOf } from '../domains/signing-keys.js'
+import { importedKey, refuseTaken } from '../domains/new-domain.js'
+import { registerDomain } from '../domains/register-domain.js'
+import { domainByName, domainsOfWorkspace, forceVerified, type SendingDomain } from '../domains/sending-domains.js'
+import { dkimKeysOf } from '../domains/signing-keys.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
-import { deleteEntry, eachEntry } from '../messages/queue-admin.js'
 import type { Database } from '../storage/database.js'
+import type { Write } from '../storage/write.js'
 import {
   type Answer,
   atMost,
@@ -25,7 +22,6 @@ import {
   word,
 } from './command.js'
 import { table } from './table.js'
-import { unlessMissed } from './unless-missed.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
 const own = { workspace: 'string' } as const
@@ -89,8 +85,9 @@ async function add(call: Call): Promise<Answer> {
     forced: flag(call.options, 'force'),
     inbound: flag(call.options, 'inbound'),
     now: call.clock(),
+    actor: operator,
   }
-  await it.database.commit(await newDomain(it.database.read, wanted))
+  await registerDomain(it.database, wanted, false)
   return shown(call, it)
 }
 
@@ -118,40 +115,49 @@ async function verify(call: Call): Promise<Answer> {
     throw new UsageError('this version cannot look the records up: --force takes the domain as verified by your word')
   }
   const { workspaceId, domain, database } = it
-  found(it)
+  const row = found(it)
   refuseTaken(database.read, workspaceId, domain)
-  await database.commit([forceVerified({ workspaceId, domain, at: call.clock() })])
+  const at = call.clock()
+  await database.commit([forceVerified({ workspaceId, domain, at }), act(row, 'domain.verified', at, { forced: true })])
   return shown(call, it)
 }
 
-/** Once the domain is gone nothing new is taken for it; then what still waits fails, because no key signs for it any more. */
 async function remove(call: Call): Promise<Answer> {
   const it = await chosen(call)
-  const { id } = found(it)
-  const { read, commit } = it.database
-  const now = call.clock()
-  await commit([deleteDomain(it), deleteDkimKeys(it)])
-  const waiting = [...eachEntry(read, { workspaceId: it.workspaceId, senderDomain: it.domain })]
-  const failed = await Promise.all(
-    waiting.map((entry) => unlessMissed(commit(deleteEntry(entry, now, 'domain-deleted')))),
-  )
-  const count = failed.filter(Boolean).length
+  const row = found(it)
+  let brokenOff: unknown
+  const deps = {
+    ...it.database,
+    // A daemon beside us notices the commit.
+    changed: () => undefined,
+    brokenOff: (error: unknown) => {
+      brokenOff = error
+    },
+  }
+  const count = await deleteSendingDomain(deps, row, operator, call.clock())
+  if (brokenOff !== undefined) throw brokenOff
   return {
-    json: { deleted: true, id },
+    json: { deleted: true, id: row.id },
     lines: [`deleted ${it.domain}`, ...(count > 0 ? [`${count} queued messages of it have failed`] : [])],
   }
+}
+
+function act(row: SendingDomain, action: Action, at: number, details: Readonly<Record<string, unknown>>): Write {
+  const { id, workspace_id: workspaceId, domain } = row
+  return recordAct({ workspaceId, actor: operator, action, target: id, at, details: { domain, ...details } })
 }
 
 async function importKey(call: Call): Promise<Answer> {
   const file = call.words.length === 0 ? '' : word(call.words, 1, 'FILE')
   const it = await chosen(call, 2)
-  found(it)
+  const row = found(it)
   const pem = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandFailed(`the key cannot be read: ${error.message}`)
   })
   const selector = call.options['selector'] === undefined ? 'dkim1' : required(call.options, 'selector')
-  const writes = importedKey({ ...it, selector, now: call.clock() }, pem)
-  await it.database.commit(writes)
+  const now = call.clock()
+  const writes = importedKey({ ...it, selector, now }, pem)
+  await it.database.commit([...writes, act(row, 'domain.key_imported', now, { selector })])
   return shown(call, it)
 }
 

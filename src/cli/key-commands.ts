@@ -1,5 +1,8 @@
 /** `key create|list|revoke`. */
-import { insertKey, keysOfWorkspace, newKey, revokeKey } from '../accounts/api-keys.js'
+import { keysOfWorkspace, newKey } from '../accounts/api-keys.js'
+import { operator } from '../accounts/audit-log.js'
+import { createKey, endKey } from '../accounts/key-acts.js'
+import { createdKeyResource, keyResource } from '../accounts/key-resource.js'
 import { type Scope, scopes } from '../accounts/principal.js'
 import { ownerOf } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
@@ -49,10 +52,10 @@ async function create({ words, options, database, clock }: Call): Promise<Answer
     scopes: scopeList(text(options, 'scopes')),
     expiresAt: expiry(text(options, 'expires-at'), now),
   })
-  await commit([insertKey(key.row)])
-  const { id, name, key_prefix, created_at } = key.row
+  await commit(createKey(key, operator))
+  const { id, name } = key.row
   return {
-    json: { id, name, key: key.secret, key_prefix, created_at: timestamp(created_at) },
+    json: createdKeyResource(key),
     lines: [`key ${id} (${name})`, key.secret, 'It is shown this once.'],
   }
 }
@@ -78,19 +81,11 @@ async function list({ words, options, database }: Call): Promise<Answer> {
   atMost(words, 0)
   const { read } = await database()
   const rows = keysOfWorkspace(read, { workspaceId: chosenWorkspace(read, options) })
-  const iso = (at: number | null): string | null => (at === null ? null : timestamp(at))
-  const data = rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    key_prefix: row.key_prefix,
-    scopes: JSON.parse(row.scopes) as unknown,
-    created_at: iso(row.created_at),
-    expires_at: iso(row.expires_at),
-    last_used_at: iso(row.last_used_at),
-    revoked_at: iso(row.revoked_at),
-  }))
   const lines = rows.map((row) => [row.id, row.name, row.key_prefix, moment(row.last_used_at), moment(row.revoked_at)])
-  return { json: { data }, lines: table(['ID', 'NAME', 'PREFIX', 'LAST USED', 'REVOKED'], lines) }
+  return {
+    json: { data: rows.map(keyResource) },
+    lines: table(['ID', 'NAME', 'PREFIX', 'LAST USED', 'REVOKED'], lines),
+  }
 }
 
 async function revoke({ words, options, database, clock }: Call): Promise<Answer> {
@@ -100,7 +95,7 @@ async function revoke({ words, options, database, clock }: Call): Promise<Answer
   const { read, commit } = await database()
   const workspaceId = chosenWorkspace(read, options)
   try {
-    await commit([revokeKey({ workspaceId, id, at })])
+    await commit(endKey({ workspaceId, id, at }, operator))
   } catch (error) {
     if (error instanceof Missed) throw new CommandFailed(`no key ${id} in this workspace that could be revoked`)
     throw error

@@ -1,5 +1,5 @@
 /** `queue list|show|hold|release|retry|delete`: the outbound queue in the operator's hands. */
-
+import { type Action, operator, recordAct } from '../accounts/audit-log.js'
 import { parseDomainName } from '../mail/address.js'
 import {
   deleteEntry,
@@ -15,10 +15,10 @@ import {
 } from '../messages/queue-admin.js'
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import { unlessMissed } from '../storage/unless-missed.js'
 import type { Write } from '../storage/write.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, text, UsageError, word } from './command.js'
 import { table } from './table.js'
-import { unlessMissed } from './unless-missed.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
 type Act = (entry: ListedEntry, now: number) => readonly Write[]
@@ -35,22 +35,22 @@ export const queueCommands: readonly Command[] = [
   command(
     'hold',
     'keep entries in the queue without trying them',
-    acting('held', ({ id }, at) => [holdEntry(id, at)]),
+    acting('held', 'queue.held', ({ id }, at) => [holdEntry(id, at)]),
   ),
   command(
     'release',
     'let held entries go on',
-    acting('released', ({ id }, at) => [releaseEntry(id, at)]),
+    acting('released', 'queue.released', ({ id }, at) => [releaseEntry(id, at)]),
   ),
   command(
     'retry',
     'try entries at once',
-    acting('due now', ({ id }, at) => [retryEntry({ id, at })]),
+    acting('due now', 'queue.retried', ({ id }, at) => [retryEntry({ id, at })]),
   ),
   command(
     'delete',
     'remove entries: their recipients fail',
-    acting('deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
+    acting('deleted', 'queue.deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
   ),
 ]
 
@@ -130,7 +130,7 @@ function shown(row: ListedEntry): Record<string, string | number | null> {
 }
 
 /** Each entry in a commit of its own: one that is on the wire now does not stop the others. */
-function acting(done: string, act: Act): Command['run'] {
+function acting(done: string, action: Action, act: Act): Command['run'] {
   return async (call) => {
     const filter = filterOf(call)
     if (Object.values(filter).every((value) => value === undefined)) {
@@ -139,7 +139,8 @@ function acting(done: string, act: Act): Command['run'] {
     const { read, commit } = await call.database()
     const now = call.clock()
     const rows = chosen(read, call, filter)
-    const outcomes = await Promise.all(rows.map((row) => unlessMissed(commit(act(row, now)))))
+    const writes = (row: ListedEntry): Write[] => [...act(row, now), audited(row, action, now)]
+    const outcomes = await Promise.all(rows.map((row) => unlessMissed(commit(writes(row)))))
     const data = rows.filter((_, place) => outcomes[place]).map(({ id }) => id)
     const missed = rows.filter((_, place) => !outcomes[place]).map(({ id }) => id)
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
@@ -148,4 +149,8 @@ function acting(done: string, act: Act): Command['run'] {
     if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
     return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
   }
+}
+
+function audited({ id, workspace_id, email_id }: ListedEntry, action: Action, at: number): Write {
+  return recordAct({ workspaceId: workspace_id, actor: operator, action, target: id, at, details: { email_id } })
 }

@@ -3,7 +3,7 @@
  *
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
-import { type DaemonParts, startDaemon } from '../daemon/daemon.js'
+import { type Daemon, type DaemonParts, startDaemon } from '../daemon/daemon.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
 import { atMost, type Call } from './command.js'
@@ -21,7 +21,7 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
-  const api = daemon.api.map(({ host, port }) => `${host}:${port}`)
+  const api = daemon.api.map(placeOf)
   log.info({ submission: listening, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
   await systemd.ready(`submission on ${listening.join(', ')}${api.length === 0 ? '' : `, REST on ${api.join(', ')}`}`)
   const signal = await stopped
@@ -29,6 +29,10 @@ export async function serve(
   await systemd.stopping()
   await daemon.stop()
   log.info('stopped')
+}
+
+function placeOf(endpoint: Daemon['api'][number]): string {
+  return endpoint.kind === 'unix' ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`
 }
 
 function signalled(): Promise<string> {

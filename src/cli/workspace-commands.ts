@@ -1,13 +1,14 @@
 /** `setup`, `workspace`: who is here. */
+import { operator, recordAct } from '../accounts/audit-log.js'
 import { setPlan } from '../accounts/plans.js'
 import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../config/plans.js'
 import { parseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
+import { unlessMissed } from '../storage/unless-missed.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from './command.js'
 import { table } from './table.js'
-import { unlessMissed } from './unless-missed.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
 export const workspaceCommands: readonly Command[] = [
@@ -62,7 +63,7 @@ export const workspaceCommands: readonly Command[] = [
   },
 ]
 
-async function changePlan({ words, config, database }: Call): Promise<Answer> {
+async function changePlan({ words, config, database, clock }: Call): Promise<Answer> {
   atMost(words, 2)
   const [workspace, plan] = [word(words, 0, 'ID'), word(words, 1, 'PLAN')]
   if (limitsOfPlan(config.limits.plans, plan) === undefined) {
@@ -71,7 +72,9 @@ async function changePlan({ words, config, database }: Call): Promise<Answer> {
   }
   const { read, commit } = await database()
   const workspaceId = chosenWorkspace(read, { workspace })
-  if (!(await unlessMissed(commit([setPlan({ workspaceId, plan })])))) {
+  const action = 'workspace.plan_changed'
+  const act = recordAct({ workspaceId, actor: operator, action, target: workspaceId, at: clock(), details: { plan } })
+  if (!(await unlessMissed(commit([setPlan({ workspaceId, plan }), act])))) {
     throw new CommandFailed(`the workspace ${workspaceId} is gone`)
   }
   return { json: { workspace_id: workspaceId, plan }, lines: [`${workspaceId} has the plan ${plan}`] }
@@ -82,8 +85,12 @@ async function founded({ options, config, database, clock }: Call, name: string)
   if (name.trim() === '' || name.length > 100)
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters')
   const { read, commit } = await database()
-  const made = foundWorkspace(read, name, email, config.limits.default_plan, clock())
-  await commit(made.writes)
+  const at = clock()
+  const made = foundWorkspace(read, name, email, config.limits.default_plan, at)
+  const { workspaceId, userId } = made
+  const details = { name, owner: userId }
+  const act = recordAct({ workspaceId, actor: operator, action: 'workspace.created', target: workspaceId, at, details })
+  await commit([...made.writes, act])
   return answer(made, name, email)
 }
 

@@ -72,6 +72,7 @@ const outbound = section({
 const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
+  audit: value.duration().prefault('400d'),
 })
 
 /** One plan of `limits.plans`. */

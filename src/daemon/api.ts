@@ -9,29 +9,20 @@ import { doorTimes } from '../api/api-server.js'
 import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
-import { batchRoute } from '../api/emails/batch.js'
-import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
-import { createRoute } from '../api/emails/create.js'
-import { listRoute } from '../api/emails/list.js'
-import { rawRoute, showRoute } from '../api/emails/show.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import { readiness } from '../api/readiness.js'
 import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
-import type { DomainBook } from '../domains/domain-book.js'
-import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import { composeEmail } from '../sending/compose-email.js'
-import type { PrepareEmail } from '../sending/prepare-email.js'
-import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
 import { setServiceState } from '../storage/service-state.js'
 import type { Limits } from './limits.js'
+import { apiRoutes, type RouteParts } from './routes.js'
 
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
@@ -51,22 +42,10 @@ export interface ApiDoorParts {
   readonly mayTake: () => boolean
 }
 
-/** What routes are made of. */
-export interface ApiParts extends ApiDoorParts {
-  readonly domains: DomainBook
-  readonly prepare: PrepareEmail
-  readonly take: Take
-  readonly mime: MimeReader
-  /** Entries of a workspace were moved to this moment. */
-  readonly noticeDue: (workspaceId: string, at: number) => void
-  /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
-  readonly changed: () => void
-}
-
 export interface Api {
   readonly listener: ApiListener
   /** Answers the routes that it is given. */
-  readonly serve: (parts: ApiParts) => readonly Route[]
+  readonly serve: (parts: RouteParts) => readonly Route[]
 }
 
 export async function openApi(parts: ApiDoorParts): Promise<Api> {
@@ -100,26 +79,4 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     clock,
     log,
   })
-}
-
-/** Every route of the interface, in the order of its document. */
-function apiRoutes(parts: ApiParts): readonly Route[] {
-  return emailRoutes(parts)
-}
-
-function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue }: ApiParts): readonly Route[] {
-  const { read, commit } = database
-  const compose = composeEmail({ hostname: config.service.hostname, prepare })
-  const creating = { read, compose, take, mayTake }
-  const reading = { read, mime }
-  const changing = { ...reading, commit, noticeDue }
-  return [
-    createRoute(creating),
-    batchRoute(creating),
-    listRoute(reading),
-    showRoute(reading),
-    rawRoute(reading),
-    rescheduleRoute(changing),
-    cancelRoute(changing),
-  ]
 }

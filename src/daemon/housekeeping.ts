@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
+import { forgetActs } from '../accounts/audit-log.js'
 import { removeOldUsage } from '../accounts/usage.js'
 import type { Config } from '../config/complete.js'
 import { forgetStep } from '../messages/retention.js'
@@ -57,6 +58,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
     const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
     await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME }), ...removeOldUsage(now)])
     while (!signal.aborted && (await forgetStep(database, limits))) await sleep(PAUSE)
+    while (!signal.aborted && (await forgetActs(database, now - config.retention.audit))) await sleep(PAUSE)
     await reclaim(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
   } catch (error) {

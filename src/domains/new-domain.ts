@@ -1,13 +1,14 @@
 /**
- * Registers a sending domain: the claim and its two DKIM keys, as writes of one commit.
+ * A new sending domain: who may claim it, and the claim with its two DKIM keys as writes
+ * of one commit.
  */
-import type { DomainName } from '../mail/address.js'
+import { type DomainName, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
 import type { Write } from '../storage/write.js'
 import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim-key.js'
-import { domainByName, insertDomain, verifiedAnywhere } from './sending-domains.js'
+import { domainByName, insertDomain, type SendingDomain, verifiedAnywhere } from './sending-domains.js'
 import { type DkimKeyRow, deleteDkimKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
 
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
@@ -22,44 +23,59 @@ export interface WantedDomain {
   readonly now: number
 }
 
-/** Throws a Refusal `conflict` where the domain is taken. */
-export async function newDomain(read: Read, wanted: WantedDomain): Promise<Write[]> {
+export interface NewDomain {
+  readonly row: SendingDomain
+  readonly writes: Write[]
+}
+
+/** Throws a Refusal as `refuseClaim` does. */
+export async function newDomain(read: Read, wanted: WantedDomain): Promise<NewDomain> {
   const { workspaceId, domain, now } = wanted
+  refuseClaim(read, wanted)
+  const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
+  const row: SendingDomain = {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    domain,
+    status: wanted.forced ? 'verified' : 'pending',
+    forced: wanted.forced ? 1 : 0,
+    inbound: wanted.inbound ? 1 : 0,
+    track_opens: 0,
+    track_clicks: 0,
+    created_at: now,
+    verified_at: wanted.forced ? now : null,
+  }
+  const keys = selectors.map((selector, place) =>
+    insertDkimKey(keyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
+  )
+  return { row, writes: [insertDomain(row), ...keys] }
+}
+
+/**
+ * Throws a Refusal: `conflict` where the workspace has it already, `domain-taken` where
+ * another has it verified, `invalid-parameter` where it is too long.
+ */
+export function refuseClaim(read: Read, { workspaceId, domain }: Pick<WantedDomain, 'workspaceId' | 'domain'>): void {
   refuseTooLong(domain)
   if (domainByName(read, { workspaceId, domain }).length > 0) {
     throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
   }
   refuseTaken(read, workspaceId, domain)
-  const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
-  return [
-    insertDomain({
-      id: uuidv7(now),
-      workspace_id: workspaceId,
-      domain,
-      status: wanted.forced ? 'verified' : 'pending',
-      forced: wanted.forced ? 1 : 0,
-      inbound: wanted.inbound ? 1 : 0,
-      track_opens: 0,
-      track_clicks: 0,
-      created_at: now,
-      verified_at: wanted.forced ? now : null,
-    }),
-    ...selectors.map((selector, place) =>
-      insertDkimKey(keyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
-    ),
-  ]
 }
 
 /** The return paths in the domain's mail host must fit into an address. */
 function refuseTooLong(domain: DomainName): void {
   if (domain.length <= MAX_DOMAIN) return
-  throw new Refusal('invalid-address', `a sending domain may have ${MAX_DOMAIN} characters, found ${domain.length}`)
+  throw new Refusal('invalid-parameter', `a sending domain may have ${MAX_DOMAIN} characters, found ${domain.length}`, {
+    field: 'domain',
+    value: shown(domain),
+  })
 }
 
-/** Throws a Refusal `conflict` where another workspace has the domain verified. */
+/** Throws a Refusal `domain-taken` where another workspace has the domain verified. */
 export function refuseTaken(read: Read, workspaceId: string, domain: DomainName): void {
   if (verifiedAnywhere(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
-    throw new Refusal('conflict', `another workspace has verified ${domain}`, { value: domain })
+    throw new Refusal('domain-taken', `another workspace has verified ${domain}`, { value: domain })
   }
 }
 

@@ -39,10 +39,15 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: string;
   1,
 )
 
-export const deleteDomain = prepareWrite<{ workspaceId: string; domain: string }>(
+/** Misses when the workspace has no such domain any more. */
+export const deleteDomain = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
-    db.deleteFrom('domains').where('workspace_id', '=', slot('workspaceId')).where('domain', '=', slot('domain')),
+    db.deleteFrom('domains').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
   1,
+)
+
+export const domainById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('domains').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
 export const domainByName = prepareRead<{ workspaceId: string; domain: string }>()(({ db, slot }) =>

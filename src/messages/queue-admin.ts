@@ -172,8 +172,14 @@ const removeIdle = prepareWrite<{ id: string; at: number }>(
   1,
 )
 
+/** What is told of an entry that is taken out. */
+export type RemovedEntry = Pick<
+  ListedEntry,
+  'id' | 'email_id' | 'workspace_id' | 'recipient' | 'recipient_status' | 'from_email' | 'subject' | 'tags'
+>
+
 /** Taken out for good: its recipient has failed, by the operator's hand or with its sending domain. */
-export function deleteEntry(entry: ListedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
+export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [
     removeIdle({ id, at }),

@@ -40,13 +40,13 @@ export async function configure(places: Places, portBase: number | null): Promis
 function usable(config: Config, file: string): Configured {
   const [startTls] = config.submission.listen
   const [tls] = config.submission.listen_tls
-  const [api] = config.api.listen
+  const api = config.api.listen.find((listen) => listen.kind === 'tls')
   const { host, port } = routeOf(config) ?? {}
   const mend = 'put it back, or let --port-base write the file anew'
   if (startTls === undefined || tls === undefined) {
     throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${mend}`)
   }
-  if (api === undefined) throw new CannotStart(`${file}: api.listen needs an address here: ${mend}`)
+  if (api === undefined) throw new CannotStart(`${file}: api.listen needs an address with TLS here: ${mend}`)
   if (host !== HOST || port === undefined) {
     throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
   }

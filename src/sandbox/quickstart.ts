@@ -46,7 +46,8 @@ export async function quickstart(parts: QuickstartParts): Promise<void> {
   lockDataFolder(places.folder).release()
   const configured = await configure(places, parts.portBase)
   const { api, submission } = configured.config
-  await refuseBusy([...submission.listen, ...submission.listen_tls, ...api.listen, configured.sink])
+  const doors = api.listen.filter((listen) => listen.kind !== 'unix')
+  await refuseBusy([...submission.listen, ...submission.listen_tls, ...doors, configured.sink])
   const ends: (() => Promise<void>)[] = []
   try {
     const started = await start(parts, places, configured, ends)

@@ -1,5 +1,5 @@
 /**
- * The addresses that a workspace does not send to.
+ * The addresses that a workspace does not send to: lists of them are in `suppression-list.ts`.
  *
  * Adding an address twice is no error and keeps the first reason: the list answers
  * "may I send?", not "how often was I told not to?". Compared in lower case as a
@@ -9,9 +9,16 @@ import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import { type Commit, Missed, type Write } from '../storage/write.js'
 
-export type SuppressionReason = Tables['suppressions']['reason']
+export type Suppression = Tables['suppressions']
+export type SuppressionReason = Suppression['reason']
+export const suppressionReasons = [
+  'hard_bounce',
+  'spam_complaint',
+  'manual',
+  'unsubscribe',
+] as const satisfies readonly SuppressionReason[]
 
 export interface NewSuppression {
   readonly workspaceId: string
@@ -22,7 +29,9 @@ export interface NewSuppression {
   readonly at: number
 }
 
-const insert = prepareWrite<Tables['suppressions']>(({ db, slot }) =>
+type Builder = Parameters<Parameters<typeof prepareWrite<Suppression>>[0]>[0]
+
+const unlessThere = ({ db, slot }: Builder) =>
   db
     .insertInto('suppressions')
     .values({
@@ -34,29 +43,81 @@ const insert = prepareWrite<Tables['suppressions']>(({ db, slot }) =>
       metadata: slot('metadata'),
       created_at: slot('created_at'),
     })
-    .onConflict((conflict) => conflict.columns(['workspace_id', 'email']).doNothing()),
-)
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'email']).doNothing())
+
+const insert = prepareWrite<Suppression>(unlessThere)
+/** Misses where the address is on the list. */
+const insertNew = prepareWrite<Suppression>(unlessThere, 1)
 
 export function addSuppression(suppression: NewSuppression): Write {
-  return insert({
-    id: uuidv7(suppression.at),
-    workspace_id: suppression.workspaceId,
-    email: suppression.email.toLowerCase(),
-    reason: suppression.reason,
-    source_email_id: suppression.sourceEmailId,
-    metadata: JSON.stringify(suppression.metadata),
-    created_at: suppression.at,
-  })
+  return insert(rowOf(suppression))
 }
 
-const byEmail = prepareRead<{ workspaceId: string; email: string }>()(({ db, slot }) =>
+function rowOf({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewSuppression): Suppression {
+  return {
+    id: uuidv7(at),
+    workspace_id: workspaceId,
+    email: email.toLowerCase(),
+    reason,
+    source_email_id: sourceEmailId,
+    metadata: JSON.stringify(metadata),
+    created_at: at,
+  }
+}
+
+export interface Suppressed {
+  /** The one that is on the list now. */
+  readonly record: Suppression
+  readonly isNew: boolean
+}
+
+/** Adds an address and tells what is on the list then: exactly one of many callers at once hears that it is new. */
+export async function suppress(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  wanted: NewSuppression,
+): Promise<Suppressed> {
+  const row = rowOf(wanted)
+  for (;;) {
+    try {
+      await commit([insertNew(row)])
+      return { record: row, isNew: true }
+    } catch (error) {
+      if (!(error instanceof Missed)) throw error
+    }
+    const [record] = suppressionByEmail(read, row)
+    if (record !== undefined) return { record, isNew: false }
+    // Removed between the two: it can be added again.
+  }
+}
+
+/** Misses when there is no such record in the workspace. */
+export const removeSuppression = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('suppressions').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+  1,
+)
+
+export const suppressionById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')
-    .select(['id', 'reason', 'created_at'])
+    .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '=', slot('id')),
+)
+
+/** `email` in lower case, as it is kept. */
+const suppressionByEmail = prepareRead<{ workspace_id: string; email: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspace_id'))
     .where('email', '=', slot('email')),
 )
 
+export function findSuppression(read: Read, workspaceId: string, address: Address): Suppression | undefined {
+  return suppressionByEmail(read, { workspace_id: workspaceId, email: address.toLowerCase() })[0]
+}
+
 export function isSuppressed(read: Read, workspaceId: string, address: Address): boolean {
-  return byEmail(read, { workspaceId, email: address.toLowerCase() }).length > 0
+  return findSuppression(read, workspaceId, address) !== undefined
 }

@@ -1,7 +1,10 @@
 /** Workspaces and keys: who is let in, from where, until when, and how soon a revocation counts. */
 import t from 'tap'
 import { hashKey, insertKey, keyByHash, keysOfWorkspace, newKey, revokeKey } from '../../src/accounts/api-keys.js'
+import { actsOfWorkspace, forgetActs, NEWEST, operator, recordAct } from '../../src/accounts/audit-log.js'
+import { countDomainCreation } from '../../src/accounts/domain-creations.js'
 import { admit, contains, type HeldKey } from '../../src/accounts/key-check.js'
+import { limitsWithin } from '../../src/accounts/key-limits.js'
 import { keyRing } from '../../src/accounts/key-ring.js'
 import { areas, permission, requirePermission } from '../../src/accounts/permissions.js'
 import { keylessSender } from '../../src/accounts/principal.js'
@@ -9,7 +12,7 @@ import { slugOf } from '../../src/accounts/slug.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
-import { Missed } from '../../src/storage/write.js'
+import { Missed, type Write } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { until } from '../helpers/until.js'
 
@@ -176,4 +179,86 @@ t.test('a slug is made of words, and of something where there are none', async (
     'workspace-2',
   ])
   t.equal(slug('x'.repeat(200)).length, 50)
+})
+
+t.test('a key may give another at most what it has itself', async (t) => {
+  const own = {
+    expiresAt: 5000,
+    allowedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
+    allowedDomains: ['a.test', 'b.test'],
+  }
+  const free = { expiresAt: null, allowedNetworks: [], allowedDomains: [] }
+  const unasked = { expiresAt: undefined, allowedNetworks: undefined, allowedDomains: undefined }
+  t.same(limitsWithin(own, unasked), own)
+  t.same(limitsWithin(free, unasked), free)
+  t.same(limitsWithin(free, own), own)
+  const within: readonly object[] = [
+    { expiresAt: 5000 },
+    { expiresAt: 1 },
+    { allowedNetworks: ['10.0.0.0/8'] },
+    { allowedNetworks: ['10.9.8.7/32', '2001:db8:1::/48'] },
+    { allowedDomains: ['b.test'] },
+  ]
+  for (const less of within) {
+    t.same(limitsWithin(own, { ...unasked, ...less }), { ...own, ...less }, JSON.stringify(less))
+  }
+  const beyond: readonly object[] = [
+    { expiresAt: null },
+    { expiresAt: 5001 },
+    { allowedNetworks: [] },
+    { allowedNetworks: ['10.0.0.0/7'] },
+    { allowedNetworks: ['11.0.0.0/32'] },
+    { allowedNetworks: ['10.0.0.0/8', '2001:db9::/32'] },
+    { allowedNetworks: ['::ffff:10.0.0.0/104'] },
+    { allowedDomains: [] },
+    { allowedDomains: ['a.test', 'c.test'] },
+  ]
+  for (const more of beyond) {
+    const [field = ''] = Object.keys(more)
+    t.throws(
+      () => limitsWithin(own, { ...unasked, ...more }),
+      { name: 'Refusal', kind: 'forbidden' },
+      JSON.stringify(more),
+    )
+    t.same(limitsWithin(free, { ...unasked, ...more }), { ...free, ...more }, `${field} of a free key`)
+  }
+})
+
+t.test('ten domains in any sixty minutes', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const hour = 3_600_000
+  const begun = Date.UTC(2026, 10, 21)
+  const count = (now: number, workspaceId = 'ws_1'): Promise<void> => countDomainCreation(database, workspaceId, now)
+  for (let n = 0; n < 4; n += 1) await count(begun)
+  const outcomes = await Promise.allSettled(Array.from({ length: 9 }, (_, n) => count(begun + 1000 + n)))
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 6)
+  const refused = { name: 'Refusal', kind: 'rate-limited' }
+  await t.rejects(count(begun + hour - 1), { ...refused, details: { retry_after: 1, limit: 10, remaining: 0 } })
+  await t.rejects(count(begun + 2000), {
+    ...refused,
+    details: { retry_after: 3598, reset_at: '2026-11-21T01:00:00.000Z' },
+  })
+  await count(begun + 2000, 'ws_2')
+  for (let n = 0; n < 4; n += 1) await count(begun + hour)
+  await t.rejects(count(begun + hour), { ...refused, details: { retry_after: 1 } })
+  for (let n = 0; n < 6; n += 1) await count(begun + hour + 1500)
+  await t.rejects(count(begun - hour), { ...refused, details: { retry_after: 3600 } }, 'the clock was set back')
+})
+
+t.test('acts are kept as long as they must, and go in small steps', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const act = (at: number): Write =>
+    recordAct({ workspaceId: 'ws_1', actor: operator, action: 'domain.deleted', target: 'd', at })
+  await database.commit(Array.from({ length: 1200 }, (_, n) => act(n)))
+  await database.commit([act(5000)])
+  const left = (): number => database.read('select 1 from audit_log', []).length
+  t.equal(await forgetActs(database, 1100), true)
+  t.ok(left() > 600 && left() < 900, String(left()))
+  while (await forgetActs(database, 1100));
+  t.equal(left(), 101)
+  t.match(actsOfWorkspace(database.read, { workspaceId: 'ws_1', before: NEWEST, limit: 2 }), [
+    { seq: 1201, at: 5000, actor: 'operator', details: '{}' },
+    { seq: 1200 },
+  ])
+  t.same(actsOfWorkspace(database.read, { workspaceId: 'ws_2', before: NEWEST, limit: 2 }), [])
 })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
 import { openSink } from '../helpers/scripted-sink.js'
@@ -34,6 +35,21 @@ function place(t: Test): Place {
   const { file } = configuration(folder, {})
   const run: Run = (...argv) => command([...argv, '--config', file])
   return { folder, data: join(folder, 'data'), config: file, run }
+}
+
+/** What the audit log holds, oldest first: the action, its target, its details. */
+async function acts(
+  t: Test,
+  { data }: Place,
+): Promise<readonly (readonly [action: string, target: string, details: unknown])[]> {
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(() => database.close())
+  const rows = database.read<Record<'actor' | 'action' | 'target' | 'details', string>>(
+    'select * from audit_log order by seq',
+    [],
+  )
+  t.ok(rows.every(({ actor }) => actor === 'operator'))
+  return rows.map(({ action, target, details }) => [action, target, JSON.parse(details)])
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -149,14 +165,15 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
 })
 
 t.test('keys are made, listed and revoked; options stand wherever they like', async (t) => {
-  const { run, config } = place(t)
-  await setUp(run)
+  const here = place(t)
+  const { run, config } = here
+  const { workspace_id, user_id } = await setUp(run)
   const made = (
     await command(['--json', '--config', config, 'key', '--name', 'app', 'create', '--scopes', 'send,read'])
   ).json()
   t.match(made, { id: uuid, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: moment })
   const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
-  t.same(Object.keys(made as object), ['id', 'name', 'key', 'key_prefix', 'created_at'])
+  t.match(made, { scopes: ['send', 'read'], expires_at: null, allowed_networks: [], allowed_domains: [] })
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const shown = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
   t.match(shown, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
@@ -170,6 +187,15 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   t.notOk(JSON.stringify(listed).includes(key))
   t.match(await run('key', 'revoke', id, '--json'), { status: 0, out: new RegExp(`^{"id":"${id}","revoked_at":"`) })
   t.match(await run('key', 'revoke', id), { status: 1, err: /no key .* could be revoked/, out: '' })
+  const log = await acts(t, here)
+  t.match(log, [
+    ['workspace.created', workspace_id, { name: 'Acme', owner: user_id }],
+    ['api_key.created', id, { name: 'app', key_prefix, scopes: ['send', 'read'] }],
+    ['api_key.created', uuid, { name: 'brief', expires_at: soon }],
+    ['api_key.revoked', id, {}],
+  ])
+  t.equal(log.length, 4, 'what failed is no act')
+  t.notOk(JSON.stringify(log).includes(key))
   t.match(await run('key', 'list'), { out: new RegExp(`^${id} +app +${key_prefix} +- +2`, 'm') })
   for (const options of [
     ['--name', ''],
@@ -183,7 +209,8 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
 })
 
 t.test('domains', async (t) => {
-  const { run, folder } = place(t)
+  const here = place(t)
+  const { run, folder } = here
   await setUp(run)
   const added = (await run('domain', 'add', 'Münster.Test', '--inbound', '--json')).json()
   t.match(added, {
@@ -239,6 +266,13 @@ t.test('domains', async (t) => {
   const { id } = (await run('domain', 'show', 'b.test', '--json')).json() as { id: string }
   t.same((await run('domain', 'delete', 'b.test', '--json')).json(), { deleted: true, id })
   t.match(await run('domain', 'delete', 'b.test'), { status: 1, err: /not registered/ })
+  t.match((await acts(t, here)).slice(1), [
+    ['domain.created', uuid, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
+    ['domain.verified', uuid, { domain: 'xn--mnster-3ya.test', forced: true }],
+    ['domain.created', id, { domain: 'b.test', forced: true }],
+    ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
+    ['domain.deleted', id, { domain: 'b.test' }],
+  ])
 
   await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
   const claim = await run('domain', 'add', 'münster.test', '--workspace', 'other')

@@ -5,29 +5,31 @@ import { dnsRecords } from '../../src/domains/dns-records.js'
 import { domainBook } from '../../src/domains/domain-book.js'
 import { domainResource } from '../../src/domains/domain-resource.js'
 import { importedKey, newDomain, refuseTaken } from '../../src/domains/new-domain.js'
-import { deleteDomain, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
+import { deleteDomain, domainById, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
 import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/signing-keys.js'
 import { parseDomainName } from '../../src/mail/address.js'
 import { returnPath } from '../../src/mail/return-path.js'
+import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, Missed } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 const domain = parseDomainName('a.test')
 const wanted = { domain, forced: false, inbound: false, now: 1000 }
+const idOf = (read: Read): string => domainByName(read, { workspaceId: 'ws_1', domain })[0]?.id ?? ''
 const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice(0, length - 5)}.test`
 
 t.test('an unverified claim blocks nobody, a verified one everybody else', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  for (const workspaceId of ['ws_1', 'ws_2']) await commit(await newDomain(read, { ...wanted, workspaceId }))
+  for (const workspaceId of ['ws_1', 'ws_2']) await commit((await newDomain(read, { ...wanted, workspaceId })).writes)
   await t.rejects(newDomain(read, { ...wanted, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
   await commit([forceVerified({ workspaceId: 'ws_2', domain, at: 2000 })])
   t.match(domainByName(read, { workspaceId: 'ws_2', domain }), [{ status: 'verified', forced: 1, verified_at: 2000 }])
   await t.rejects(newDomain(read, { ...wanted, workspaceId: 'ws_3' }), {
-    kind: 'conflict',
+    kind: 'domain-taken',
     message: /another workspace/,
   })
-  t.throws(() => refuseTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'conflict' })
+  t.throws(() => refuseTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'domain-taken' })
   t.doesNotThrow(() => refuseTaken(read, 'ws_2', domain))
   await t.rejects(
     commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })]),
@@ -40,7 +42,7 @@ t.test('an unverified claim blocks nobody, a verified one everybody else', async
 t.test('a domain has two keys of which one signs', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit(await newDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true }))
+  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true })).writes)
   const keys = dkimKeysOf(read, { workspaceId: 'ws_1', domain })
   t.match(keys, [
     { selector: 'dkim1', signing: 1, public_record: /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/=]+$/ },
@@ -69,22 +71,26 @@ t.test('a domain has two keys of which one signs', async (t) => {
   }
   t.throws(() => importedKey(place, 'nonsense'), { name: 'Refusal', kind: 'invalid-parameter' })
 
-  await commit([deleteDomain({ workspaceId: 'ws_1', domain }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
+  const id = idOf(read)
+  t.match(domainById(read, { workspaceId: 'ws_1', id }), [{ domain }])
+  t.same(domainById(read, { workspaceId: 'ws_2', id }), [])
+  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_2', id })]), Missed)
+  await commit([deleteDomain({ workspaceId: 'ws_1', id }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
   chain.drop()
   t.equal(chain.signing('ws_1', domain), undefined)
-  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', domain })]), Missed)
+  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), Missed)
 })
 
 t.test('the book knows verified domains alone, until it is dropped', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit(await newDomain(read, { ...wanted, workspaceId: 'ws_1' }))
+  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
   const book = domainBook({ read })
   t.equal(book.verified('ws_1', 'a.test'), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
   t.match(book.verified('ws_1', 'a.test'), { domain: 'a.test' }, 'a no is not remembered')
   t.equal(book.verified('ws_2', 'a.test'), undefined)
-  await commit([deleteDomain({ workspaceId: 'ws_1', domain })])
+  await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
   t.ok(book.verified('ws_1', 'a.test'))
   book.drop()
   t.equal(book.verified('ws_1', 'a.test'), undefined)
@@ -97,7 +103,7 @@ t.test('three records stand for everything, and the resource shows them', async 
     { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: 'dkim2.a.test._domainkey.zone.test', purpose: 'dkim2' },
   ])
   const { database } = await temporaryDatabase(t)
-  await database.commit(await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true }))
+  await database.commit((await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true })).writes)
   const [row] = domainByName(database.read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('not there')
   t.match(domainResource(row, 'zone.test'), {
@@ -115,10 +121,10 @@ t.test('a domain is as long as its return paths can be', async (t) => {
   const id = '00000000-0000-7000-8000-000000000000'
   const longest = parseDomainName(long(195))
   t.equal(returnPath(createSecretKey(Buffer.alloc(32)), id, mailHost(longest)).length, 254)
-  await database.commit(await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longest }))
+  await database.commit((await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longest })).writes)
   const longer = parseDomainName(long(196))
   await t.rejects(newDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longer }), {
     name: 'Refusal',
-    kind: 'invalid-address',
+    kind: 'invalid-parameter',
   })
 })

@@ -49,9 +49,9 @@ export async function founded(database: Database): Promise<Founded> {
 async function make(): Promise<{ founded: Founded; writes: Write[] }> {
   const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, BORN)
   const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), UNLIMITED, BORN + 1)
-  const domain = (workspaceId: string, name: string): Promise<Write[]> => {
+  const domain = async (workspaceId: string, name: string): Promise<Write[]> => {
     const wanted = { workspaceId, domain: parseDomainName(name), forced: true, inbound: false, now: BORN }
-    return newDomain(nothing, wanted)
+    return (await newDomain(nothing, wanted)).writes
   }
   const writes = await Promise.all([
     domain(own.workspaceId, 'a.test'),

@@ -1,6 +1,7 @@
 /** What is forgotten, when, and in how small steps; and that housekeeping gets to it. */
 import { pino } from 'pino'
 import t from 'tap'
+import { operator, recordAct } from '../../src/accounts/audit-log.js'
 import { startHousekeeping } from '../../src/daemon/housekeeping.js'
 import { recordEvent } from '../../src/events/event-log.js'
 import { insertAttempt } from '../../src/messages/attempts.js'
@@ -124,7 +125,7 @@ t.test('a step is small, and thousands of rows go in many', async (t) => {
 t.test('housekeeping that is overdue takes place at the start, and says when it was', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const { config } = configuration(file.slice(0, file.lastIndexOf('/')), {
-    settings: { retention: { messages: '1d', events: '2d' } },
+    settings: { retention: { messages: '1d', events: '2d', audit: '3d' } },
   })
   const day = 86_400_000
   let now = 10 * day
@@ -137,6 +138,8 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
   }
   const lastRun = (): string | undefined => serviceState(database.read, { key: 'housekeeping_last_run' })[0]?.value
   await email(database, now - 1.5 * day, true)
+  const act = { workspaceId: 'ws_1', actor: operator, action: 'domain.deleted', target: 'd' } as const
+  await database.commit([3.5, 2.5].map((days) => recordAct({ ...act, at: now - days * day })))
   await database.commit(
     [now - 2 * day, now].map((created_at, n) =>
       insertIdempotency({
@@ -155,6 +158,7 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
   await first.stop()
   t.match(counts(database), { emails: 1, raw_messages: 0 })
   t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
+  t.same(database.read('select at from audit_log', []), [{ at: now - 2.5 * day }])
 
   now += 600_000
   const second = startHousekeeping(parts)

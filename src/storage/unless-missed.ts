@@ -1,5 +1,5 @@
 /** Waits for a commit: true when it was made, false when the world had moved on meanwhile. */
-import { Missed } from '../storage/write.js'
+import { Missed } from './write.js'
 
 export async function unlessMissed(commit: Promise<void>): Promise<boolean> {
   try {

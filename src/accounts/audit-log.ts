@@ -1,0 +1,112 @@
+/**
+ * The log of administrative acts: who did what to what, written in the commit of the act
+ * itself, so that there is never one without the other.
+ *
+ * Holds no secret and no content of mail. `seq` grows with every act and is never reused,
+ * so a reader keeps its place by it. Kept for `retention.audit`.
+ */
+import { uuidv7 } from '../platform/ids.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+import type { Commit, Write } from '../storage/write.js'
+import type { Principal } from './principal.js'
+
+export type Action =
+  | 'api_key.created'
+  | 'api_key.revoked'
+  | 'domain.created'
+  | 'domain.deleted'
+  | 'domain.verified'
+  | 'domain.key_imported'
+  | 'suppression.deleted'
+  | 'workspace.created'
+  | 'workspace.plan_changed'
+  | 'queue.held'
+  | 'queue.released'
+  | 'queue.retried'
+  | 'queue.deleted'
+
+/** Who acts. */
+export interface Actor {
+  /** Id of the user, or `operator`. */
+  readonly id: string
+  /** The key by which the user acted; null on the command line. */
+  readonly keyId: string | null
+}
+
+/** The command line: whoever may run it owns the machine. */
+export const operator: Actor = { id: 'operator', keyId: null }
+
+export function actorOf({ userId, keyId }: Principal): Actor {
+  return userId === null ? operator : { id: userId, keyId }
+}
+
+export interface Act {
+  readonly workspaceId: string
+  readonly actor: Actor
+  readonly action: Action
+  /** Id of what was acted on. */
+  readonly target: string
+  readonly at: number
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+const insert = prepareWrite<Omit<Tables['audit_log'], 'seq'>>(({ db, slot }) =>
+  db.insertInto('audit_log').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    at: slot('at'),
+    actor: slot('actor'),
+    action: slot('action'),
+    target: slot('target'),
+    details: slot('details'),
+  }),
+)
+
+export function recordAct({ workspaceId, actor, action, target, at, details = {} }: Act): Write {
+  const byKey = actor.keyId === null ? {} : { by_key: actor.keyId }
+  return insert({
+    id: uuidv7(at),
+    workspace_id: workspaceId,
+    at,
+    actor: actor.id,
+    action,
+    target,
+    details: JSON.stringify({ ...details, ...byKey }),
+  })
+}
+
+/** Greater than every `seq`: the place before the newest act. */
+export const NEWEST = Number.MAX_SAFE_INTEGER
+
+/** Newest first, those before the place `before`. */
+export const actsOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('audit_log')
+    .select(['seq', 'id', 'at', 'actor', 'action', 'target', 'details'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('seq', '<', slot('before'))
+    .orderBy('seq', 'desc')
+    .limit(slot('limit')),
+)
+
+const STEP = 500
+
+const oldestAct = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('audit_log').select(['seq', 'at']).orderBy('seq').limit(1),
+)
+
+const removeActs = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
+  db.deleteFrom('audit_log').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
+)
+
+/** Removes some of the acts from before `before`; resolves to whether there may be more. */
+export async function forgetActs(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  before: number,
+): Promise<boolean> {
+  const [oldest] = oldestAct(read, {})
+  if (oldest === undefined || oldest.at >= before) return false
+  await commit([removeActs({ before, seq: oldest.seq + STEP })])
+  return true
+}

@@ -1,0 +1,18 @@
+/** Making and revoking a key, each with its word in the audit log: writes of one commit. */
+import type { Write } from '../storage/write.js'
+import { insertKey, type NewKey, revokeKey } from './api-keys.js'
+import { type Actor, recordAct } from './audit-log.js'
+import { createdKeyResource } from './key-resource.js'
+
+export function createKey(key: NewKey, actor: Actor): Write[] {
+  const { id, workspace_id: workspaceId, user_id, created_at: at } = key.row
+  const { name, key_prefix, scopes, expires_at, allowed_networks, allowed_domains } = createdKeyResource(key)
+  const details = { name, key_prefix, user_id, scopes, expires_at, allowed_networks, allowed_domains }
+  return [insertKey(key.row), recordAct({ workspaceId, actor, action: 'api_key.created', target: id, at, details })]
+}
+
+/** Misses when there is no such key in the workspace, or it is revoked already. */
+export function endKey(key: { workspaceId: string; id: string; at: number }, actor: Actor): Write[] {
+  const { workspaceId, id, at } = key
+  return [revokeKey(key), recordAct({ workspaceId, actor, action: 'api_key.revoked', target: id, at })]
+}

@@ -1,0 +1,143 @@
+/**
+ * API keys: made, listed, revoked. The secret is in the answer that makes a key, once.
+ *
+ * A key belongs to the user whose key asks, and acts with what that user is in the
+ * workspace that is named. It never may do more than the key that made it.
+ */
+import { z } from 'zod'
+import { keyById, keysOfWorkspace, newKey } from '../accounts/api-keys.js'
+import { actorOf } from '../accounts/audit-log.js'
+import { createKey, endKey } from '../accounts/key-acts.js'
+import { limitsOf, limitsWithin } from '../accounts/key-limits.js'
+import { createdKeyResource, keyResource } from '../accounts/key-resource.js'
+import { requirePermission } from '../accounts/permissions.js'
+import { type Principal, scopes } from '../accounts/principal.js'
+import { roleIn } from '../accounts/workspaces.js'
+import { Refusal } from '../mail/refusal.js'
+import { timestamp as iso } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { unlessMissed } from '../storage/unless-missed.js'
+import type { Commit } from '../storage/write.js'
+import { type Answer, type Call, json, type Route, route } from './route.js'
+import { domainName, moment, name, network, notFound, timestamp, uuid } from './values.js'
+
+export interface ApiKeyDeps {
+  readonly read: Read
+  readonly commit: Commit
+  /** A key was revoked: nothing that was remembered of it counts any more. */
+  readonly changed: () => void
+}
+
+const MAX_LIST = 50
+
+const scopeList = z
+  .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
+  .min(1, 'allowed: at least one scope')
+  .refine((list) => new Set(list).size === list.length, 'allowed: each scope once')
+
+function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodArray<z.ZodType<T, string>>> {
+  const allowed = `allowed: a list of at most ${MAX_LIST}`
+  return z.array(item, allowed).max(MAX_LIST, allowed).optional()
+}
+
+const wantedKey = z.strictObject({
+  name,
+  workspace_id: z.string('allowed: the id of a workspace').max(100, 'allowed: the id of a workspace').optional(),
+  scopes: scopeList.default(['full']),
+  expires_at: moment.nullable().optional(),
+  allowed_networks: listOf(network),
+  allowed_domains: listOf(domainName),
+})
+
+const common = {
+  id: uuid,
+  name: z.string(),
+  key_prefix: z.string(),
+  created_at: timestamp,
+  scopes: z.array(z.enum(scopes)),
+  expires_at: timestamp.nullable(),
+  allowed_networks: z.array(z.string()),
+  allowed_domains: z.array(z.string()),
+}
+const createdKey = z.strictObject({ ...common, key: z.string() })
+const listedKey = z.strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
+
+const tag = 'API keys'
+
+export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api-keys',
+      area: 'admin',
+      tag,
+      summary: 'Make an API key',
+      description: 'The key is in this answer alone. It may do at most what the key that makes it may.',
+      body: wantedKey,
+      answers: { 201: { description: 'The key.', schema: createdKey } },
+      refusals: ['not_found'],
+      run: (call) => create(deps, call),
+    }),
+    route({
+      method: 'GET',
+      path: '/api-keys',
+      area: 'admin-read',
+      tag,
+      summary: 'List the API keys of the workspace, revoked ones too',
+      answers: { 200: { description: 'All keys.', schema: z.strictObject({ data: z.array(listedKey) }) } },
+      refusals: [],
+      run: ({ principal: { workspaceId } }) =>
+        json(200, { data: keysOfWorkspace(deps.read, { workspaceId }).map(keyResource) }),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api-keys/:id',
+      area: 'admin',
+      tag,
+      summary: 'Revoke an API key for good',
+      description: 'It ends at once, and its SMTP sessions with it. Again: the moment of the first time.',
+      answers: {
+        200: { description: 'It is revoked.', schema: z.strictObject({ id: uuid, revoked_at: timestamp }) },
+      },
+      refusals: ['not_found'],
+      run: (call) => revoke(deps, call),
+    }),
+  ]
+}
+
+async function create(
+  { read, commit }: ApiKeyDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof wantedKey>>,
+): Promise<Answer> {
+  const workspaceId = body.workspace_id ?? principal.workspaceId
+  const userId = mayMakeKeys(read, principal, workspaceId)
+  const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
+  if (typeof expiresAt === 'number' && expiresAt <= now) {
+    const value = iso(expiresAt)
+    throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
+  }
+  const [own] = keyById(read, { workspaceId: principal.workspaceId, id: principal.keyId ?? '' })
+  if (own === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  const limits = limitsWithin(limitsOf(own), { expiresAt, allowedNetworks, allowedDomains })
+  const key = newKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
+  await commit(createKey(key, actorOf(principal)))
+  return json(201, createdKeyResource(key))
+}
+
+/** The user to whom the new key belongs: who asks, as far as their role in that workspace lets them. */
+function mayMakeKeys(read: Read, principal: Principal, workspaceId: string): string {
+  const { userId } = principal
+  const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+  if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
+  requirePermission({ ...principal, role }, 'admin')
+  return userId
+}
+
+async function revoke({ read, commit, changed }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
+  const { workspaceId } = principal
+  const { id = '' } = params
+  if (await unlessMissed(commit(endKey({ workspaceId, id, at: now }, actorOf(principal))))) changed()
+  const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
+  if (revokedAt == null) throw notFound('not-found', 'API key', id)
+  return json(200, { id, revoked_at: iso(revokedAt) })
+}

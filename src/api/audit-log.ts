@@ -1,0 +1,48 @@
+/** The audit log of the workspace, newest first, for its owner and admins. */
+import { z } from 'zod'
+import { actsOfWorkspace, NEWEST } from '../accounts/audit-log.js'
+import { timestamp as iso } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { limit, page, pageOf, seqCursor } from './paging.js'
+import { json, type Route, route } from './route.js'
+import { timestamp, uuid } from './values.js'
+
+const listQuery = z.strictObject({ limit, cursor: seqCursor })
+
+const act = z.strictObject({
+  id: uuid,
+  at: timestamp,
+  actor: z.string().meta({ description: 'Id of the user, or `operator`.' }),
+  action: z.string(),
+  target: z.string().meta({ description: 'Id of what was acted on.' }),
+  details: z.record(z.string(), z.unknown()),
+})
+
+type Row = ReturnType<typeof actsOfWorkspace>[number]
+
+export function auditLogRoutes({ read }: { readonly read: Read }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/audit-log',
+      // Read as it is, it tells what members need not know: whoever may administrate may read it.
+      area: 'admin',
+      tag: 'Audit log',
+      summary: 'List administrative acts, newest first',
+      query: listQuery,
+      answers: { 200: { description: 'A page.', schema: pageOf(act) } },
+      refusals: [],
+      run: ({ principal: { workspaceId }, query: { limit, cursor = NEWEST } }) => {
+        const rows = actsOfWorkspace(read, { workspaceId, before: cursor, limit: limit + 1 })
+        return json(
+          200,
+          page(rows, limit, shown, ({ seq }) => seq),
+        )
+      },
+    }),
+  ]
+}
+
+function shown({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
+  return { id, at: iso(at), actor, action, target, details: JSON.parse(details) as Record<string, unknown> }
+}

@@ -1,0 +1,72 @@
+/**
+ * What the queries of lists have in common: a limit, and a cursor that tells a place.
+ *
+ * To a client a cursor is a word without meaning; in it is the place of the last row that
+ * it has, and nothing else. Whose list is read is never taken from it, so that one from
+ * another workspace, or one made up, can only say where to begin.
+ */
+import { z } from 'zod'
+
+/** A whole number as a query writes it, in a form that OpenAPI shows as a number. */
+export function wholeNumber(least: number, most: number): z.ZodType<number, number> {
+  const allowed = `allowed: a whole number from ${least} to ${most}`
+  const schema = z.int(allowed).min(least, allowed).max(most, allowed)
+  return z.preprocess((given) => (isDigits(given) ? Number(given) : given), schema)
+}
+
+function isDigits(given: unknown): given is string {
+  return typeof given === 'string' && /^\d{1,9}$/.test(given)
+}
+
+export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most.' })
+
+const malformed = 'allowed: the next_cursor of an answer'
+
+/** Of places that match `form`. */
+function cursor<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
+  const schema = z.string(malformed).transform((given, context): Place => {
+    const place = Buffer.from(given, 'base64url').toString('latin1')
+    if (given === cursorAt(place) && form.test(place)) return parse(place)
+    context.addIssue({ code: 'custom', message: malformed })
+    return z.NEVER
+  })
+  return schema.optional().meta({ description: '`next_cursor` of the page before.' })
+}
+
+/** In a list in the order of ids. */
+export const idCursor = cursor(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
+/** In a list in the order of a number that grows. */
+export const seqCursor = cursor(/^[1-9]\d{0,14}$/, Number)
+
+function cursorAt(place: string | number): string {
+  return Buffer.from(String(place), 'latin1').toString('base64url')
+}
+
+export interface Page<Shown> {
+  readonly data: readonly Shown[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+/** `rows`: one more than `limit`, where there are more. */
+export function page<Row, Shown>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => Shown,
+  placeOf: (row: Row) => string | number,
+): Page<Shown> {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    data: shown.map(show),
+    has_more: last !== undefined,
+    next_cursor: last === undefined ? null : cursorAt(placeOf(last)),
+  }
+}
+
+/** The schema of a page's answer. */
+export function pageOf<Item extends z.ZodType>(
+  item: Item,
+): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
+  return z.strictObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() })
+}

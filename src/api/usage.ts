@@ -1,0 +1,45 @@
+/** What the workspace has used of its plan. */
+import { z } from 'zod'
+import type { Plan } from '../accounts/plans.js'
+import { usageOf } from '../accounts/usage.js'
+import type { Read } from '../storage/prepared.js'
+import { json, type Route, route } from './route.js'
+import { timestamp } from './values.js'
+
+export interface UsageDeps {
+  readonly read: Read
+  readonly planOf: (workspaceId: string) => Plan
+}
+
+const ofPlan = z.strictObject({
+  plan: z.string(),
+  rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
+  usage: z.strictObject({
+    emails_sent: z.int(),
+    emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
+    period_start: timestamp,
+    period_end: timestamp,
+  }),
+})
+const ofCredits = z.strictObject({
+  credits_remaining: z.int(),
+  credits_used: z.int(),
+  credits_total: z.int(),
+  credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
+})
+
+export function usageRoutes({ read, planOf }: UsageDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/usage',
+      area: 'read',
+      tag: 'Usage',
+      summary: 'Show what the workspace has used of its plan',
+      description: 'Where the plan has credits, they are all there is to tell.',
+      answers: { 200: { description: 'Plan and usage.', schema: z.union([ofPlan, ofCredits]) } },
+      refusals: [],
+      run: ({ principal: { workspaceId }, now }) => json(200, usageOf(read, workspaceId, planOf(workspaceId), now)),
+    }),
+  ]
+}

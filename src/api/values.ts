@@ -1,0 +1,65 @@
+/**
+ * The kinds of value that requests and answers share.
+ *
+ * Each kind says in words what it allows; `input.ts` adds the field and what was found.
+ */
+import { z } from 'zod'
+import { parseNetwork } from '../config/places.js'
+import { type Address, addressOrNull, type DomainName, domainNameOrNull, shown } from '../mail/address.js'
+import { Refusal, type RefusalKind } from '../mail/refusal.js'
+import { momentOf } from '../sending/schedule.js'
+import { ofAddress } from './input.js'
+
+/** A text that means something: parsed, or refused with what is allowed. */
+function text<T>(allowed: string, parse: (given: string) => T | null, params: object = {}): z.ZodType<T, string> {
+  return z.string(allowed).transform((given, context): T => {
+    const value = parse(given)
+    if (value !== null) return value
+    context.addIssue({ code: 'custom', message: allowed, params: { ...params } })
+    return z.NEVER
+  })
+}
+
+export const address: z.ZodType<Address, string> = text(
+  'allowed: a mail address, local@domain',
+  addressOrNull,
+  ofAddress,
+)
+
+/**
+ * In the query of a URL, where `+` stands for a blank: no address has a bare blank, so
+ * that one in it was meant as the plus sign that somebody forgot to encode.
+ */
+export const addressInQuery: z.ZodType<Address, string> = text(
+  'allowed: a mail address, local@domain',
+  (given) => addressOrNull(given) ?? addressOrNull(given.replaceAll(' ', '+')),
+  ofAddress,
+)
+
+export const domainName: z.ZodType<DomainName, string> = text('allowed: a domain name', domainNameOrNull)
+
+/** As CIDR. */
+export const network: z.ZodType<string, string> = text(
+  'allowed: an IPv4 or IPv6 address, or a network such as 192.0.2.0/24',
+  (given) => parseNetwork(given) ?? null,
+)
+
+/** Epoch milliseconds. */
+export const moment: z.ZodType<number, string> = text(
+  'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
+  momentOf,
+)
+
+/** A name that people give. */
+export const name: z.ZodType<string, string> = text('allowed: 1 to 100 characters, no control characters', (given) =>
+  given.trim() === '' || given.length > 100 || /\p{Cc}/u.test(given) ? null : given,
+)
+
+/** A moment in an answer. */
+export const timestamp = z.iso.datetime({ precision: 3 })
+export const uuid = z.uuid()
+
+/** What is not there, or is another workspace's: nobody is told which. */
+export function notFound(kind: RefusalKind, what: string, id: string): Refusal {
+  return new Refusal(kind, `no such ${what}: ${shown(id)}`, { id: shown(id) })
+}

@@ -1,0 +1,66 @@
+/** Every route of the interface, in the order of its document, made of the rooms below. */
+import { apiKeyRoutes } from '../api/api-keys.js'
+import { auditLogRoutes } from '../api/audit-log.js'
+import { domainRoutes } from '../api/domains.js'
+import { batchRoute } from '../api/emails/batch.js'
+import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
+import { createRoute } from '../api/emails/create.js'
+import { listRoute } from '../api/emails/list.js'
+import { rawRoute, showRoute } from '../api/emails/show.js'
+import type { Route } from '../api/route.js'
+import { suppressionRoutes } from '../api/suppressions.js'
+import { usageRoutes } from '../api/usage.js'
+import type { Config } from '../config/complete.js'
+import type { MimeReader } from '../messages/mime-parts.js'
+import type { Log } from '../platform/log.js'
+import { composeEmail } from '../sending/compose-email.js'
+import type { PrepareEmail } from '../sending/prepare-email.js'
+import type { Take } from '../sending/take.js'
+import type { Database } from '../storage/database.js'
+import type { Limits } from './limits.js'
+
+export interface RouteParts {
+  readonly config: Config
+  readonly log: Log
+  readonly database: Database
+  readonly limits: Limits
+  readonly prepare: PrepareEmail
+  readonly take: Take
+  readonly mime: MimeReader
+  /** False: the disk is nearly full. */
+  readonly mayTake: () => boolean
+  /** Entries of a workspace were moved to this moment. */
+  readonly noticeDue: (workspaceId: string, at: number) => void
+  /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
+  readonly changed: () => void
+}
+
+export function apiRoutes(parts: RouteParts): readonly Route[] {
+  const { config, database, limits, log, changed } = parts
+  const { read, commit } = database
+  return [
+    ...apiKeyRoutes({ read, commit, changed }),
+    ...emailRoutes(parts),
+    ...domainRoutes({ read, commit, log, changed, names: config.service }),
+    ...suppressionRoutes({ read, commit }),
+    ...usageRoutes({ read, planOf: limits.plans.of }),
+    ...auditLogRoutes({ read }),
+  ]
+}
+
+function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue }: RouteParts): readonly Route[] {
+  const { read, commit } = database
+  const compose = composeEmail({ hostname: config.service.hostname, prepare })
+  const creating = { read, compose, take, mayTake }
+  const reading = { read, mime }
+  const changing = { ...reading, commit, noticeDue }
+  return [
+    createRoute(creating),
+    batchRoute(creating),
+    listRoute(reading),
+    showRoute(reading),
+    rawRoute(reading),
+    rescheduleRoute(changing),
+    cancelRoute(changing),
+  ]
+}

@@ -1,0 +1,49 @@
+/**
+ * Registers a sending domain: claim, keys and the word in the audit log in one commit.
+ *
+ * The claim is looked at before the keys are made, which takes long, and decided by the
+ * unique indexes when all is written: of several at once the first one has it.
+ */
+import { type Actor, recordAct } from '../accounts/audit-log.js'
+import { countDomainCreation } from '../accounts/domain-creations.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Read } from '../storage/prepared.js'
+import { type Commit, ConstraintViolated } from '../storage/write.js'
+import { newDomain, refuseClaim, type WantedDomain } from './new-domain.js'
+import type { SendingDomain } from './sending-domains.js'
+
+export interface RegisterDeps {
+  readonly read: Read
+  readonly commit: Commit
+}
+
+export interface Registration extends WantedDomain {
+  readonly actor: Actor
+}
+
+/**
+ * Throws a Refusal as `refuseClaim` does, and `rate-limited`. `counted`: against the number
+ * that a workspace may register in an hour; before the keys are made, so that nobody keeps
+ * the machine busy making keys.
+ */
+export async function registerDomain(
+  { read, commit }: RegisterDeps,
+  wanted: Registration,
+  counted: boolean,
+): Promise<SendingDomain> {
+  const { workspaceId, actor, now, domain, forced, inbound } = wanted
+  refuseClaim(read, wanted)
+  if (counted) await countDomainCreation({ read, commit }, workspaceId, now)
+  const { row, writes } = await newDomain(read, wanted)
+  const details = { domain, inbound, forced }
+  const act = recordAct({ workspaceId, actor, action: 'domain.created', target: row.id, at: now, details })
+  try {
+    await commit([...writes, act])
+  } catch (error) {
+    if (!(error instanceof ConstraintViolated)) throw error
+    // Somebody was faster: the same look as before says who.
+    refuseClaim(read, wanted)
+    throw new Refusal('conflict', `${domain} was registered and deleted again at this moment`, { value: domain })
+  }
+  return row
+}

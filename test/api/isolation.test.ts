@@ -1,0 +1,240 @@
+/**
+ * Every route against the other workspace, and against every role and scope.
+ *
+ * Walks the daemon's own list of routes. What is expected stands here, written from the
+ * interface: a route that this table does not know fails the test, so that nobody adds one
+ * without saying whose it is and who may use it.
+ */
+import t, { type Test } from 'tap'
+import { insertKey, newKey } from '../../src/accounts/api-keys.js'
+import type { Scope } from '../../src/accounts/principal.js'
+import type { ErrorBody } from '../../src/api/answer.js'
+import type { Route } from '../../src/api/route.js'
+import type { Role } from '../../src/storage/tables.js'
+import type { RestAnswer } from '../helpers/rest-client.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+
+/** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
+interface Who {
+  readonly roles: readonly Role[]
+  readonly scopes: readonly string[]
+}
+
+const everybody: readonly Role[] = ['owner', 'admin', 'member']
+const administrators: readonly Role[] = ['owner', 'admin']
+
+const sends: Who = { roles: everybody, scopes: ['full', 'send', 'send,read'] }
+const reads: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
+/** A key that may only send sees its own sends by id. */
+const readsOwnSends: Who = { roles: everybody, scopes: ['full', 'read', 'send,read', 'send'] }
+const writes: Who = { roles: everybody, scopes: ['full'] }
+const administrates: Who = { roles: administrators, scopes: ['full'] }
+const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
+
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions'
+
+interface Expected {
+  readonly who: Who
+  /** Where the path has an id: whose. */
+  readonly of?: Resource
+  /** What the list holds. */
+  readonly lists?: Resource
+  /** Of a request that gets as far as looking for the id. */
+  readonly body?: (now: number) => object
+}
+
+const table: Readonly<Record<string, Expected>> = {
+  'POST /emails': { who: sends },
+  'POST /emails/batch': { who: sends },
+  'GET /emails': { who: reads, lists: 'emails' },
+  'GET /emails/:id': { who: readsOwnSends, of: 'emails' },
+  'GET /emails/:id/raw': { who: readsOwnSends, of: 'emails' },
+  'PATCH /emails/:id': { who: sends, of: 'emails', body: (now) => ({ scheduled_for: soon(now) }) },
+  'POST /emails/:id/cancel': { who: sends, of: 'emails' },
+  'POST /api-keys': { who: administrates },
+  'GET /api-keys': { who: readsSettings, lists: 'api-keys' },
+  'DELETE /api-keys/:id': { who: administrates, of: 'api-keys' },
+  'POST /domains': { who: administrates },
+  'GET /domains': { who: readsSettings, lists: 'domains' },
+  'GET /domains/:id': { who: readsSettings, of: 'domains' },
+  'DELETE /domains/:id': { who: administrates, of: 'domains' },
+  'GET /suppressions': { who: reads, lists: 'suppressions' },
+  'POST /suppressions': { who: writes },
+  'GET /suppressions/:id': { who: reads, of: 'suppressions' },
+  'DELETE /suppressions/:id': { who: writes, of: 'suppressions' },
+  'DELETE /suppressions': { who: writes },
+  'GET /usage': { who: reads },
+  'GET /audit-log': { who: administrates },
+}
+
+const codes: Readonly<Record<Resource, string>> = {
+  emails: 'email_not_found',
+  'api-keys': 'not_found',
+  domains: 'domain_not_found',
+  suppressions: 'not_found',
+}
+
+const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
+const lineOf = ({ method, path }: Route): string => `${method} ${path}`
+const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
+
+function expected(route: Route): Expected {
+  const found = table[lineOf(route)]
+  if (found === undefined) throw new Error(`${lineOf(route)}: who may use it, and whose is it? Say it in this table`)
+  return found
+}
+
+/** One resource of each kind in a workspace. */
+async function things(app: TestDaemon, key: string, domain: string): Promise<Readonly<Record<Resource, string>>> {
+  const made = async (path: string, body: object): Promise<string> => {
+    const answer = await app.rest('POST', path, { key, body })
+    if (answer.status !== 201) throw new Error(answer.text)
+    return answer.json<{ readonly id: string }>().id
+  }
+  const fields = [`X-Service-Scheduled-For: ${soon(app.now())}`]
+  return {
+    emails: await app.accepted({ key, from: `app@${domain}`, to: ['bob@b.test'], fields }),
+    'api-keys': await made('/v1/api-keys', { name: `key of ${domain}` }),
+    domains: await made('/v1/domains', { domain: `new.${domain}` }),
+    suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
+  }
+}
+
+/** All that a workspace has, but when its keys were used. */
+function everythingOf(app: TestDaemon, workspaceId: string): unknown {
+  const tables = ['emails', 'recipients', 'queue', 'raw_messages', 'domains', 'dkim_keys', 'suppressions', 'audit_log']
+  const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
+  return [
+    app.rows(keys, workspaceId),
+    ...tables.map((name) => app.rows(`select * from ${name} where workspace_id = ?`, workspaceId)),
+  ]
+}
+
+const malformed = (id: string): readonly string[] => [
+  'x',
+  '0',
+  '-1',
+  'null',
+  '%',
+  "' or 1=1 --",
+  '\0',
+  `${id}x`,
+  id.slice(1),
+  ` ${id}`,
+  '../domains',
+  '🦊',
+  'x'.repeat(4000),
+]
+
+t.test("another workspace's id is no id, at every route, and its rows stay as they are", async (t) => {
+  const app = await testDaemon(t)
+  await things(app, app.key, 'a.test')
+  const theirs = await things(app, app.otherKey, 'other.test')
+  const before = everythingOf(app, app.otherWorkspaceId)
+  const own = everythingOf(app, app.workspaceId)
+  const routes = app.daemon.routes.filter(({ path }) => path.includes(':'))
+  const ask = async (route: Route, id: string, key: string): Promise<RestAnswer> => {
+    const { body } = expected(route)
+    const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
+    return app.rest(route.method, path, { key, ...(body === undefined ? {} : { body: body(app.now()) }) })
+  }
+  for (const route of routes) {
+    const { of = 'emails' } = expected(route)
+    for (const id of [theirs[of], ...malformed(theirs[of])]) {
+      const answer = await ask(route, id, app.key)
+      const { code, details } = error(answer)
+      t.same([answer.status, code], [404, codes[of]], `${lineOf(route)} ${id.slice(0, 50)}`)
+      if (id === theirs[of]) t.match(details, { id })
+    }
+  }
+  t.same(everythingOf(app, app.otherWorkspaceId), before)
+  t.same(everythingOf(app, app.workspaceId), own)
+
+  const last = (route: Route): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
+  for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
+    const { of = 'emails' } = expected(route)
+    const answer = await ask(route, theirs[of], app.otherKey)
+    t.ok(answer.status < 300, `${lineOf(route)} works for whose it is: ${answer.status}`)
+  }
+  t.same(app.errors, [])
+})
+
+t.test('a list holds what is of the workspace, and nothing else', async (t) => {
+  const app = await testDaemon(t)
+  const own = await things(app, app.key, 'a.test')
+  const theirs = await things(app, app.otherKey, 'other.test')
+  for (const route of app.daemon.routes) {
+    if (route.method !== 'GET' || route.path.includes(':')) continue
+    const { lists } = expected(route)
+    for (const [key, mine, foreign, name] of [
+      [app.key, own, theirs, 'other.test'],
+      [app.otherKey, theirs, own, '@a.test'],
+    ] as const) {
+      const { status, text } = await app.rest('GET', `/v1${route.path}`, { key })
+      t.equal(status, 200, lineOf(route))
+      if (lists !== undefined) t.ok(text.includes(mine[lists]), `${lineOf(route)} holds what is there`)
+      const strange = [...Object.values(foreign), name].filter((word) => text.includes(word))
+      t.same(strange, [], `${lineOf(route)} holds nothing of the other`)
+    }
+  }
+  t.same(app.errors, [])
+})
+
+const scopeSets = ['full', 'send', 'read', 'send,read', ''] as const
+
+/** A key for each role and set of scopes. */
+async function keysOfAll(app: TestDaemon): Promise<ReadonlyMap<string, string>> {
+  const { commit } = app.daemon.database
+  const keys = new Map<string, string>()
+  for (const role of everybody) {
+    const userId = await memberWith(app, role)
+    for (const scopes of scopeSets) {
+      const list = scopes === '' ? [] : (scopes.split(',') as Scope[])
+      const key = newKey({ workspaceId: app.workspaceId, userId, name: 'k', now: app.now(), scopes: list })
+      await commit([insertKey(key.row)])
+      keys.set(`${role} ${scopes}`, key.secret)
+    }
+  }
+  return keys
+}
+
+async function memberWith(app: TestDaemon, role: Role): Promise<string> {
+  const find = 'select user_id as id from members where workspace_id = ? and role = ?'
+  const [there] = app.rows<{ id: string }>(find, app.workspaceId, role)
+  if (there !== undefined) return there.id
+  const user = 'insert into users (id, email, full_name, created_at) values (?, ?, ?, 0)'
+  const member = 'insert into members (id, workspace_id, user_id, role, joined_at) values (?, ?, ?, ?, 0)'
+  await app.daemon.database.commit([
+    { sql: user, parameters: [role, `${role}@a.test`, role] },
+    { sql: member, parameters: [`m-${role}`, app.workspaceId, role, role] },
+  ])
+  return role
+}
+
+const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
+
+t.test('every role and scope may do at every route what the interface says, and no more', async (t) => {
+  const app = await testDaemon(t)
+  const keys = await keysOfAll(app)
+  const before = everythingOf(app, app.workspaceId)
+  for (const route of app.daemon.routes) await walkRoles(t, app, route, keys)
+  t.same(everythingOf(app, app.workspaceId), before, 'nothing of it has changed anything')
+  t.same(app.errors, [])
+})
+
+/** With an id that is nobody's and a body that is none: whoever may, gets to hear of that. */
+async function walkRoles(t: Test, app: TestDaemon, route: Route, keys: ReadonlyMap<string, string>): Promise<void> {
+  const { roles, scopes: enough } = expected(route).who
+  const request = route.body === null ? {} : { body: {} }
+  for (const role of everybody) {
+    for (const scopes of scopeSets) {
+      const key = keys.get(`${role} ${scopes}`) ?? ''
+      const path = `/v1${route.path.replace(':id', unknownId)}`
+      const answer = await app.rest(route.method, path, { key, ...request })
+      const may = roles.includes(role) && enough.includes(scopes)
+      const what = `${lineOf(route)} as ${role} with "${scopes}": ${may ? 'yes' : 'no'}, ${answer.status}`
+      if (may) t.ok([200, 400, 404].includes(answer.status), what)
+      else t.same([answer.status, error(answer).code], [403, 'insufficient_permissions'], what)
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/** Many emails into the queue of a running daemon, in few commits, without its doors. */
+import { type BulkEmail, bulkEmail } from './bulk.js'
+import type { TestDaemon } from './test-daemon.js'
+
+const PORTION = 200
+
+export async function enqueueAll({ daemon }: TestDaemon, email: BulkEmail, count: number): Promise<void> {
+  for (let done = 0; done < count; done += PORTION) {
+    const emails = Array.from({ length: Math.min(PORTION, count - done) }, () => bulkEmail(email))
+    await daemon.database.commit(emails.flatMap(({ writes }) => writes))
+  }
+}

@@ -1,117 +1,101 @@
-// Runs the asked-for measurements, Posthorn and its peer in turn, and prints medians and ratios.
+// Runs the asked-for measurements, prints medians and ratios, and writes all figures down.
 //
 // To accept is compared with Postfix alone (Posthorn signs later), to relay with Postfix and
-// OpenDKIM, which signs while it accepts.
-//
-// Both sides write to the same disk, take the same messages from Postfix's smtp-source and
-// hand them to Postfix's smtp-sink. Without the peer's programs (or not as root, which
-// Postfix needs) Posthorn is measured alone, and that is said.
-import { execFileSync } from 'node:child_process'
+// OpenDKIM, which signs while it accepts. Both sides write to the same disk, take the same
+// messages from Postfix's smtp-source and hand them to Postfix's smtp-sink.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { compare } from './compare.mjs'
+import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
+import { readOptions, usage } from './options.mjs'
 import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
+import { queueCurve } from './queue.mjs'
+import { measureRest } from './rest.mjs'
 
-const usage = `scripts/bench [accept] [relay] [options]
-  --messages N      messages a run (default 5000)
-  --rounds N        runs of each side (default 3)
-  --sizes A,B       octets of a message (default 4096)
-  --sessions A,B    SMTP sessions at once, for accept (default 1,10,50)
-  --disk DIR        where both sides keep their data (default: the project's folder)
-  --json FILE       write all figures there as well
-  --install-peers   as root: install Debian's postfix and opendkim first
-`
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    messages: { type: 'string', default: '5000' },
-    rounds: { type: 'string', default: '3' },
-    sizes: { type: 'string', default: '4096' },
-    sessions: { type: 'string', default: '1,10,50' },
-    disk: { type: 'string', default: '.' },
-    json: { type: 'string' },
-    'install-peers': { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) {
+let options
+try {
+  options = readOptions(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`bench: ${error.message}\n\n${usage}`)
+  process.exit(2)
+}
+if (options.help) {
   process.stdout.write(usage)
   process.exit(0)
 }
-if (values['install-peers']) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  execFileSync('apt-get', ['update', '-q'], { stdio: 'ignore', env })
-  execFileSync('apt-get', ['install', '-yq', 'postfix', 'opendkim', 'opendkim-tools'], { stdio: 'ignore', env })
-}
+if (options.installPeers) installPeers()
 
-const asked = positionals.length === 0 ? ['accept', 'relay'] : positionals
-const numbers = (text) => text.split(',').map(Number)
-const messages = Number(values.messages)
-const rounds = Number(values.rounds)
-const folder = mkdtempSync(join(resolve(values.disk), '.bench-'))
+const folder = mkdtempSync(join(options.disk, '.bench-'))
 const missing = peersMissing()
 if (missing !== null) console.log(`Posthorn alone: ${missing}`)
 
+const run = {
+  accept: async () => {
+    const results = []
+    for (const size of options.sizes ?? [4096, 51_200]) {
+      for (const sessions of options.sessions) results.push(await accept({ size, sessions, kept: true }))
+      for (const sessions of options.newSessions) results.push(await accept({ size, sessions, kept: false }))
+    }
+    return results
+  },
+  relay: async () => {
+    const results = []
+    for (const size of options.sizes ?? [4096]) {
+      const measure = (side) => measureRelay(side, { folder, messages: options.messages ?? 5000, size, sessions: 20 })
+      const title = `relay with DKIM (RSA-2048), 20 sessions, ${size} octets`
+      results.push(await compare(title, beside(signingPostfix, measure), options.rounds ?? 3))
+    }
+    return results
+  },
+  rest: async () => {
+    console.log(
+      '\nThere is no peer for the REST door: the yardstick is what Posthorn takes over SMTP in the same minute.',
+    )
+    const results = []
+    for (const connections of options.sessions) {
+      const how = { folder, messages: options.messages ?? 5000, size: 4096, sessions: connections, kept: true }
+      const doors = [
+        { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
+        { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
+      ]
+      const title = `POST /v1/emails, ${connections} kept connections, about 4096 octets`
+      results.push(await compare(title, doors, options.rounds ?? 3))
+    }
+    return results
+  },
+  queue: () =>
+    queueCurve({
+      folder,
+      messages: options.messages ?? 2000,
+      size: options.sizes?.[0] ?? 4096,
+      depths: options.depths,
+      rounds: options.rounds ?? 1,
+    }),
+}
+
 const results = []
 try {
-  for (const what of asked) {
-    if (what === 'accept') {
-      for (const size of numbers(values.sizes)) {
-        for (const sessions of numbers(values.sessions)) {
-          results.push(
-            await compare(`accept, ${sessions} sessions, ${size} octets`, postfix, (side) =>
-              measureAccept(side, { folder, messages, size, sessions }),
-            ),
-          )
-        }
-      }
-    } else if (what === 'relay') {
-      for (const size of numbers(values.sizes)) {
-        results.push(
-          await compare(`relay with DKIM, 20 sessions, ${size} octets`, signingPostfix, (side) =>
-            measureRelay(side, { folder, messages, size, sessions: 20 }),
-          ),
-        )
-      }
-    } else {
-      throw new Error(`unknown measurement: ${what}`)
-    }
-  }
+  for (const what of options.asked) results.push(...(await run[what]()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-if (values.json !== undefined) {
-  writeFileSync(
-    values.json,
-    `${JSON.stringify({ node: process.version, cpus: cpus().length, messages, rounds, results }, null, 2)}\n`,
-  )
+const machine = { node: process.version, cpus: cpus().length, memory: totalmem() }
+writeFileSync(
+  options.json,
+  `${JSON.stringify({ at: new Date().toISOString(), ...machine, missing, results }, null, 2)}\n`,
+)
+console.log(`\nall figures: ${options.json}`)
+
+function accept({ size, sessions, kept }) {
+  const measure = (side) => measureAccept(side, { folder, messages: options.messages ?? 5000, size, sessions, kept })
+  const how = kept ? 'kept' : 'with a new connection for each message'
+  return compare(`accept, ${sessions} sessions ${how}, ${size} octets`, beside(postfix, measure), options.rounds ?? 3)
 }
 
-/** Rounds of each side in turn, so that a slow minute of the machine hits both. */
-async function compare(name, peer, measure) {
+function beside(peer, measure) {
   const sides = missing === null ? [posthorn, peer] : [posthorn]
-  console.log(`\n${name}`)
-  const runs = new Map(sides.map((side) => [side.name, []]))
-  for (let round = 0; round < rounds; round += 1) {
-    for (const side of sides) {
-      const run = await measure(side)
-      runs.get(side.name).push(run)
-      console.log(
-        `  ${side.name.padEnd(20)} ${run.rate.toFixed(0).padStart(6)} messages/s  ${run.megabytes.toFixed(0).padStart(5)} MB at most  ${run.cpu.toFixed(2)} CPU s`,
-      )
-    }
-  }
-  const rates = Object.fromEntries([...runs].map(([side, list]) => [side, median(list.map(({ rate }) => rate))]))
-  const ratio = missing === null ? rates[posthorn.name] / rates[peer.name] : null
-  if (ratio !== null) console.log(`  ratio of medians: ${ratio.toFixed(2)}`)
-  return { name, ratio, rates, runs: Object.fromEntries(runs) }
-}
-
-function median(list) {
-  const sorted = list.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
+  return sides.map((side) => ({ name: side.name, measure: () => measure(side) }))
 }

@@ -9,20 +9,27 @@ const program = resolve('dist/src/main.js')
 
 export const posthorn = { name: 'Posthorn', start }
 
-async function start({ folder, sink, deliver }) {
+/** `routes`: more domains with the port of their host. */
+async function start({ folder, sink, deliver, routes = {} }) {
   const data = mkdtempSync(join(folder, 'posthorn-'))
   const port = await freePort()
+  const apiPort = await freePort()
+  const table = Object.entries({ 'sink.test': sink, ...routes })
+    .map(([domain, hop]) => `"${domain}" = "127.0.0.1:${hop}"`)
+    .join(', ')
   const file = join(data, 'posthorn.toml')
   const settings = (trusted) => `
 [service]
 hostname = "mail.bench.test"
 data_dir = ${JSON.stringify(data)}
+[api]
+listen = ["127.0.0.1:${apiPort}"]
 [submission]
 listen = ["127.0.0.1:${port}"]
 listen_tls = []
 ${trusted}
 [outbound]
-routes = { "sink.test" = "127.0.0.1:${sink}" }
+routes = { ${table} }
 max_connections = ${deliver ? 100 : 1}
 max_connections_per_host = 20
 [log]
@@ -31,7 +38,7 @@ level = "warn"
   writeFileSync(file, settings(''))
   const run = (...words) =>
     JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
-  const { workspace_id } = run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
+  const { workspace_id, api_key } = run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
   run('domain', 'add', 'bench.test', '--force')
   writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace_id}"\n`))
   const daemon = spawn(
@@ -42,6 +49,7 @@ level = "warn"
   await listening(port)
   return {
     port,
+    api: { port: apiPort, key: api_key, ca: join(data, 'tls/cert.pem') },
     pids: () => [daemon.pid],
     stop: async () => {
       daemon.kill('SIGTERM')

@@ -55,6 +55,11 @@ export function watchTree(roots) {
   }
 }
 
+/** What a process tree holds in memory now. */
+export function residentMegabytes(roots) {
+  return (tree(roots).reduce((sum, { pages }) => sum + pages, 0) * 4096) / 1_048_576
+}
+
 function tree(roots) {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

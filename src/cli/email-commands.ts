@@ -10,7 +10,7 @@ import { type Address, domainOf, parseAddress } from '../mail/address.js'
 import { emailRecord } from '../messages/email-resource.js'
 import { type EmailStory, emailStory } from '../messages/email-story.js'
 import { MimeReader } from '../messages/mime-parts.js'
-import { accept } from '../sending/accept.js'
+import { type Accept, accept } from '../sending/accept.js'
 import { prepareEmail } from '../sending/prepare-email.js'
 import { take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
@@ -100,37 +100,11 @@ function composed(from: Address, to: Address, subject: string): Promise<Buffer> 
   return mail.compile().build()
 }
 
-async function submit(
-  call: Call,
-  { read, commit }: Database,
-  from: Address,
-  to: Address,
-  raw: Buffer,
-): Promise<string> {
-  const owner = verifiedAnywhere(read, { domain: domainOf(from) })[0]
+async function submit(call: Call, database: Database, from: Address, to: Address, raw: Buffer): Promise<string> {
+  const owner = verifiedAnywhere(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
-  const {
-    limits,
-    service: { hostname },
-  } = call.config
-  const accepting = accept({
-    read,
-    clock: call.clock,
-    prepare: prepareEmail({ read, hostname, maxRecipients: 1, verifiedDomain: domainBook({ read }).verified }),
-    // The daemon sees the commit and takes the message from the database.
-    take: take({
-      read,
-      commit,
-      charge: chargeEmails({
-        read,
-        planOf: planBook({ read, limits }).of,
-        domainEmailsPerDay: limits.domain_emails_per_day,
-      }),
-      handOver: () => undefined,
-    }),
-  })
   const principal = keylessSender(owner.workspace_id)
-  const { emailId } = await accepting(principal, {
+  const { emailId } = await accepting(call, database)(principal, {
     envelopeFrom: from,
     envid: null,
     ret: null,
@@ -140,6 +114,16 @@ async function submit(
     protocol: 'local',
   })
   return emailId
+}
+
+/** What the daemon does with a message, but for delivery: it sees the commit, and takes the message from the database. */
+function accepting({ config, clock }: Call, { read, commit }: Database): Accept {
+  const { limits, service } = config
+  const { domain_emails_per_day: domainEmailsPerDay } = limits
+  const charge = chargeEmails({ read, planOf: planBook({ read, limits }).of, domainEmailsPerDay })
+  const verifiedDomain = domainBook({ read }).verified
+  const prepare = prepareEmail({ read, hostname: service.hostname, maxRecipients: 1, verifiedDomain })
+  return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 
 async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {

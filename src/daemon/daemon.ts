@@ -13,6 +13,7 @@ import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
+import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
@@ -108,6 +109,7 @@ interface Rooms {
   readonly keyRing: KeyRing
   readonly domains: DomainBook
   readonly keys: KeyChain
+  readonly signing: SigningThread
   readonly delivery: Delivery
   readonly limits: Limits
   readonly mime: MimeReader
@@ -120,13 +122,16 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const keys = keyChain(database)
   const limits = openLimits({ config, log, database })
   ends.push(() => limits.stop())
-  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys })
+  const signing = new SigningThread()
+  ends.push(() => signing.stop())
+  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
   const mime = new MimeReader()
   ends.push(() => mime.close())
-  return { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, delivery, limits, mime }
+  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing }
+  return { ...remembered, delivery, limits, mime }
 }
 
 interface Doors {
@@ -166,10 +171,15 @@ async function openDoors(
   return { submission, api: api.listener, routes, changed }
 }
 
-function forget({ keyRing, domains, keys, delivery, limits }: Rooms, door: SubmissionListener, log: Log): void {
+function forget(
+  { keyRing, domains, keys, signing, delivery, limits }: Rooms,
+  door: SubmissionListener,
+  log: Log,
+): void {
   keyRing.drop()
   domains.drop()
   keys.drop()
+  signing.forget()
   limits.plans.drop()
   delivery.runner.wake()
   try {

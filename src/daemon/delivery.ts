@@ -3,12 +3,13 @@ import type { Config } from '../config/complete.js'
 import { addressGuard } from '../delivery/address-guard.js'
 import { type AttemptDeps, attempt } from '../delivery/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt-decision.js'
+import { attemptLimit } from '../delivery/attempt-limit.js'
 import type { FindDestination } from '../delivery/destination.js'
 import { MessageShelf } from '../delivery/message-shelf.js'
 import { destinationFinder } from '../delivery/mx-hosts.js'
 import { notifySender } from '../delivery/notify-sender.js'
 import { QueueRunner } from '../delivery/queue-runner.js'
-import { bareMessage, readyMessage } from '../delivery/ready-message.js'
+import { bareMessage, type ReadyDeps, readyMessage } from '../delivery/ready-message.js'
 import type { RetryPolicy } from '../delivery/retry-schedule.js'
 import { routeTable } from '../delivery/routes.js'
 import type { RunnerDeps } from '../delivery/runner-deps.js'
@@ -17,6 +18,7 @@ import { hostOpener } from '../delivery/session-pool-opening.js'
 import { type SettleDeps, settleAttempt } from '../delivery/settle-attempt.js'
 import { sourceAddress } from '../delivery/source-address.js'
 import type { KeyChain } from '../domains/signing-keys.js'
+import type { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -36,6 +38,7 @@ export interface DeliveryParts {
   readonly database: Database
   readonly identity: Identity
   readonly keys: KeyChain
+  readonly signing: SigningThread
 }
 
 export interface Delivery {
@@ -45,12 +48,13 @@ export interface Delivery {
 }
 
 export function wireDelivery(parts: DeliveryParts): Delivery {
-  const { config, clock, log, database, identity, keys } = parts
+  const { config, clock, log, database, identity, keys, signing } = parts
   const { read, commit } = database
   const ended = new AbortController()
   const shelf = new MessageShelf(SHELF)
   const pool = sessionPool(parts)
-  const readying = { read, keys, shelf, secret: identity.returnPathSecret }
+  const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
+  const readying = { read, keys, sign, shelf, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -90,9 +94,10 @@ function destinations(
 }
 
 function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+  const limit = attemptLimit(defaultAttemptLimits.cutOff)
   return (message, to, party, signal) => {
     const send: AttemptDeps['send'] = (host, what, until) => pool.send(host, what, party, until)
-    return attempt(message, to, { send, clock, limits: defaultAttemptLimits }, signal)
+    return attempt(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
   }
 }
 

@@ -5,10 +5,10 @@
  * attempt-decision. The result speaks of the host whose answer ended the walk, else of the
  * last one that answered, else of the last one called.
  */
-import { setMaxListeners } from 'node:events'
 import { assertNever } from '../mail/assert-never.js'
 import type { Clock } from '../platform/clock.js'
 import { type AttemptLimits, judge, mayCallAnother, moreTelling, type Verdict } from './attempt-decision.js'
+import type { LimitAttempt } from './attempt-limit.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { Destination, Host } from './destination.js'
 import type { OutboundMessage } from './outbound-message.js'
@@ -20,6 +20,7 @@ export interface AttemptDeps {
   readonly send: (host: Host, message: OutboundMessage, signal: AbortSignal) => Promise<Exchange>
   readonly clock: Clock
   readonly limits: AttemptLimits
+  readonly limit: LimitAttempt
 }
 
 /** Rejects with the signal's reason when that strikes, and only then: the attempt then says nothing. */
@@ -59,52 +60,17 @@ async function callHosts(
   const begun = clock()
   const calls: Call[] = []
   let told: Call | null = null
-  const limited = limit(signal, limits.cutOff)
-  try {
-    for (const host of hosts) {
-      const exchange = await deps.send(host, message, limited.signal).catch(limited.cutOff)
-      const call = { ...exchange, ...judge(exchange.sent, host), host }
-      calls.push(call)
-      if (!call.onward) return resultOf(call, calls)
-      told = moreTelling(told, call)
-      if (!mayCallAnother(calls, clock() - begun, limits)) break
-    }
-  } finally {
-    limited.end()
+  const limited = deps.limit(signal)
+  for (const host of hosts) {
+    const exchange = await deps.send(host, message, limited.signal).catch(limited.cutOff)
+    const call = { ...exchange, ...judge(exchange.sent, host), host }
+    calls.push(call)
+    if (!call.onward) return resultOf(call, calls)
+    told = moreTelling(told, call)
+    if (!mayCallAnother(calls, clock() - begun, limits)) break
   }
   if (told === null) throw new TypeError('a destination without hosts')
   return resultOf(told, calls)
-}
-
-interface Limited {
-  readonly signal: AbortSignal
-  /** For a call that was rejected: what it means if the limit struck, else the rejection again. */
-  readonly cutOff: (error: unknown) => Exchange
-  readonly end: () => void
-}
-
-/** A signal that follows `signal`, and strikes after `time` milliseconds as well. */
-function limit(signal: AbortSignal, time: number): Limited {
-  const controller = new AbortController()
-  const follow = (): void => controller.abort(signal.reason)
-  const timer = setTimeout(() => controller.abort(), time)
-  // One signal stops thousands of attempts: that many listeners are no leak.
-  setMaxListeners(0, signal)
-  signal.addEventListener('abort', follow, { once: true })
-  if (signal.aborted) follow()
-  return {
-    signal: controller.signal,
-    cutOff: (error) => {
-      if (signal.aborted || !controller.signal.aborted) throw error
-      const detail = `cut off after ${time / 1000} s`
-      const sent = { kind: 'failed', stage: 'data', failure: 'timeout', detail } as const
-      return { sent, tls: null, transcript: '', skipped: false }
-    },
-    end: () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', follow)
-    },
-  }
 }
 
 function resultOf({ outcome, host, tls }: Call, calls: readonly Call[]): AttemptResult {

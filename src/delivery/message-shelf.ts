@@ -6,12 +6,15 @@
  * the database when its turn comes. It leaves when its last recipient is settled.
  */
 import type { Email } from '../messages/email.js'
+import type { RecipientWishes } from '../messages/recipients.js'
 
 export interface ShelvedMessage {
   readonly email: Email
   readonly raw: Buffer
+  /** Of its recipients, by the ids of their entries, where it came here from the door and was due at once. */
+  readonly wishes?: ReadonlyMap<string, RecipientWishes>
   /** The DKIM-Signature field, once made; null where no key signs for the message. */
-  signature?: Promise<string | null>
+  signature?: Promise<string | null> | undefined
   /** Is the signature on disk? */
   signatureKept: boolean
 }

@@ -77,9 +77,9 @@ export class QueueRunner {
   }
 
   /** A message whose commit is on disk. */
-  offer({ email, entries }: Enqueued, raw: Buffer): void {
+  offer({ email, entries, wishes }: Enqueued, raw: Buffer): void {
     const isDue = email.scheduled_for === null
-    if (isDue) this.deps.shelf.put({ email, raw, signatureKept: false }, entries.length)
+    if (isDue) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry)) this.sweep.missed(entry)
     }

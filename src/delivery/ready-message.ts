@@ -5,7 +5,7 @@
  * write that keeps it goes into the commit of that recipient's lease, before the dial.
  */
 import type { KeyObject } from 'node:crypto'
-import { dkimSign } from '../domains/dkim-sign.js'
+import type { DkimKey } from '../domains/dkim-sign.js'
 import { mailHost } from '../domains/sending-domains.js'
 import type { KeyChain } from '../domains/signing-keys.js'
 import { type Address, domainOf, needsUtf8 } from '../mail/address.js'
@@ -14,7 +14,7 @@ import { returnPath } from '../mail/return-path.js'
 import { type Email, emailById } from '../messages/email.js'
 import type { QueueEntry } from '../messages/queue.js'
 import { insertSignature, rawOfEmail, signatureOfEmail } from '../messages/raw-message.js'
-import { recipientWishes, releaseRecipients } from '../messages/recipients.js'
+import { type RecipientWishes, recipientWishes, releaseRecipients } from '../messages/recipients.js'
 import { rollUpEmail } from '../messages/roll-up.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
@@ -26,6 +26,8 @@ import type { OutboundMessage } from './outbound-message.js'
 export interface ReadyDeps {
   readonly read: Read
   readonly keys: KeyChain
+  /** `SigningThread.sign`. */
+  readonly sign: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
   readonly shelf: MessageShelf
   /** Of the return paths. */
   readonly secret: KeyObject
@@ -40,13 +42,16 @@ export interface ReadyMessage {
   readonly destination: Destination | null
 }
 
+interface Wished {
+  readonly wishes: RecipientWishes | undefined
+  readonly writes: Write[]
+}
+
 /** Throws where the message is gone: its entry cannot be delivered any more. */
 export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
   const shelved = deps.shelf.get(entry.email_id) ?? fromDatabase(deps, entry)
-  shelved.signature ??= sign(deps.keys, shelved, now)
-  const field = await shelved.signature
-  const wishes = recipientWishes(deps.read, { id: entry.id })[0]
-  const writes: Write[] = wishes?.status === 'scheduled' ? releaseScheduled(entry) : []
+  const field = await signatureOf(deps, shelved, now)
+  const { wishes, writes } = wishesOf(deps, shelved, entry)
   if (field !== null && !shelved.signatureKept) {
     writes.push(insertSignature({ email_id: entry.email_id, workspace_id: entry.workspace_id, created_at: now, field }))
   }
@@ -63,6 +68,14 @@ export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: numb
     orcpt: wishes?.orcpt ?? null,
   }
   return { message, shelved, writes, destination: isOrphan(deps.keys, email) ? domainDeleted : null }
+}
+
+/** Of a fresh message from memory; else from the database, where its recipients may still be scheduled. */
+function wishesOf({ read }: ReadyDeps, shelved: ShelvedMessage, entry: QueueEntry): Wished {
+  const known = shelved.wishes?.get(entry.id)
+  if (known !== undefined) return { wishes: known, writes: [] }
+  const [wishes] = recipientWishes(read, { id: entry.id })
+  return { wishes, writes: wishes?.status === 'scheduled' ? releaseScheduled(entry) : [] }
 }
 
 /** Without its bytes where these are the trouble: enough to write down a fault, and to tell the sender. */
@@ -124,9 +137,21 @@ function readMessage(read: Read, entry: QueueEntry): ShelvedMessage {
     : { email, raw, signature: Promise.resolve(field), signatureKept: true }
 }
 
-async function sign(keys: KeyChain, { email, raw }: ShelvedMessage, now: number): Promise<string | null> {
+/** One that could not be made is tried again by whoever comes next. */
+async function signatureOf(deps: ReadyDeps, shelved: ShelvedMessage, now: number): Promise<string | null> {
+  const signature = shelved.signature ?? sign(deps, shelved, now)
+  shelved.signature = signature
+  try {
+    return await signature
+  } catch (error) {
+    if (shelved.signature === signature) shelved.signature = undefined
+    throw error
+  }
+}
+
+async function sign({ keys, sign }: ReadyDeps, { email, raw }: ShelvedMessage, now: number): Promise<string | null> {
   const key = keys.signing(email.workspace_id, domainOf(email.from_email as Address))
-  return key === undefined ? null : dkimSign(raw, key, now)
+  return key === undefined ? null : sign(raw, key, now)
 }
 
 /** The service's own mail has the null return path: what bounces of it ends there. */

@@ -8,8 +8,8 @@
  * Only CRLF is a line end. Bare CR and LF are bytes like others here; `message-form`
  * refuses messages that hold them, because verifiers disagree about them.
  *
- * The body is hashed in windows, with a turn of the event loop between them, so that
- * 15 MB never stop the process.
+ * The body is hashed in windows; between them `relaxedBodyHashInTurns` gives a turn to
+ * the event loop, so that 15 MB never stop the process.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -30,7 +30,26 @@ export function relaxedField(raw: Buffer, field: HeaderField): string {
 }
 
 /** SHA-256 of the canonical body, base64: the `bh=` tag. */
-export async function relaxedBodyHash(raw: Buffer, bodyStart: number): Promise<string> {
+export function relaxedBodyHash(raw: Buffer, bodyStart: number): string {
+  const steps = hashing(raw, bodyStart)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}
+
+/** The same, for a thread that has other things to do. */
+export async function relaxedBodyHashInTurns(raw: Buffer, bodyStart: number): Promise<string> {
+  const steps = hashing(raw, bodyStart)
+  let step = steps.next()
+  while (step.done !== true) {
+    await setImmediate()
+    step = steps.next()
+  }
+  return step.value
+}
+
+/** Yields between two windows. */
+function* hashing(raw: Buffer, bodyStart: number): Generator<void, string> {
   const hash = createHash('sha256')
   const end = lastContent(raw, bodyStart)
   let at = bodyStart
@@ -38,7 +57,7 @@ export async function relaxedBodyHash(raw: Buffer, bodyStart: number): Promise<s
     const next = windowEnd(raw, at, end)
     hash.update(relaxedPart(raw, at, next))
     at = next
-    if (at < end) await setImmediate()
+    if (at < end) yield
   }
   if (end > bodyStart) hash.update('\r\n')
   return hash.digest('base64')

@@ -47,8 +47,8 @@ const insert = prepareWrite<Row>(({ db, slot }) =>
   }),
 )
 
-export function recordEvent(event: Event): Write {
-  return insert({ ...event, id: `evt_${uuidv7(event.at)}`, data: JSON.stringify(event.data) })
+export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
+  return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: JSON.stringify(data) })
 }
 
 /** Events of one email, oldest first. */

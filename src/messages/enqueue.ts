@@ -12,7 +12,7 @@ import type { Write } from '../storage/write.js'
 import { type Email, insertEmail } from './email.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 import { insertRaw } from './raw-message.js'
-import { insertRecipient } from './recipients.js'
+import { insertRecipient, type RecipientWishes } from './recipients.js'
 
 export interface NewRecipient {
   readonly address: Address
@@ -53,6 +53,8 @@ export interface Enqueued {
   readonly email: Email
   /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
+  /** Of the entries, by their ids. */
+  readonly wishes: ReadonlyMap<string, RecipientWishes>
   readonly writes: readonly Write[]
 }
 
@@ -62,7 +64,9 @@ export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], r
   // Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given.
   const ids = recipients.map(() => uuidv7(email.created_at)).sort()
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: ids[place] ?? '' }))
-  const entries = rows.filter(({ suppressed }) => !suppressed).map(({ id, address }) => newEntry(email, id, address))
+  const queued = rows.filter(({ suppressed }) => !suppressed)
+  const entries = queued.map(({ id, address }) => newEntry(email, id, address))
+  const wishes = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))
   const { id, workspace_id, created_at } = email
   const writes = [
     insertEmail(email),
@@ -71,19 +75,42 @@ export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], r
     ...entries.map(insertEntry),
   ]
   if (workspace_id !== SERVICE) writes.push(queuedEvent(email, recipients))
-  return { email, entries, writes }
+  return { email, entries, wishes, writes }
 }
 
+/** Field by field: spreading so many into a new object takes V8 fifty times as long. */
 function newRecord(wanted: NewEmail, size: number): Email {
   return {
-    ...wanted,
+    id: wanted.id,
+    workspace_id: wanted.workspace_id,
+    source: wanted.source,
+    message_id: wanted.message_id,
+    envelope_from: wanted.envelope_from,
+    envid: wanted.envid,
+    ret: wanted.ret,
+    from_email: wanted.from_email,
+    from_name: wanted.from_name,
+    to_emails: wanted.to_emails,
+    cc_emails: wanted.cc_emails,
+    bcc_emails: wanted.bcc_emails,
+    reply_to: wanted.reply_to,
+    subject: wanted.subject,
+    tags: wanted.tags,
+    track_opens: wanted.track_opens,
+    track_clicks: wanted.track_clicks,
+    priority: wanted.priority,
     size,
+    smtputf8: wanted.smtputf8,
     status: wanted.scheduled_for === null ? 'queued' : 'scheduled',
+    created_at: wanted.created_at,
+    scheduled_for: wanted.scheduled_for,
     sent_at: null,
     delivered_at: null,
     opened_at: null,
     clicked_at: null,
     bounced_at: null,
+    key_id: wanted.key_id,
+    template_id: wanted.template_id,
   }
 }
 

@@ -92,6 +92,9 @@ export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: str
     .orderBy('id'),
 )
 
+/** RFC 3461, as the client gave them: they never change. */
+export type RecipientWishes = Pick<Recipient, 'notify' | 'orcpt'>
+
 /** What delivery needs of a recipient beyond its queue entry. */
 export const recipientWishes = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('recipients').select(['notify', 'orcpt', 'status']).where('id', '=', slot('id')),

@@ -1,12 +1,16 @@
 /**
  * The bytes of one DATA, whole and in memory, within the size limit and the memory budget.
  *
+ * It takes the place of the stream into which smtp-server's parser writes a message, and is as
+ * much of a stream as parser and connection ask for. A real one costs each message a dozen
+ * objects and three turns of the queue of ticks, and nobody here reads piece by piece.
+ *
  * What is over a limit is read to its end and thrown away, so that the session stays in
  * step and the client gets its answer (RFC 5321 section 4.5.3.1.10).
  *
  * The result owns its memory, so that it may be handed to another thread.
  */
-import type { Readable } from 'node:stream'
+import { EventEmitter } from 'node:events'
 import { Refusal } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
@@ -22,36 +26,78 @@ export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
-/** Resolves at the end of the stream. Rejects with a Refusal then, with ClientGone when the stream breaks off. */
-export function collect(stream: Readable, maxSize: number, budget: MemoryBudget): Promise<Collected> {
-  const pieces = new BytePieces()
-  let refusal: Refusal | null = null
+/** Emits `end` after its last byte. It is never full, so `write` never asks for a pause. */
+export class IncomingMessage extends EventEmitter {
+  /** Once the message has ended. Rejects with a Refusal then, with ClientGone when it breaks off. */
+  readonly collected: Promise<Collected>
+  readonly writable = true
+  /** As of a stream that somebody reads already. */
+  readonly readableFlowing = true
+  writableEnded = false
+  destroyed = false
+  byteLength = 0
+  sizeExceeded = false
+  private readonly pieces = new BytePieces()
+  private refusal: Refusal | null = null
+  private resolve: (collected: Collected) => void = () => undefined
+  private reject: (reason: Error) => void = () => undefined
 
-  function refuse(reason: Refusal): void {
-    refusal = reason
-    budget.give(pieces.bytes)
-    pieces.clear()
+  constructor(
+    private readonly maxSize: number,
+    private readonly budget: MemoryBudget,
+  ) {
+    super()
+    this.collected = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+    // Where nobody waits any more, a client that leaves is nothing to die of.
+    this.collected.catch(() => undefined)
   }
 
-  return new Promise((resolve, reject) => {
-    stream.on('data', (chunk: Buffer) => {
-      if (refusal !== null) return
-      if (pieces.bytes + chunk.length > maxSize) refuse(tooLarge(maxSize))
-      else if (!budget.take(chunk.length)) refuse(noRoom())
-      else pieces.add(chunk)
-    })
-    stream.once('end', () => {
-      if (refusal !== null) return reject(refusal)
-      const raw = pieces.join()
-      pieces.clear()
-      resolve({ raw, release: () => budget.give(raw.length) })
-    })
-    stream.once('error', () => {
-      budget.give(pieces.bytes)
-      pieces.clear()
-      reject(new ClientGone('the connection closed before the end of the message'))
-    })
-  })
+  /** More is to come. */
+  get readable(): boolean {
+    return !this.writableEnded && !this.destroyed
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.refusal !== null) return true
+    if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(tooLarge(this.maxSize))
+    else if (!this.budget.take(chunk.length)) this.refuse(noRoom())
+    else this.pieces.add(chunk)
+    return true
+  }
+
+  end(chunk?: Buffer): void {
+    if (chunk !== undefined) this.write(chunk)
+    this.writableEnded = true
+    if (this.refusal === null) this.resolve(this.whole())
+    else this.reject(this.refusal)
+    this.emit('end')
+  }
+
+  destroy(): void {
+    if (!this.readable) return
+    this.destroyed = true
+    this.drop()
+    this.reject(new ClientGone('the connection closed before the end of the message'))
+  }
+
+  private whole(): Collected {
+    const raw = this.pieces.join()
+    this.pieces.clear()
+    return { raw, release: () => this.budget.give(raw.length) }
+  }
+
+  private refuse(reason: Refusal): void {
+    this.refusal = reason
+    this.drop()
+  }
+
+  private drop(): void {
+    this.budget.give(this.pieces.bytes)
+    this.pieces.clear()
+  }
 }
 
 export function tooLarge(maxSize: number): Refusal {

@@ -95,9 +95,9 @@ export class SubmissionServer extends SMTPServer {
     this.owner(session).authenticate(password ?? '', done)
   }
 
-  override onData(stream: SMTPServerDataStream, session: SMTPServerSession, done: Result<string>): void {
+  override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Result<string>): void {
     this.owner(session)
-      .receive(stream)
+      .receive()
       .then(
         (text) => done(null, text),
         (error: unknown) => {

@@ -8,12 +8,13 @@
  * AUTH exchanges and DATA framing serve as they are. Its envelope is only filled so far
  * that its DATA sees a transaction.
  */
-import type { Readable } from 'node:stream'
+import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { isLoopback, limitKey } from '../accounts/client-address.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import { answer, asError, replyText, storageFull } from './answer.js'
-import { collect, noRoom } from './collect.js'
+import { IncomingMessage, noRoom } from './collect.js'
+import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'
 import { greetAtOnce } from './greeting.js'
 import { type MailCommand, parseMail } from './mail-command.js'
@@ -34,6 +35,7 @@ const STOP_LINGER = 500
 
 export class SubmissionSession extends EnhancedConnection {
   private transaction: Transaction | null = null
+  private incoming: IncomingMessage | null = null
   private trustedAs: Principal | null = null
   private faultCount = 0
   private authFailureCount = 0
@@ -144,16 +146,27 @@ export class SubmissionSession extends EnhancedConnection {
     return recipientOk
   }
 
+  /** smtp-server makes a parser when the session begins, before our own fields are there, and after STARTTLS. */
+  override _createParser(): SMTPStream {
+    const parser = super._createParser()
+    parser.startDataMode = () => {
+      const { settings, memory } = this.gate
+      this.incoming = new IncomingMessage(settings.maxSize, memory)
+      return startDataMode(parser, settings.maxSize, this.incoming)
+    }
+    return parser
+  }
+
   /** The message of a DATA command; resolves to the text of the 250. */
-  async receive(stream: Readable): Promise<string> {
-    const { transaction } = this
-    if (transaction === null) throw new Error('DATA without a transaction')
-    const { deps, settings, memory } = this.gate
-    const { raw, release } = await collect(stream, settings.maxSize, memory)
+  async receive(): Promise<string> {
+    const { transaction, incoming } = this
+    if (transaction === null || incoming === null) throw new Error('DATA without a transaction')
+    const { deps, settings } = this.gate
+    const { raw, release } = await incoming.collected
     try {
       checkLines(raw, settings.maxLineLength)
-      const message = submittedMessage(transaction, raw, this.protocol())
-      const { emailId } = await deps.accept(transaction.principal, message)
+      const submitted = submittedMessage(transaction, raw, this.protocol())
+      const { emailId } = await deps.accept(transaction.principal, submitted)
       this.faultCount = 0
       return `2.0.0 Ok: queued as ${emailId}`
     } finally {
@@ -227,6 +240,7 @@ export class SubmissionSession extends EnhancedConnection {
   override _resetSession(): void {
     super._resetSession()
     this.transaction = null
+    this.incoming = null
     if (this.farewell !== null) this.say(this.farewell)
   }
 

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type AttemptDeps, attempt } from '../../src/delivery/attempt.js'
 import { defaultAttemptLimits, judge, mayCallAnother, moreTelling } from '../../src/delivery/attempt-decision.js'
+import { attemptLimit } from '../../src/delivery/attempt-limit.js'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
 import type { Stage } from '../../src/delivery/classify-reply.js'
 import type { Destination, Host } from '../../src/delivery/destination.js'
@@ -16,9 +17,12 @@ import {
   type SinkStage,
 } from '../helpers/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound, poolOf } from '../helpers/scripted-sink-client.js'
+import { until } from '../helpers/until.js'
 
 const certificate = await selfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
+/** What every attempt is given beside the way to send. */
+const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: attemptLimit(defaultAttemptLimits.cutOff) }
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)
@@ -29,7 +33,7 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
 async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
   const pool = poolOf(clientDeps(impatient))
   t.teardown(() => pool.close())
-  const deps = { send: sending(pool), clock: () => 0, limits: defaultAttemptLimits }
+  const deps = { ...patient, send: sending(pool) }
   return attempt(message, { kind: 'hosts', hosts }, deps, never)
 }
 
@@ -191,12 +195,7 @@ async function walk(script: readonly Sent[]): Promise<AttemptResult & { readonly
     return { sent, tls: null, transcript: `call ${called}\n`, skipped: false }
   }
   const hosts = script.map((_, index) => hostAt({ port: 25 }, { mx: `mx${index + 1}.test` }))
-  const result = await attempt(
-    message,
-    { kind: 'hosts', hosts },
-    { send, clock: () => 0, limits: defaultAttemptLimits },
-    never,
-  )
+  const result = await attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never)
   return { ...result, called }
 }
 
@@ -231,7 +230,7 @@ t.test('the walk over the hosts', async (t) => {
 })
 
 t.test('a destination without hosts is an answer of its own', async (t) => {
-  const deps = { send: () => Promise.reject(new Error('called')), clock: () => 0, limits: defaultAttemptLimits }
+  const deps = { ...patient, send: () => Promise.reject(new Error('called')) }
   const refused: Destination = {
     kind: 'refused',
     reason: 'null-mx',
@@ -256,7 +255,7 @@ t.test('many attempts at once, each on a connection of its own or in turn', asyn
   const sink = await sinkFor(t)
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { send: sending(pool), clock: () => 0, limits: defaultAttemptLimits }
+  const deps = { ...patient, send: sending(pool) }
   const { signal } = new AbortController()
   const one = () => attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal)
   const results = await Promise.all(Array.from({ length: 100 }, one))
@@ -270,14 +269,34 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { send: sending(pool), clock: () => 0, limits: { ...defaultAttemptLimits, cutOff: 300 } }
+  const deps = { ...patient, send: sending(pool), limit: attemptLimit(300) }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
   t.match(await attempt(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
   const stopping = new AbortController()
-  const stopped = attempt(message, destination, { ...deps, limits: defaultAttemptLimits }, stopping.signal)
+  const stopped = attempt(message, destination, { ...deps, ...patient }, stopping.signal)
   await sink.until(() => sink.commands.filter((line) => line === 'DATA').length === 2)
   const reason = new Error('stopping')
   stopping.abort(reason)
   await t.rejects(stopped, reason)
   await t.rejects(attempt(message, destination, deps, stopping.signal), reason)
+})
+
+t.test('attempts that begin together share a limit, and none is cut off early', async (t) => {
+  const limit = attemptLimit(1_200)
+  const runner = new AbortController()
+  const first = limit(runner.signal)
+  t.equal(limit(runner.signal), first)
+  t.not(limit(never), first, 'another runner is not followed')
+  const again = limit(runner.signal)
+  await until('nobody joins any more', () => limit(runner.signal) !== again)
+  t.equal(again.signal.aborted, false, 'its time begins with the last that joined')
+  await until('its time is over', () => again.signal.aborted)
+  const later = limit(runner.signal)
+  const error = new Error('closed')
+  t.match(again.cutOff(error), { sent: { failure: 'timeout', detail: 'cut off after 1.2 s' } })
+  t.throws(() => later.cutOff(error), error, 'something else went wrong')
+  runner.abort()
+  t.equal(later.signal.aborted, true)
+  t.throws(() => again.cutOff(error), error, 'the end of the process says nothing')
+  t.equal(limit(runner.signal).signal.aborted, true)
 })

@@ -6,10 +6,11 @@ import type { AttemptResult } from '../../src/delivery/attempt-result.js'
 import type { Destination } from '../../src/delivery/destination.js'
 import { MessageShelf } from '../../src/delivery/message-shelf.js'
 import { QueueRunner } from '../../src/delivery/queue-runner.js'
-import { bareMessage, readyMessage } from '../../src/delivery/ready-message.js'
+import { bareMessage, type ReadyDeps, readyMessage } from '../../src/delivery/ready-message.js'
 import type { RunnerDeps } from '../../src/delivery/runner-deps.js'
 import { settleAttempt } from '../../src/delivery/settle-attempt.js'
 import { keyChain } from '../../src/domains/signing-keys.js'
+import { SigningThread } from '../../src/domains/signing-thread.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault, type Write } from '../../src/storage/write.js'
 import { type BulkEmail, bulkEmail } from '../helpers/bulk.js'
@@ -43,6 +44,14 @@ interface Running {
   readonly now: () => number
 }
 
+/** With a signing thread, which ends with the test. */
+function readyDeps(t: Test, read: Database['read'], shelf: MessageShelf): ReadyDeps {
+  const signing = new SigningThread()
+  t.teardown(() => signing.stop())
+  const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
+  return { read, keys: keyChain({ read }), sign, shelf, secret: createSecretKey(Buffer.alloc(32)) }
+}
+
 async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
   const { database } = await temporaryDatabase(t)
   const home = await founded(database)
@@ -60,7 +69,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     return database.read(sql, parameters)
   }
   const shelf = new MessageShelf(1_000_000)
-  const ready = { read, keys: keyChain({ read }), shelf, secret: createSecretKey(Buffer.alloc(32)) }
+  const ready = readyDeps(t, read, shelf)
   const policy = { steps: [60_000], noticeAfter: 3_600_000, expireAfter: 7_200_000 } as const
   const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
   const settleDeps = { read, commit, clock: now, dice: () => 0, log, policy, notifySender: () => null, offer }
@@ -284,8 +293,7 @@ t.test('two recipients of one message that come from the database get the same s
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await founded(database)
   const shelf = new MessageShelf(0)
-  const keys = keyChain(database)
-  const deps = { read: database.read, keys, shelf, secret: createSecretKey(Buffer.alloc(32)) }
+  const deps = readyDeps(t, database.read, shelf)
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
@@ -294,4 +302,39 @@ t.test('two recipients of one message that come from the database get the same s
   t.same(first.message.pieces, second.message.pieces, 'though the shelf has no room')
   shelf.release(entry.email_id)
   t.ok(shelf.get(entry.email_id), 'it is there as long as somebody has it in hand')
+})
+
+t.test('a signature that could not be made is made at the next attempt', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const deps = readyDeps(t, database.read, new MessageShelf(1_000_000))
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const broken: ReadyDeps = { ...deps, sign: () => Promise.reject(new Error('the thread is gone')) }
+  const both = await Promise.allSettled([readyMessage(broken, entry, 5_000), readyMessage(broken, entry, 5_000)])
+  t.strictSame(
+    both.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  const { message } = await readyMessage(deps, entry, 10_000)
+  t.match(message.pieces[0]?.toString(), /^DKIM-Signature: /)
+})
+
+t.test('a fresh message is made ready without a look into the database', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const shelf = new MessageShelf(1_000_000)
+  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const wishes = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
+  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), wishes, signatureKept: false }, 1)
+  const deps = readyDeps(t, database.read, shelf)
+  const unread = (): never => {
+    throw full
+  }
+  const { message } = await readyMessage({ ...deps, read: unread }, entry, 5_000)
+  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })

@@ -14,8 +14,8 @@ const pair = await generateDkimKey()
 const key = { domain: 'example.test', selector: 'dkim1', keyObject: createPrivateKey(pair.privateKey) }
 
 /** Signed, as it goes over the wire: SMTP ends the last line. */
-async function signed(raw: Buffer, keyObject: KeyObject = key.keyObject): Promise<Buffer> {
-  const field = await dkimSign(raw, { ...key, keyObject }, signedAt)
+function signed(raw: Buffer, keyObject: KeyObject = key.keyObject): Buffer {
+  const field = dkimSign(raw, { ...key, keyObject }, signedAt)
   const end = raw.toString('latin1').endsWith('\r\n') ? '' : '\r\n'
   return Buffer.concat([Buffer.from(field), raw, Buffer.from(end)])
 }
@@ -40,7 +40,7 @@ function message(...lines: readonly string[]): Buffer {
 const plain = message('From: a@example.test', 'To: b@example.net', 'Subject: hello', '', 'text')
 
 t.test('the field has the tags, folded into short lines', async (t) => {
-  const field = await dkimSign(plain, key, signedAt)
+  const field = dkimSign(plain, key, signedAt)
   t.match(
     field,
     /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed;\r\n d=example\.test;\r\n s=dkim1; t=1704067200;/,
@@ -58,10 +58,10 @@ t.test('long lists of names are folded after a colon', async (t) => {
     '',
     'x',
   )
-  const field = await dkimSign(raw, key, signedAt)
+  const field = dkimSign(raw, key, signedAt)
   for (const line of field.split('\r\n')) t.ok(line.length <= 78, line)
   t.equal(field.match(/content-transfer-encoding/g)?.length, 20)
-  t.equal(await verdict(await signed(raw)), 'pass')
+  t.equal(await verdict(signed(raw)), 'pass')
 })
 
 t.test('only the fields of the list are signed, whatever their case', async (t) => {
@@ -69,7 +69,7 @@ t.test('only the fields of the list are signed, whatever their case', async (t) 
     ...['FROM', 'To', 'cc', 'Subject', 'Date', 'Message-Id', 'MIME-Version', 'Content-Type', 'Reply-To', 'In-Reply-To'],
     ...['Content-Transfer-Encoding', 'References', 'List-Unsubscribe', 'List-Unsubscribe-Post', 'Received', 'X-Other'],
   )
-  const field = await dkimSign(Buffer.from(raw.toString().replaceAll('\r\n', ': x\r\n')), key, signedAt)
+  const field = dkimSign(Buffer.from(raw.toString().replaceAll('\r\n', ': x\r\n')), key, signedAt)
   const names = /h=([^;]+)/.exec(field)?.[1]?.replace(/\s/g, '')
   t.equal(
     names,
@@ -79,7 +79,7 @@ t.test('only the fields of the list are signed, whatever their case', async (t) 
 })
 
 t.test('a change of what is signed is noticed', async (t) => {
-  const whole = (await signed(plain)).toString()
+  const whole = signed(plain).toString()
   t.equal(await verdict(Buffer.from(whole)), 'pass')
   const changes: Record<string, string> = {
     'another body': whole.replace('text', 'test'),
@@ -95,7 +95,7 @@ t.test('a change of what is signed is noticed', async (t) => {
 })
 
 t.test('what relaxed canonicalization allows is not noticed', async (t) => {
-  const whole = (await signed(plain)).toString()
+  const whole = signed(plain).toString()
   t.equal(await verdict(Buffer.from(whole.replace('Subject: hello', 'SUBJECT:\r\n\t hello  '))), 'pass')
   t.equal(await verdict(Buffer.from(`${whole}\r\n \r\n`)), 'pass')
   t.equal(await verdict(Buffer.from(`X-Added: on the way\r\n${whole}`)), 'pass')
@@ -108,36 +108,25 @@ t.test('bodies of every shape verify', async (t) => {
   ]
   for (const body of bodies) {
     const raw = Buffer.from(`From: a@example.test\r\n\r\n${body}`)
-    t.equal(await verdict(await signed(raw)), 'pass', JSON.stringify(body))
+    t.equal(await verdict(signed(raw)), 'pass', JSON.stringify(body))
   }
 })
 
-t.test('a body of many windows verifies, and the loop turns meanwhile', async (t) => {
-  const line = 'a line \t of  text, with blanks \r\n'
-  for (const text of [line, `${'A'.repeat(76)}\r\n`, 'one line without any end ']) {
+t.test('a body of many windows verifies', async (t) => {
+  for (const text of ['a line \t of  text, with blanks \r\n', `${'A'.repeat(76)}\r\n`, 'one line without any end ']) {
     const raw = Buffer.from(`From: a@example.test\r\n\r\n${text.repeat(Math.ceil(3_000_000 / text.length))}`)
-    let turns = 0
-    let done = false
-    const turn = (): void => {
-      turns++
-      if (!done) setImmediate(turn)
-    }
-    turn()
-    const whole = await signed(raw)
-    done = true
-    t.equal(await verdict(whole), 'pass')
-    if (text.endsWith('\n')) t.ok(turns > 4, `${turns} turns`)
+    t.equal(await verdict(signed(raw)), 'pass')
   }
 })
 
 t.test('a header that no empty line ends verifies once it is spliced', async (t) => {
   const raw = message('From: a@example.test', 'no field at all', 'Subject: body', '', 'text')
   const fixed = spliceHeader(raw, scanHeader(raw), { prepend: 'Received: by us\r\n' })
-  t.equal(await verdict(await signed(fixed)), 'pass')
+  t.equal(await verdict(signed(fixed)), 'pass')
 })
 
 const corpus = oddMessages(600, 20_240_101)
-const wired = await Promise.all(corpus.map(async (odd) => ({ odd, whole: await signed(odd.raw) })))
+const wired = corpus.map((odd) => ({ odd, whole: signed(odd.raw) }))
 
 t.test('mailauth verifies 600 odd messages', async (t) => {
   const failed: string[] = []
@@ -153,7 +142,7 @@ const hasDkimpy = spawnSync(python, ['-c', 'import dkim']).status === 0
 
 t.test('python3-dkim verifies them too', { skip: hasDkimpy ? false : 'python3-dkim is not installed' }, async (t) => {
   const common = wired.filter(({ odd }) => odd.common)
-  const tampered = (await signed(plain)).toString().replace('text', 'test')
+  const tampered = signed(plain).toString().replace('text', 'test')
   const questions = [...common.map(({ whole }) => whole), Buffer.from(tampered)].map((whole) =>
     JSON.stringify({ raw: whole.toString('base64'), record: pair.publicRecord }),
   )
@@ -180,9 +169,7 @@ t.test(
   async (t) => {
     const from = Buffer.from('From: a@example.test\r\n')
     const odd = corpus.filter(({ common }) => common).slice(0, 150)
-    const wholes = await Promise.all(
-      odd.map(({ raw }) => signed(Buffer.concat([from, Buffer.from(withoutFrom(raw), 'latin1')]))),
-    )
+    const wholes = odd.map(({ raw }) => signed(Buffer.concat([from, Buffer.from(withoutFrom(raw), 'latin1')])))
     const files = Object.fromEntries(wholes.map((whole, at) => [`${at}.eml`, whole]))
     const keys = `dkim1._domainkey.example.test ${pair.publicRecord}\n`
     const folder = t.testdir({ ...files, keys, conf: 'Mode v\nSyslog no\nTestPublicKeys keys\n' })
@@ -203,7 +190,7 @@ t.test('mailauth verifies whatever fast-check thinks of', async (t) => {
   const property = fc.asyncProperty(fields, text, async (fields, body) => {
     const header = fields.map(([name, value]) => `${name}:${value}\r\n`).join('')
     const raw = Buffer.from(`From: a@example.test\r\n${header}\r\n${body}`)
-    t.equal(await verdict(await signed(raw)), 'pass', JSON.stringify(raw.toString()))
+    t.equal(await verdict(signed(raw)), 'pass', JSON.stringify(raw.toString()))
   })
   await fc.assert(property, { numRuns: 150, seed: 7 })
 })
@@ -220,7 +207,7 @@ t.test('keys are imported from PKCS#1 and PKCS#8, from 1024 bits on', async (t) 
   const imported = importDkimKey(privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())
   t.equal(imported.bits, 1024)
   t.equal(imported.privateKey, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
-  t.equal(await verdict(await signed(plain, createPrivateKey(imported.privateKey)), imported.publicRecord), 'pass')
+  t.equal(await verdict(signed(plain, createPrivateKey(imported.privateKey)), imported.publicRecord), 'pass')
 })
 
 t.test('keys that cannot sign for DKIM are refused', async (t) => {

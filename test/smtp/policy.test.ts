@@ -1,5 +1,4 @@
 /** What decides at the SMTP doors: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
-import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
 import { isLoopback, limitKey } from '../../src/accounts/client-address.js'
@@ -8,7 +7,7 @@ import { connectionLimit } from '../../src/platform/connection-limit.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { answer, asError } from '../../src/smtp/answer.js'
 import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
-import { ClientGone, collect } from '../../src/smtp/collect.js'
+import { ClientGone, type Collected, IncomingMessage } from '../../src/smtp/collect.js'
 import { bearsStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
 import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
@@ -132,12 +131,11 @@ t.test('connections are limited in all and per address', async (t) => {
   t.equal(limit.enter('a'), 'welcome')
 })
 
-function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): ReturnType<typeof collect> {
-  const stream = new PassThrough()
-  const collected = collect(stream, maxSize, budget)
-  for (const piece of pieces) stream.write(piece)
-  stream.end()
-  return collected
+function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<Collected> {
+  const message = new IncomingMessage(maxSize, budget)
+  for (const piece of pieces) message.write(piece)
+  message.end()
+  return message.collected
 }
 
 t.test('a message is collected whole from pieces of any sizes', async () => {
@@ -177,11 +175,23 @@ t.test('what is too large or finds no room is refused at its end, and holds noth
 
 t.test('a message that breaks off holds nothing', async (t) => {
   const budget = memoryBudget(1000)
-  const stream = new PassThrough()
-  const collected = collect(stream, 1000, budget)
-  stream.write(Buffer.alloc(10))
-  setImmediate(() => stream.destroy(new Error('reset')))
-  await t.rejects(collected, ClientGone)
+  const message = new IncomingMessage(1000, budget)
+  message.write(Buffer.alloc(10))
+  message.destroy()
+  await t.rejects(message.collected, ClientGone)
+  t.equal(budget.used(), 0)
+  message.destroy()
+  t.equal(budget.used(), 0)
+})
+
+t.test('a message that has ended is not taken away by a client that leaves', async (t) => {
+  const budget = memoryBudget(1000)
+  const message = new IncomingMessage(1000, budget)
+  message.end(Buffer.alloc(10))
+  message.destroy()
+  const { raw, release } = await message.collected
+  t.equal(raw.length, 10)
+  release()
   t.equal(budget.used(), 0)
 })
 

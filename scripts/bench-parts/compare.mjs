@@ -1,0 +1,37 @@
+// Rounds of each side in turn, so that a slow minute of the machine hits both.
+
+/** The first side is the one that the ratio is of. Prints as it goes. */
+export async function compare(name, sides, rounds) {
+  console.log(`\n${name}`)
+  const runs = new Map(sides.map((side) => [side.name, []]))
+  const ratios = []
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of sides) {
+      const run = await side.measure()
+      runs.get(side.name).push(run)
+      console.log(`  ${line(side.name, run)}`)
+    }
+    if (sides.length > 1) ratios.push(ratioOf(sides, (side) => runs.get(side.name)[round].rate))
+  }
+  const rates = Object.fromEntries([...runs].map(([side, list]) => [side, median(list.map(({ rate }) => rate))]))
+  const ratio = sides.length > 1 ? ratioOf(sides, (side) => rates[side.name]) : null
+  if (ratio !== null) {
+    const each = ratios.map((one) => one.toFixed(2)).join(', ')
+    console.log(`  ratio of medians: ${ratio.toFixed(2)} (of each pair: ${each})`)
+  }
+  return { name, ratio, ratios, rates, runs: Object.fromEntries(runs) }
+}
+
+export function median(list) {
+  const sorted = list.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]
+}
+
+function ratioOf([ours, other], rateOf) {
+  return rateOf(ours) / rateOf(other)
+}
+
+function line(name, { rate, megabytes, cpu, messages }) {
+  const each = ((cpu / messages) * 1000).toFixed(2)
+  return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} messages/s  ${each.padStart(6)} ms of CPU each  ${megabytes.toFixed(0).padStart(5)} MB at most`
+}

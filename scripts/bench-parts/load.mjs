@@ -1,0 +1,64 @@
+// The client that hands mail in and the sink that takes it: Postfix's where they are there, else ours.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { freePort, listening } from './processes.mjs'
+
+const SENDER = 'app@bench.test'
+export const RECIPIENT = 'someone@sink.test'
+
+const postfixSource = '/usr/sbin/smtp-source'
+const postfixSink = '/usr/sbin/smtp-sink'
+const ownProgram = (name) => [process.execPath, fileURLToPath(new URL(name, import.meta.url))]
+
+/** Hands messages in, over kept sessions or with a new connection for each; resolves to the seconds that it took. */
+export async function source(port, { messages, size, sessions, kept, recipient = RECIPIENT }) {
+  const program = existsSync(postfixSource) ? [postfixSource] : ownProgram('own-source.mjs')
+  const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, '-l', size, '-f', SENDER, '-t', recipient]
+  const begun = performance.now()
+  const client = spawn('timeout', ['900', ...program, ...how.map(String), `127.0.0.1:${port}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [status] = await once(client, 'exit')
+  if (status !== 0) throw new Error(`the client ended with ${status}`)
+  return (performance.now() - begun) / 1000
+}
+
+/** Takes everything, in a process of its own that counts on its standard output. */
+export async function startSink() {
+  const port = await freePort()
+  const [program, ...words] = sinkProgram(port)
+  const sink = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let count = 0
+  let check = () => undefined
+  sink.stdout.on('data', (chunk) => {
+    for (const match of chunk.toString().matchAll(/mesg=(\d+)/g)) count = Number(match[1])
+    check()
+  })
+  await listening(port)
+  return {
+    port,
+    received: (messages) =>
+      new Promise((resolve, reject) => {
+        const timeout = setTimeout(() => reject(new Error(`the sink got ${count} of ${messages}`)), 300_000)
+        check = () => {
+          if (count < messages) return
+          clearTimeout(timeout)
+          resolve()
+        }
+        check()
+      }),
+    stop: async () => {
+      sink.kill()
+      await once(sink, 'exit')
+    },
+  }
+}
+
+function sinkProgram(port) {
+  if (!existsSync(postfixSink)) return [...ownProgram('own-sink.mjs'), String(port)]
+  const user = process.getuid?.() === 0 ? ['-u', 'postfix'] : []
+  return [postfixSink, ...user, '-c', `127.0.0.1:${port}`, '1000']
+}

@@ -1,0 +1,74 @@
+// What the command line asks for. Paths are taken from where scripts/bench was called.
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export const kinds = ['accept', 'relay', 'rest', 'queue']
+
+export const usage = `scripts/bench [accept] [relay] [rest] [queue] [options]
+
+  accept  messages taken a second, durable, nothing delivered; beside Postfix
+  relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
+  rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
+  queue   cost of a message while many others wait; there is no peer
+  Without any of them: accept and relay.
+
+  --messages N        messages a run (default 5000; queue: 2000)
+  --rounds N          runs of each side, in turns (default 3; queue: 1)
+  --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
+  --sessions A,B      accept: SMTP sessions at once; rest: connections at once (default 1,10,50)
+  --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
+  --depths A,B        queue: messages that wait (default 1000,10000,100000)
+  --disk DIR          where both sides keep their data (default: the project's folder)
+  --json FILE         where all figures go (default: bench-results.json in the project's folder,
+                      which git does not see)
+  --install-peers     as root: install Debian's postfix and opendkim first; no service is started
+
+Without Postfix's programs Posthorn is measured alone, with a client and a sink in Node.js that
+take more of the machine than Postfix's own: such figures do not compare with others.
+BENCH_NODE_FLAGS is given to Posthorn's node, e.g. "--cpu-prof --cpu-prof-dir=DIR".
+`
+
+/** Throws a TypeError that says what is wrong. */
+export function readOptions(words) {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: {
+      messages: { type: 'string' },
+      rounds: { type: 'string' },
+      sizes: { type: 'string' },
+      sessions: { type: 'string', default: '1,10,50' },
+      'new-sessions': { type: 'string', default: '10' },
+      depths: { type: 'string', default: '1000,10000,100000' },
+      disk: { type: 'string' },
+      json: { type: 'string' },
+      'install-peers': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const unknown = positionals.find((kind) => !kinds.includes(kind))
+  if (unknown !== undefined) throw new TypeError(`unknown measurement: ${unknown}`)
+  const from = process.env['BENCH_FROM'] ?? '.'
+  return {
+    help: values.help,
+    installPeers: values['install-peers'],
+    asked: positionals.length === 0 ? ['accept', 'relay'] : positionals,
+    messages: values.messages === undefined ? null : count(values.messages),
+    rounds: values.rounds === undefined ? null : count(values.rounds),
+    sizes: values.sizes === undefined ? null : counts(values.sizes),
+    sessions: counts(values.sessions),
+    newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
+    depths: counts(values.depths),
+    disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
+    json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),
+  }
+}
+
+function counts(text) {
+  return text.split(',').map(count)
+}
+
+function count(text) {
+  if (!/^\d{1,9}$/.test(text)) throw new TypeError(`not a number: ${text}`)
+  return Number(text)
+}

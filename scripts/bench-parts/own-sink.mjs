@@ -1,0 +1,41 @@
+// Stands in for Postfix's smtp-sink where that is not installed: takes everything, prints `mesg=N`.
+import { createServer } from 'node:net'
+
+let count = 0
+let told = 0
+setInterval(() => {
+  if (count !== told) process.stdout.write(`mesg=${count}\n`)
+  told = count
+}, 10)
+
+createServer(serve).listen(Number(process.argv[2]), '127.0.0.1')
+
+function serve(socket) {
+  let held = ''
+  let inMessage = false
+  socket.setNoDelay(true)
+  socket.on('error', () => undefined)
+  socket.write('220 sink.test ESMTP\r\n')
+  socket.on('data', (chunk) => {
+    held += chunk.toString('latin1')
+    let replies = ''
+    for (;;) {
+      const mark = inMessage ? '\r\n.\r\n' : '\r\n'
+      const end = held.indexOf(mark)
+      if (end === -1) break
+      if (inMessage) count += 1
+      const verb = inMessage ? '.' : held.slice(0, 4).toUpperCase()
+      held = held.slice(end + mark.length)
+      inMessage = verb === 'DATA'
+      replies += replyTo(verb)
+    }
+    if (replies !== '') socket.write(replies)
+  })
+}
+
+function replyTo(verb) {
+  if (verb === 'EHLO') return '250-sink.test\r\n250-PIPELINING\r\n250 8BITMIME\r\n'
+  if (verb === 'DATA') return '354 go on\r\n'
+  if (verb === 'QUIT') return '221 bye\r\n'
+  return '250 2.0.0 Ok\r\n'
+}

@@ -51,29 +51,29 @@ export interface Reception {
 export function reception(deps: VisitDeps): Reception {
   const { requests, clients, isProxy, clock } = deps
   const rateOf = (address: string): RateState => clients.look(limitKey(address), clock())
-
-  function arrival({ headers }: IncomingMessage, peer: Peer): Pick<Visit, 'requestId' | 'startedAt' | 'remoteAddress'> {
-    const startedAt = clock()
-    const remoteAddress = clientAddress(peer, listed(headers['x-forwarded-for']), isProxy)
-    return { requestId: requestIdOf(listed(headers['x-request-id']), startedAt), startedAt, remoteAddress }
-  }
+  const addressOf = (request: IncomingMessage, peer: Peer): string =>
+    clientAddress(peer, listed(request.headers['x-forwarded-for']), isProxy)
 
   return {
     receive: (request, peer) => {
-      const arrived = arrival(request, peer)
-      const { remoteAddress, startedAt } = arrived
+      const startedAt = clock()
+      const requestId = requestIdOf(request, startedAt)
+      const remoteAddress = addressOf(request, peer)
       try {
         const principal = admit(deps, request, peer, remoteAddress)
-        return { ...arrived, principal, rate: requests.take(principal.workspaceId, startedAt), fault: null }
+        const rate = requests.take(principal.workspaceId, startedAt)
+        return { requestId, startedAt, remoteAddress, rate, principal, fault: null }
       } catch (fault) {
         // What is no Refusal is our own fault, and must not use up the client's room.
         const rate = fault instanceof Refusal ? clients.take(limitKey(remoteAddress), startedAt) : rateOf(remoteAddress)
-        return { ...arrived, principal: null, rate, fault }
+        return { requestId, startedAt, remoteAddress, rate, principal: null, fault }
       }
     },
     glance: (request, peer) => {
-      const arrived = arrival(request, peer)
-      return { ...arrived, principal: null, rate: rateOf(arrived.remoteAddress), fault: null }
+      const startedAt = clock()
+      const remoteAddress = addressOf(request, peer)
+      const requestId = requestIdOf(request, startedAt)
+      return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
     },
     rateOf,
   }
@@ -106,7 +106,8 @@ export const HTTPS_ONLY = 'the API is served over HTTPS only'
 const saneId = /^[\w.:-]{1,128}$/
 
 /** The client's own, where it has a sane one. */
-function requestIdOf(given: string | undefined, now: number): string {
+function requestIdOf({ headers }: IncomingMessage, now: number): string {
+  const given = listed(headers['x-request-id'])
   return given !== undefined && saneId.test(given) ? given : uuidv7(now)
 }
 

@@ -1,0 +1,329 @@
+/** What decides at the REST door without a socket: errors, input, JSON, addresses, paths. */
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { z } from 'zod'
+import { answer, type ErrorBody, errorHeaders } from '../../src/api/answer.js'
+import { clientAddress, clientScheme, type Peer, proxiesOf } from '../../src/api/client-address.js'
+import { inputRefusal, ofAddress, parse } from '../../src/api/input.js'
+import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/json-body.js'
+import { isForeign } from '../../src/api/origin.js'
+import { resourcePath } from '../../src/api/routing.js'
+import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
+import { ConstraintViolated, Missed, StorageFault } from '../../src/storage/write.js'
+
+function refusal(work: () => unknown): Refusal {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('not refused')
+}
+
+const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>
+  answer(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error
+
+t.test('every kind of refusal has its documented code and status', async (t) => {
+  const documented: Record<RefusalKind, string> = {
+    'malformed-message': '400 validation_error',
+    'bare-line-break': '400 validation_error',
+    'line-too-long': '400 validation_error',
+    'invalid-address': '400 invalid_email_address',
+    'invalid-parameter': '400 validation_error',
+    'missing-field': '400 missing_required_field',
+    'invalid-json': '400 invalid_json',
+    'unsupported-media-type': '415 unsupported_media_type',
+    'method-not-allowed': '405 method_not_allowed',
+    'bad-credentials': '401 invalid_api_key',
+    'key-expired': '401 api_key_expired',
+    'authentication-required': '401 missing_api_key',
+    'too-many-failures': '429 rate_limit_exceeded',
+    forbidden: '403 insufficient_permissions',
+    'sender-not-verified': '400 invalid_from_address',
+    'all-recipients-suppressed': '422 all_recipients_suppressed',
+    'too-many-recipients': '400 validation_error',
+    'attachment-too-large': '400 attachment_too_large',
+    'too-large': '413 payload_too_large',
+    'mail-loop': '400 validation_error',
+    'rate-limited': '429 rate_limit_exceeded',
+    'daily-limit': '429 daily_limit_exceeded',
+    'quota-exceeded': '429 quota_exceeded',
+    'insufficient-quota': '402 insufficient_quota',
+    conflict: '409 conflict',
+    'domain-taken': '409 domain_already_exists',
+    'not-found': '404 not_found',
+    'email-not-found': '404 email_not_found',
+    'domain-not-found': '404 domain_not_found',
+    'template-not-found': '404 template_not_found',
+    'storage-full': '503 service_unavailable',
+    unavailable: '503 service_unavailable',
+  }
+  for (const [kind, expected] of Object.entries(documented)) {
+    const { status, code, message } = ofRefusal(kind as RefusalKind)
+    t.equal(`${status} ${code}`, expected, kind)
+    t.equal(message, 'why')
+  }
+})
+
+t.test('everything else is a bug, or a fault of the database, and says nothing', async (t) => {
+  const reported: unknown[] = []
+  const bugs = [new Missed('sql'), new ConstraintViolated('sql'), new TypeError('x'), 'text', undefined, null]
+  for (const bug of [...bugs, new StorageFault('SQLITE_IOERR', 'disk')]) {
+    const { error } = answer(bug, (err) => reported.push(err))
+    const fault = bug instanceof StorageFault
+    t.equal(error.status, fault ? 503 : 500)
+    t.equal(error.details, undefined)
+    t.notMatch(error.message, /sql|disk/i)
+  }
+  t.equal(reported.length, 7)
+})
+
+t.test('when to come again stands in details and on the error, and in the header', async (t) => {
+  const limited = ofRefusal('rate-limited', { retry_after: 7, limit: 1 })
+  t.match(limited, { retry_after: 7, details: { retry_after: 7, limit: 1 } })
+  t.same(errorHeaders({ error: limited }), { 'Retry-After': '7' })
+  for (const kind of ['daily-limit', 'quota-exceeded', 'too-many-failures'] as const) {
+    const found = ofRefusal(kind)
+    t.equal(found.retry_after, found.details?.['retry_after'], kind)
+    t.type(found.retry_after, 'number', kind)
+  }
+  const busy = ofRefusal('unavailable', { retry_after: 3 })
+  t.equal(busy.retry_after, undefined, 'on 429 alone')
+  t.same(errorHeaders({ error: busy }), { 'Retry-After': '3' })
+  t.match(errorHeaders({ error: ofRefusal('storage-full') }), { 'Retry-After': /^\d+$/ })
+  const method = ofRefusal('method-not-allowed', { allowed: ['GET', 'HEAD'] })
+  t.same(errorHeaders({ error: method }), { Allow: 'GET, HEAD' })
+  t.same(errorHeaders({ error: ofRefusal('not-found', { id: 'x' }) }), {})
+})
+
+t.test('a refusal that names one field is told in the form of the interface', async (t) => {
+  t.same(ofRefusal('invalid-parameter', { field: 'name', value: 'x', limit: 3 }).details, {
+    limit: 3,
+    errors: [{ field: 'name', message: 'why', value: 'x' }],
+  })
+  t.same(ofRefusal('sender-not-verified', {}).details, undefined)
+  t.same(ofRefusal('email-not-found', { id: 'x' }).details, { id: 'x' })
+})
+
+t.test('what a schema finds wrong is told by code, field and value', async (t) => {
+  const address = z.string().superRefine((text, context) => {
+    if (!text.includes('@')) context.addIssue({ code: 'custom', message: 'no address', params: ofAddress })
+  })
+  const schema = z.strictObject({
+    to: z.union([address, z.array(address), z.strictObject({ address })]),
+    name: z.string().max(3).optional(),
+    kind: z.enum(['a', 'b']).optional(),
+    count: z.number().int().min(1).optional(),
+    deep: z.strictObject({ list: z.array(z.strictObject({ id: z.string() })) }).optional(),
+  })
+  const rows: readonly (readonly [given: unknown, kind: RefusalKind, field: string, value?: unknown])[] = [
+    [{}, 'missing-field', 'to', null],
+    [{ to: undefined }, 'missing-field', 'to', null],
+    [{ to: 'x' }, 'invalid-address', 'to', 'x'],
+    [{ to: ['a@b', 'x'] }, 'invalid-address', 'to[1]', 'x'],
+    [{ to: ['a@b', 5] }, 'invalid-parameter', 'to[1]', 5],
+    [{ to: {} }, 'missing-field', 'to.address', null],
+    [{ to: { address: 'x' } }, 'invalid-address', 'to.address', 'x'],
+    [{ to: { address: 'a@b', more: 1 } }, 'invalid-parameter', 'to.more', 1],
+    [{ to: 5 }, 'invalid-parameter', 'to', 5],
+    [{ to: null }, 'invalid-parameter', 'to', null],
+    [{ to: 'a@b', name: 'long' }, 'invalid-parameter', 'name', 'long'],
+    [{ to: 'a@b', name: 'x'.repeat(500) }, 'invalid-parameter', 'name', `${'x'.repeat(97)}...`],
+    [{ to: 'a@b', name: 'a\r\nb\0c' }, 'invalid-parameter', 'name', 'a??b?c'],
+    [{ to: 'a@b', kind: 'c' }, 'invalid-parameter', 'kind', 'c'],
+    [{ to: 'a@b', count: 0 }, 'invalid-parameter', 'count', 0],
+    [{ to: 'a@b', count: 1.5 }, 'invalid-parameter', 'count', 1.5],
+    [{ to: 'a@b', colour: { red: 1 } }, 'invalid-parameter', 'colour', null],
+    [{ to: 'a@b', deep: { list: [{ id: 'a' }, {}] } }, 'missing-field', 'deep.list[1].id', null],
+    [{ name: 'long', to: 'x' }, 'invalid-address', 'to', 'x'],
+    [[], 'invalid-parameter', '', null],
+    ['text', 'invalid-parameter', '', 'text'],
+    [null, 'invalid-parameter', '', null],
+    [undefined, 'missing-field', '', null],
+  ]
+  for (const [given, kind, field, value] of rows) {
+    const { kind: found, details, message } = refusal(() => parse(schema, given))
+    t.equal(found, kind, JSON.stringify(given))
+    const errors = details['errors'] as readonly { readonly field: string; readonly value: unknown }[]
+    t.same(errors.find((error) => error.field === field)?.value, value, `${JSON.stringify(given)}: ${field}`)
+    t.ok(message.startsWith(field), message)
+  }
+  const several = refusal(() => parse(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
+  t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
+  t.equal(inputRefusal([], {}).kind, 'invalid-parameter')
+})
+
+const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))
+
+t.test('JSON is read, and what is none is refused, whatever it is', async (t) => {
+  t.same(json(' {"a": ["\\"]}[{", "\\\\", 1e3, true, null], "é": "😀"} '), {
+    a: ['"]}[{', '\\', 1000, true, null],
+    é: '😀',
+  })
+  const right = fc.json({ maxDepth: 6, stringUnit: 'binary' })
+  fc.assert(
+    fc.property(right, (text) => isDeepStrictEqual(json(text), JSON.parse(Buffer.from(text).toString()))),
+    { numRuns: 200 },
+  )
+  const part = fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'x', '1', 'null', '\\u00', ' ', '\0')
+  const bits = fc.oneof(
+    fc.array(part, { maxLength: 400 }).map((parts) => Buffer.from(parts.join(''))),
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  )
+  const taken = { read: 0, refused: 0 }
+  fc.assert(
+    fc.property(bits, (raw) => {
+      try {
+        parseJson(raw)
+        taken.read += 1
+      } catch (error) {
+        taken.refused += 1
+        return error instanceof Refusal && error.kind === 'invalid-json'
+      }
+      return true
+    }),
+    { numRuns: 5000 },
+  )
+  t.ok(taken.read > 0 && taken.refused > 1000, JSON.stringify(taken))
+})
+
+/** Brackets and commas outside strings, told from the text as it is read. */
+function counted(text: string): { readonly depth: number; readonly values: number } {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
+  let depth = 0
+  let deepest = 0
+  for (const character of bare) {
+    if ('[{'.includes(character)) depth += 1
+    if (']}'.includes(character)) depth -= 1
+    deepest = Math.max(deepest, depth)
+  }
+  return { depth: deepest, values: [...bare].filter((character) => '[{,'.includes(character)).length }
+}
+
+t.test('JSON that nests or lists without end is refused before it is parsed', async (t) => {
+  const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  t.same(json(nested(MAX_DEPTH)), JSON.parse(nested(MAX_DEPTH)))
+  for (const deep of [nested(MAX_DEPTH + 1), '{"a":'.repeat(MAX_DEPTH + 1), '['.repeat(5_000_000)]) {
+    t.match(
+      refusal(() => json(deep)),
+      { kind: 'invalid-json', message: /nests deeper/ },
+    )
+  }
+  const list = (values: number): string => `[${Array<string>(values).fill('1').join(',')}]`
+  t.equal((json(list(MAX_VALUES)) as unknown[]).length, MAX_VALUES)
+  t.match(
+    refusal(() => json(list(MAX_VALUES + 1))),
+    { kind: 'invalid-json', message: /holds more/ },
+  )
+
+  // Strings of any length and any escapes never count, and never hide what follows.
+  const character = fc.constantFrom('\\"', '\\\\', '[', '{', ',', 'x', 'é')
+  const string = fc.array(character, { maxLength: 600 }).map((parts) => `"${parts.join('')}"`)
+  fc.assert(
+    fc.property(fc.array(string, { maxLength: 3 }), fc.integer({ min: 1, max: MAX_DEPTH + 3 }), (strings, depth) => {
+      const text = `${'['.repeat(depth)}${strings.join(',')}${']'.repeat(depth)}`
+      const refused = counted(text).depth > MAX_DEPTH
+      try {
+        checkShape(Buffer.from(text))
+        return !refused
+      } catch {
+        return refused
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('where a request comes from', async (t) => {
+  const isProxy = proxiesOf(['10.0.0.0/8', '2001:db8:a::/48'])
+  const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
+  const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
+    [undefined, '10.0.0.1'],
+    ['', '10.0.0.1'],
+    ['203.0.113.7', '203.0.113.7'],
+    ['198.51.100.1, 203.0.113.7', '203.0.113.7'],
+    ['198.51.100.1, 203.0.113.7, 10.9.9.9', '203.0.113.7'],
+    ['198.51.100.1,203.0.113.7 ,2001:db8:a::1,10.9.9.9', '203.0.113.7'],
+    ['10.1.1.1, 10.2.2.2', '10.1.1.1'],
+    ['203.0.113.7:4711', '203.0.113.7'],
+    ['[2001:db8::1]:4711', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['2001:DB8::1', '2001:db8::1'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7, unknown', '10.0.0.1'],
+    ['203.0.113.7, unknown, 10.2.2.2', '10.2.2.2'],
+    ['203.0.113.7,,', '10.0.0.1'],
+    ['1', '10.0.0.1'],
+    ['0x7f000001', '10.0.0.1'],
+    ['203.0.113.256', '10.0.0.1'],
+    ['localhost', '10.0.0.1'],
+  ]
+  for (const [forwarded, address] of rows) {
+    t.equal(clientAddress(peer, forwarded, isProxy), address, String(forwarded))
+    t.equal(clientAddress({ ...peer, trusted: false }, forwarded, isProxy), '10.0.0.1', 'a stranger says nothing')
+  }
+  const entry = fc.oneof(
+    fc.constantFrom('203.0.113.7', '10.1.1.1', '[::1]:5', 'x', ' '),
+    fc.string({ unit: 'binary' }),
+    fc.ipV6(),
+  )
+  fc.assert(
+    fc.property(fc.array(entry), (entries) => clientAddress(peer, entries.join(','), isProxy) !== ''),
+    { numRuns: 1000 },
+  )
+})
+
+t.test('how the client spoke is told by TLS, or by a proxy', async (t) => {
+  const behind: Peer = { address: '127.0.0.1', trusted: true, tls: false }
+  t.equal(clientScheme({ ...behind, trusted: false, tls: true }, 'http'), 'https')
+  t.equal(clientScheme({ ...behind, tls: true }, undefined), 'https')
+  t.equal(clientScheme(behind, 'https'), 'https')
+  t.equal(clientScheme(behind, 'http'), 'http')
+  t.equal(clientScheme(behind, 'http, HTTPS'), 'https', 'the nearest proxy')
+  for (const odd of [undefined, '', 'wss', 'https,']) t.equal(clientScheme(behind, odd), null, String(odd))
+})
+
+t.test('a page is ours when it has our name, our port and our scheme', async (t) => {
+  const ours = (origin: string, host: string | undefined, scheme: 'http' | 'https' | null = 'https') =>
+    !isForeign(origin, host, scheme)
+  t.ok(ours('https://api.test', 'api.test'))
+  t.ok(ours('HTTPS://API.test:443', 'api.TEST'))
+  t.ok(ours('https://[::1]:8443', '[::1]:8443'))
+  t.ok(ours('http://api.test', 'api.test:80', null), 'behind a proxy that tells no scheme')
+  t.notOk(ours('http://api.test', 'api.test'))
+  t.notOk(ours('https://api.test:80', 'api.test'))
+  t.notOk(ours('https://api.test', undefined))
+  for (const odd of [
+    'null',
+    '',
+    'https://api.test/',
+    'https://x@api.test',
+    'ftp://api.test',
+    'https://',
+    '//api.test',
+  ]) {
+    t.notOk(ours(odd, 'api.test', null), odd)
+  }
+})
+
+t.test('a path is the same under every prefix', async (t) => {
+  const rows: readonly (readonly [target: string, path: string])[] = [
+    ['/v1/emails?x=/v1', '/emails'],
+    ['/api/v1/emails', '/emails'],
+    ['/emails', '/emails'],
+    ['/v1', '/'],
+    ['/v1/', '/'],
+    ['/api/v1', '/'],
+    ['/api/emails', '/api/emails'],
+    ['/v10/emails', '/v10/emails'],
+    ['/v1x', '/v1x'],
+    ['/v1/v1/emails', '/v1/emails'],
+    ['https://api.test/v1/emails', '/emails'],
+    ['HTTP://api.test', ''],
+    ['*', '*'],
+    ['', ''],
+  ]
+  for (const [target, path] of rows) t.equal(resourcePath(target), path, target)
+})

@@ -40,14 +40,15 @@ export async function measureRelay(side, { folder, messages, size, sessions }) {
  * Accepts connections and never says a word, so that mail for it stays in the queue. To be
  * closed before the server is stopped, which would wait for it.
  */
-export async function silentHop() {
+export async function silentHop(host = '127.0.0.1') {
   const sockets = new Set()
   const hop = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined))
   })
-  hop.listen(0, '127.0.0.1')
+  hop.listen(0, host)
   await once(hop, 'listening')
   return {
+    address: `${host}:${hop.address().port}`,
     port: hop.address().port,
     close: () => {
       hop.close()

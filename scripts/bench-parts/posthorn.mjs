@@ -9,13 +9,13 @@ const program = resolve('dist/src/main.js')
 
 export const posthorn = { name: 'Posthorn', start }
 
-/** `routes`: more domains with the port of their host. */
+/** `routes`: more domains with the address and port of their host. */
 async function start({ folder, sink, deliver, routes = {} }) {
   const data = mkdtempSync(join(folder, 'posthorn-'))
   const port = await freePort()
   const apiPort = await freePort()
-  const table = Object.entries({ 'sink.test': sink, ...routes })
-    .map(([domain, hop]) => `"${domain}" = "127.0.0.1:${hop}"`)
+  const table = Object.entries({ 'sink.test': `127.0.0.1:${sink}`, ...routes })
+    .map(([domain, hop]) => `"${domain}" = "${hop}"`)
     .join(', ')
   const file = join(data, 'posthorn.toml')
   const settings = (trusted) => `

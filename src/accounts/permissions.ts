@@ -46,10 +46,10 @@ export function permission({ role, scopes }: Pick<Principal, 'role' | 'scopes'>,
   return given.includes('own') ? 'own' : 'no'
 }
 
-/** Throws a Refusal `forbidden` that says what is missing. */
-export function requirePermission(principal: Principal, area: Area): 'yes' | 'own' {
+/** Throws a Refusal `forbidden` that says what is missing. `own`: one's own sends are enough. */
+export function requirePermission(principal: Principal, area: Area, own = false): 'yes' | 'own' {
   const found = permission(principal, area)
-  if (found !== 'no') return found
+  if (found === 'yes' || (found === 'own' && own)) return found
   const { role, scopes } = principal
   const lacking = ofRole[area][role]
     ? `the key's scopes (${scopes.join(', ')}) do not allow it`

@@ -7,7 +7,8 @@
  * memory. A miss is explained afterwards by reading what was used.
  *
  * Cost of a message of a plan without limits: two statements, the month's bucket and that
- * of the sender domain, together about 8 µs of the writer.
+ * of the sender domain. Measured: 6 µs of the writer and 4 to carry them there, of about
+ * 110 that taking a message costs; on a machine that is busy with other things twice that.
  */
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'

@@ -56,11 +56,8 @@ export function handle(route: Route, { clock, memory }: MountDeps): (ctx: ApiCon
 }
 
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
-function only(route: Route, principal: Principal): string | null {
-  if (requirePermission(principal, route.area) === 'yes') return null
-  // A permission for own sends alone is none where the route knows no such thing.
-  if (route.own !== true) requirePermission({ ...principal, scopes: [] }, route.area)
-  return principal.keyId
+function only({ area, own }: Route, principal: Principal): string | null {
+  return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
 }
 
 /** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */

@@ -6,19 +6,9 @@
  * another workspace, or one made up, can only say where to begin.
  */
 import { z } from 'zod'
+import { wholeNumber } from './query-number.js'
 
-/** A whole number as a query writes it, in a form that OpenAPI shows as a number. */
-export function wholeNumber(least: number, most: number): z.ZodType<number, number> {
-  const allowed = `allowed: a whole number from ${least} to ${most}`
-  const schema = z.int(allowed).min(least, allowed).max(most, allowed)
-  return z.preprocess((given) => (isDigits(given) ? Number(given) : given), schema)
-}
-
-function isDigits(given: unknown): given is string {
-  return typeof given === 'string' && /^\d{1,9}$/.test(given)
-}
-
-export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most.' })
+export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 
 const malformed = 'allowed: the next_cursor of an answer'
 

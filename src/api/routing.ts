@@ -21,10 +21,13 @@ export type Dispatch = (ctx: ApiContext, path: string) => Promise<void>
 
 export function dispatchTo(endpoints: readonly Endpoint[]): Dispatch {
   const routers = new Map<string, Router<ApiState>>()
+  const literal = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes(':')))
   for (const { method, path, run } of endpoints) {
     const segment = firstSegment(path)
     const router = routers.get(segment) ?? new Router<ApiState>({ sensitive: true })
-    router.register(path, [method], (ctx) => run(ctx))
+    // `/emails/batch` is no email of that name.
+    const isAnother = (asked: unknown): boolean => asked !== path && literal.has(String(asked))
+    router.register(path, [method], (ctx, next) => (isAnother(ctx['newRouterPath']) ? next() : run(ctx)))
     routers.set(segment, router)
   }
   const resources = new Map([...routers].map(([segment, router]) => [segment, router.routes()]))
@@ -60,8 +63,9 @@ function firstSegment(path: string): string {
 
 /** No route took it: the path is unknown, or known with other methods. */
 async function elsewhere(ctx: ApiContext, path: string): Promise<never> {
-  const matched = (ctx['matched'] ?? []) as readonly { readonly methods: readonly string[] }[]
-  const methods = [...new Set(matched.flatMap(({ methods }) => methods))].sort()
+  const matched = (ctx['matched'] ?? []) as readonly { readonly path: string; readonly methods: readonly string[] }[]
+  const itself = matched.filter((layer) => layer.path === path)
+  const methods = [...new Set((itself.length > 0 ? itself : matched).flatMap(({ methods }) => methods))].sort()
   if (methods.length === 0) throw notFound(path)
   throw methodNotAllowed(ctx.method, methods)
 }

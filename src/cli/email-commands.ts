@@ -122,7 +122,7 @@ function accepting({ config, clock }: Call, { read, commit }: Database): Accept 
   const { domain_emails_per_day: domainEmailsPerDay } = limits
   const charge = chargeEmails({ read, planOf: planBook({ read, limits }).of, domainEmailsPerDay })
   const verifiedDomain = domainBook({ read }).verified
-  const prepare = prepareEmail({ read, hostname: service.hostname, maxRecipients: 1, verifiedDomain })
+  const prepare = prepareEmail({ read, hostname: service.hostname, verifiedDomain })
   return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 

@@ -158,8 +158,7 @@ async function openDoors(
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   const { hostname } = config.service
-  const maxRecipients = config.submission.max_recipients
-  const prepare = prepareEmail({ read, hostname, maxRecipients, verifiedDomain: domains.verified })
+  const prepare = prepareEmail({ read, hostname, verifiedDomain: domains.verified })
   const { charge, requests } = limits
   const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })

@@ -19,6 +19,7 @@ import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
 import type { MadeAttempt } from './made-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
+import { releaseScheduled } from './ready-message.js'
 import type { RunnerDeps } from './runner-deps.js'
 
 /** Longer than any attempt may take. */
@@ -241,7 +242,7 @@ export class QueueRunner {
       return 'changed'
     }
     try {
-      const leased = this.leased.has(entry.id) || (await this.lease(entry, at, []))
+      const leased = this.leased.has(entry.id) || (await this.lease(entry, at, releaseScheduled(entry)))
       return leased ? this.deferral(turn, 'local error') : 'changed'
     } catch {
       this.rest()

@@ -112,7 +112,7 @@ function isOrphan(keys: KeyChain, { workspace_id, from_email }: Email): boolean 
 }
 
 /** Its time has come, for all of its recipients. The lease misses when it was cancelled at the same moment. */
-function releaseScheduled({ email_id }: QueueEntry): Write[] {
+export function releaseScheduled({ email_id }: QueueEntry): Write[] {
   return [
     releaseRecipients({ emailId: email_id }),
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),

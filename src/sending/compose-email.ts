@@ -29,12 +29,10 @@ export type ComposeEmail = (principal: Principal, wanted: WantedEmail, now: numb
 
 export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
   return (principal, { content, options }, now) => {
+    checkSize(leastSize(content))
     const emailId = uuidv7(now)
     const raw = composeMessage(content, { emailId, hostname, now })
-    if (raw.length > MAX_COMPOSED) {
-      const message = `the composed message has ${raw.length} bytes, allowed: ${MAX_COMPOSED}`
-      throw new Refusal('too-large', message, { size: raw.length, limit: MAX_COMPOSED })
-    }
+    checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
       // An app that asked over HTTP hears of bounces by events, not by a DSN.
@@ -49,4 +47,16 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), options, now }
     return prepare(principal, { ...submission, templateId: null })
   }
+}
+
+function checkSize(size: number): void {
+  if (size <= MAX_COMPOSED) return
+  const message = `the composed message has ${size} bytes or more, allowed: ${MAX_COMPOSED}`
+  throw new Refusal('too-large', message, { size, limit: MAX_COMPOSED })
+}
+
+/** What is too large by itself is not encoded first. */
+function leastSize({ html, text, attachments, inlineImages }: MessageContent): number {
+  const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
+  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + Math.ceil(files / 3) * 4
 }

@@ -57,10 +57,15 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !/\S{61}/.test(text)
 }
 
-/** Q where most of it stays readable, else B. */
 function encoded(text: string): string {
-  const odd = text.replace(/[\x20-\x7e]+/g, '').length
-  return encodeWord(text, odd * 3 > text.length ? 'B' : 'Q', WORD)
+  return encodeWord(text, isMostlyAscii(text) ? 'Q' : 'B', WORD)
+}
+
+/** At most a third would have to be escaped one by one: that is shorter than base64, and readable. */
+function isMostlyAscii(text: string): boolean {
+  let odd = 0
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7e) odd += 1
+  return odd * 3 <= text.length
 }
 
 function field(name: string, value: string): string {

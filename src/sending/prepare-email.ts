@@ -22,7 +22,6 @@ import type { SendingOptions, Submission, SubmittedRecipient } from './submitted
 export interface PrepareDeps {
   readonly read: Read
   readonly hostname: string
-  readonly maxRecipients: number
   /** The domain where the workspace has it verified. */
   readonly verifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
 }
@@ -109,9 +108,9 @@ function checkSenders(
   return first === undefined ? undefined : verifiedDomain(principal.workspaceId, domainOf(first.address))
 }
 
-/** Each address once; refused when none is left that may be written to. */
+/** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
 function wantedRecipients(
-  { read, maxRecipients }: PrepareDeps,
+  { read }: PrepareDeps,
   workspaceId: string,
   given: readonly SubmittedRecipient[],
 ): NewRecipient[] {
@@ -126,9 +125,6 @@ function wantedRecipients(
     })
   }
   const recipients = [...wanted.values()]
-  if (recipients.length > maxRecipients) {
-    throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients`)
-  }
   const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
   if (suppressed.length === recipients.length) {
     throw new Refusal('all-recipients-suppressed', 'all recipients are on the suppression list', { suppressed })

@@ -1,10 +1,15 @@
 /** POST /emails and /emails/batch, from the request to the message that a sink takes. */
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
+import { keylessSender } from '../../src/accounts/principal.js'
+import { createRoute } from '../../src/api/emails/create.js'
+import { emailRequest } from '../../src/api/emails/email-request.js'
+import { parse } from '../../src/api/input.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
@@ -86,7 +91,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
     cc: ['dan@b.test'],
     bcc: ['blind@b.test'],
     subject: 'Grüße 😀',
-    tags: { campaign: 'spring' },
+    tags: [{ name: 'campaign', value: 'spring' }],
     tracking: { open: true, click: false },
     priority: 'high',
   })
@@ -167,49 +172,85 @@ t.test('suppressed recipients are left out and named', async (t) => {
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('whoever may not send is told so', async (t) => {
+t.test('what is refused', async (t) => {
   const { app } = await appWithSink(t)
-  const created = await app.cli(
-    'key',
-    'create',
-    '--workspace',
-    app.workspaceId,
-    '--name',
-    'reader',
-    '--scopes',
-    'read',
-    '--json',
-  )
-  const { key } = created.json() as { readonly key: string }
-  for (const path of ['/v1/emails', '/v1/emails/batch']) {
-    const answer = await app.rest('POST', path, { key, body: email })
-    t.match([answer.status, answer.json()], [403, { error: { code: 'insufficient_permissions' } }])
-  }
-  const foreign = await app.rest('POST', '/v1/emails', { key: app.otherKey, body: email })
-  t.match([foreign.status, foreign.json()], [400, { error: { code: 'invalid_from_address' } }])
-})
 
-t.test('all faults of a request are told at once, a missing field before an address before others', async (t) => {
-  const { app } = await appWithSink(t)
-  const wrong = { from: 'nobody', to: ['a@b.test', ''], priority: 'urgent', html: 'a', htmlbody: 'b', colour: 'red' }
-  const answer = await app.rest('POST', '/v1/emails', { body: wrong })
-  const { error } = answer.json<{
-    error: { code: string; message: string; details: { errors: { field: string }[] } }
-  }>()
-  t.equal(error.code, 'missing_required_field')
-  t.equal(error.message, 'subject: is required')
-  const fields = error.details.errors.map(({ field }) => field)
-  t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
-  const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
-  t.match(next.json(), { error: { code: 'invalid_email_address' } })
-})
-
-t.test('very many faults are told in part', async (t) => {
-  const { app } = await appWithSink(t)
-  const answer = await app.rest('POST', '/v1/emails', {
-    body: { ...email, to: Array.from({ length: 5000 }, () => 'x') },
+  await t.test('whoever may not send is told so', async (t) => {
+    const created = await app.cli(
+      'key',
+      'create',
+      '--workspace',
+      app.workspaceId,
+      '--name',
+      'reader',
+      '--scopes',
+      'read',
+      '--json',
+    )
+    const { key } = created.json() as { readonly key: string }
+    for (const path of ['/v1/emails', '/v1/emails/batch']) {
+      const answer = await app.rest('POST', path, { key, body: email })
+      t.match([answer.status, answer.json()], [403, { error: { code: 'insufficient_permissions' } }])
+    }
+    const foreign = await app.rest('POST', '/v1/emails', { key: app.otherKey, body: email })
+    t.match([foreign.status, foreign.json()], [400, { error: { code: 'invalid_from_address' } }])
   })
-  t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
+
+  await t.test(
+    'all faults of a request are told at once, a missing field before an address before others',
+    async (t) => {
+      const wrong = {
+        from: 'nobody',
+        to: ['a@b.test', ''],
+        priority: 'urgent',
+        html: 'a',
+        htmlbody: 'b',
+        colour: 'red',
+      }
+      const answer = await app.rest('POST', '/v1/emails', { body: wrong })
+      const { error } = answer.json<{
+        error: { code: string; message: string; details: { errors: { field: string }[] } }
+      }>()
+      t.equal(error.code, 'missing_required_field')
+      t.equal(error.message, 'subject: is required')
+      const fields = error.details.errors.map(({ field }) => field)
+      t.same(fields.sort(), ['colour', 'from', 'htmlbody', 'priority', 'subject', 'to[1]'])
+      const next = await app.rest('POST', '/v1/emails', { body: { ...wrong, subject: 'a' } })
+      t.match(next.json(), { error: { code: 'invalid_email_address' } })
+    },
+  )
+
+  await t.test('very many faults are told in part', async (t) => {
+    const answer = await app.rest('POST', '/v1/emails', {
+      body: { ...email, to: Array.from({ length: 5000 }, () => 'x') },
+    })
+    t.equal(answer.json<{ error: { details: { errors: unknown[] } } }>().error.details.errors.length, 100)
+  })
+
+  await t.test('a body that is too large by itself is refused', async (t) => {
+    const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html: 'x'.repeat(15 * 1_048_576) } })
+    t.match([answer.status, answer.json()], [413, { error: { code: 'payload_too_large' } }])
+    const batch = await app.rest('POST', '/v1/emails/batch', {
+      body: [{ ...email, html: 'x'.repeat(15 * 1_048_576) }, email],
+    })
+    t.match(batch.json(), { success_count: 1, data: [{ index: 0, error: /allowed: 15728640/ }, {}] })
+  })
+})
+
+t.test('a disk without room takes nothing new, and still knows what it took', async (t) => {
+  const { app } = await appWithSink(t)
+  const { read } = app.daemon.database
+  const headers = { 'idempotency-key': 'once' }
+  const first = await app.rest('POST', '/v1/emails', { body: email, headers })
+  const never = (): never => t.fail('it went on') as never
+  const { run } = createRoute({ read, compose: never, take: never, mayTake: () => false })
+  const principal = { ...keylessSender(app.workspaceId) }
+  const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
+  const body = parse(emailRequest, email)
+  const rawBody = Buffer.from(JSON.stringify(email))
+  const refused = Promise.resolve().then(() => run({ ...call, body, rawBody, header: () => undefined }))
+  await t.rejects(refused, { name: 'Refusal', kind: 'storage-full' })
+  t.same(await run({ ...call, body, rawBody, header: () => 'once' }), { kind: 'text', status: 201, json: first.text })
 })
 
 t.test('an idempotency key gives the first answer again, and refuses another body', async (t) => {
@@ -289,7 +330,24 @@ t.test('a batch of which nothing is good is answered, and its key may be used ag
   t.equal(count(app, 'emails'), 1)
 })
 
-t.test('a hundred emails go in one commit', async (t) => {
+t.test('a batch beyond what is left of a quota is refused whole', async (t) => {
+  const plans = { few: { emails_per_month: 3 } }
+  const app = await testDaemon(t, { settings: { limits: { plans } } })
+  t.equal((await app.cli('workspace', 'set-plan', app.workspaceId, 'few')).status, 0)
+  // Another process has changed it: the daemon sees that within moments.
+  const tooMany = await until('the plan is seen', async () => {
+    const answer = await app.rest('POST', '/v1/emails/batch', {
+      body: [email, email, { ...email, to: 'x' }, email, email],
+    })
+    return answer.status !== 200 && answer
+  })
+  t.match([tooMany.status, tooMany.json()], [402, { error: { code: 'insufficient_quota' } }])
+  const before = count(app, 'emails')
+  t.equal((await app.rest('POST', '/v1/emails/batch', { body: [email, email, email, email] })).status, 402)
+  t.equal(count(app, 'emails'), before, 'none of it is stored')
+})
+
+t.test('a batch of a hundred emails is answered in its order and delivered whole', async (t) => {
   const { app, sink } = await appWithSink(t)
   const body = Array.from({ length: 100 }, (_, n) => ({
     ...email,

@@ -186,6 +186,49 @@ t.test('the record of an email has every field of the interface, and nothing els
   t.match(explained['recipients'], [{ attempts: [{ number: 1, outcome: 'delivered' }] }, {}, {}])
 })
 
+t.test('what was asked for over REST is what is read back', async (t) => {
+  const base64 = (bytes: number): string => Buffer.alloc(bytes, 7).toString('base64')
+  const asked = {
+    to: ['carol@b.test'],
+    cc: ['dan@b.test'],
+    bcc: ['blind@b.test'],
+    reply_to: ['help@a.test'],
+    subject: 'Grüße 😀',
+    html: '<p>Grüße <img src="cid:logo"></p>\n',
+    text: 'Grüße\n\n',
+    headers: {
+      'X-Campaign': 'für alle',
+      References: '<one@b.test> <two@b.test>',
+      'X-Long': 'word '.repeat(1_600).trim(),
+    },
+    tags: [{ name: 'kind', value: 'letter' }],
+    tracking: { open: true, click: false },
+    priority: 'low',
+  }
+  const attachments = [
+    { filename: 'Größe.pdf', content: base64(3), content_type: 'application/pdf' },
+    { filename: 'data.bin', content: base64(100_000) },
+  ]
+  const inline_images = [{ cid: 'logo', content: base64(10) }]
+  const body = { ...asked, from: 'App <app@a.test>', attachments, inline_images }
+  const created = await app.rest('POST', '/v1/emails', { body })
+  t.equal(created.status, 201, created.text)
+  const id = created.json<{ id: string }>().id
+  const record = (await app.rest('GET', `/v1/emails/${id}`)).json<Record<string, unknown>>()
+  for (const [field, value] of Object.entries(asked)) t.same(record[field], value, field)
+  t.match(record['attachments'], [
+    { filename: 'Größe.pdf', content_type: 'application/pdf', size: 3 },
+    { filename: 'data.bin', content_type: 'application/octet-stream', size: 100_000 },
+    { size: 10 },
+  ])
+  const plain = await app.rest('POST', '/v1/emails', {
+    body: { from: 'app@a.test', to: 'carol@b.test', subject: 's', text: 'a line' },
+  })
+  const one = await app.rest('GET', `/v1/emails/${plain.json<{ id: string }>().id}`)
+  t.match(one.json(), { html: null, text: 'a line', from: 'app@a.test' })
+  t.same(one.json()['headers'], {})
+})
+
 t.test('the message is given as it goes out, for as long as it is kept', async (t) => {
   const id = await app.accepted({ raw: letter })
   await app.settled(id)

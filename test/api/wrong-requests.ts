@@ -64,6 +64,8 @@ const transport: readonly Wrong[] = [
   { what: 'a path that cannot be decoded', line: 'GET /v1/emails/%E0%A4%A', status: 404, code: 'email_not_found' },
   { what: 'PUT of emails', line: 'PUT /v1/emails', status: 405, code: 'method_not_allowed' },
   { what: 'DELETE of emails', line: 'DELETE /v1/emails', status: 405, code: 'method_not_allowed' },
+  { what: 'GET of a batch', line: 'GET /v1/emails/batch', status: 405, code: 'method_not_allowed' },
+  { what: 'PATCH of a batch', line: 'PATCH /v1/emails/batch', status: 405, code: 'method_not_allowed' },
   { what: 'PUT of a batch', line: 'PUT /v1/emails/batch', status: 405, code: 'method_not_allowed' },
   { what: 'OPTIONS of emails', line: 'OPTIONS /v1/emails', status: 405, code: 'method_not_allowed' },
 ]

@@ -203,6 +203,16 @@ for (const [what, deps] of Object.entries({
   })
 }
 
+t.test('a scheduled email whose first attempt fails by a bug of ours waits like any other, in lists too', async (t) => {
+  const findDestination = (): Promise<never> => Promise.reject(new TypeError('a bug'))
+  const { runner, add, status, row, now, database } = await running(t, { findDestination })
+  const id = await add('odd@b.test', false, { scheduledFor: now() - 1 })
+  await runner.start()
+  await until('it waits', () => row('odd@b.test')?.leased === 0 && row('odd@b.test')?.attempts === 1)
+  t.equal(status('odd@b.test'), 'queued')
+  t.same(database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
+})
+
 t.test('an outcome that hits a bug of ours holds its entry: the message may have arrived', async (t) => {
   const { runner, add, row, errors, attempted } = await running(t, {
     settle: () => Promise.reject(new TypeError('a bug')),

@@ -29,17 +29,17 @@ t.test('a plan of the command line counts at once: too many messages in a minute
   app.advance(MINUTE + 1000)
   for (let n = 0; n < 3; n += 1) t.match(await say(client, {}), /^250 /)
   t.match(await say(client, {}), /^451 4\.7\.1 /)
+  const answer = await app.rest('POST', '/v1/emails', { body: {} })
+  t.equal(answer.status, 429, 'the same at the REST door')
+  t.match(answer.json(), { error: { code: 'rate_limit_exceeded', details: { limit: 3, remaining: 0 } } })
   t.same(app.errors, [])
 
   const made = await app.cli('workspace', 'create', 'Third', '--email', 'o@third.test', '--json')
   const { workspace_id: id } = made.json() as { workspace_id: string }
-  const plans = async (): Promise<unknown> =>
-    ((await app.cli('workspace', 'list', '--json')).json() as { data: { id: string; plan: string }[] }).data.find(
-      (workspace) => workspace.id === id,
-    )?.plan
-  t.equal(await plans(), 'slow', 'the default plan')
+  const plan = (): unknown => app.rows<{ plan: string }>('select plan from workspaces where id = ?', id)[0]?.plan
+  t.equal(plan(), 'slow', 'the default plan')
   t.match(await app.cli('workspace', 'set-plan', 'third', 'pro'), { status: 0, out: `${id} has the plan pro\n` })
-  t.equal(await plans(), 'pro')
+  t.equal(plan(), 'pro')
   t.same((await app.cli('workspace', 'set-plan', id, 'unlimited', '--json')).json(), {
     workspace_id: id,
     plan: 'unlimited',
@@ -53,7 +53,7 @@ t.test('a plan of the command line counts at once: too many messages in a minute
     err: /no such workspace: ws_nobody/,
   })
   t.match(await app.cli('workspace', 'set-plan', id), { status: 2, err: /PLAN is missing/ })
-  t.equal(await plans(), 'unlimited')
+  t.equal(plan(), 'unlimited')
 })
 
 t.test('a quota that is used up is told 452 4.7.1 at every door, until there is room', async (t) => {
@@ -72,10 +72,28 @@ t.test('a quota that is used up is told 452 4.7.1 at every door, until there is 
     status: 1,
     err: '2 emails in a day: 0 left\n',
   })
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  const refused = await app.rest('POST', '/v1/emails', { body: email })
+  t.equal(refused.status, 429)
+  const { error } = refused.json<{ error: { code: string; retry_after: number; details: object } }>()
+  t.equal(error.code, 'daily_limit_exceeded')
+  t.ok(
+    error.retry_after > 82_000 && error.retry_after <= 86_400,
+    'within a day, for the oldest bucket is that of an hour',
+  )
+  t.match(error.details, {
+    quota: 'emails_per_day',
+    limit: 2,
+    remaining: 0,
+    reset_at: /^\d{4}-.*Z$/,
+    retry_after: error.retry_after,
+  })
 
   await app.cli('workspace', 'set-plan', app.workspaceId, 'prepaid')
   await until('the plan is seen', async () => !(await say(client, {})).startsWith('452 4.7.1 2 emails'))
   t.equal(await say(client, {}), '452 4.7.1 1 emails altogether: 0 left')
+  const unpaid = await app.rest('POST', '/v1/emails', { body: email })
+  t.match([unpaid.status, unpaid.json()], [402, { error: { code: 'insufficient_quota', details: { remaining: 0 } } }])
 
   await app.cli('workspace', 'set-plan', app.workspaceId, 'unlimited')
   await until('the plan is seen', async () => (await say(client, {})).startsWith('250'))
@@ -86,6 +104,22 @@ t.test('a quota that is used up is told 452 4.7.1 at every door, until there is 
   t.equal(app.rows('select id from emails where workspace_id = ?', app.workspaceId).length, 5)
   app.advance(DAY)
   t.match(await app.submit(), /^250 /)
+  const batch = await app.rest('POST', '/v1/emails/batch', { body: Array(5).fill(email) })
+  t.match(
+    [batch.status, batch.json()],
+    [
+      402,
+      {
+        error: {
+          code: 'insufficient_quota',
+          message: '5 emails in a day from a.test: 4 left, and this batch has 5',
+          details: { domain: 'a.test', limit: 5, remaining: 4 },
+        },
+      },
+    ],
+  )
+  t.equal((await app.rest('POST', '/v1/emails/batch', { body: Array(4).fill(email) })).status, 200)
+  t.match(await app.submit(), /^452 4\.7\.1 5 emails in a day from a\.test: 0 left$/)
   t.same(app.errors, [])
 })
 

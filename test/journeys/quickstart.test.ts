@@ -236,10 +236,10 @@ t.test('a configuration from before REST gets the usual port, which must be free
   t.equal(await busy.end(), 1)
   t.match(busy.complained(), /^quickstart: port 8443 on 127\.0\.0\.1 is in use: [^\n]*--port-base[^\n]*\n$/)
 
-  writeFileSync(file, `${text}\n[api]\nlisten = []\n`)
+  writeFileSync(file, `${text}\n[api]\nlisten = ["http://127.0.0.1:0"]\n`)
   const without = sandbox('--data', older)
   t.equal(await without.end(), 1)
-  t.match(without.complained(), /^quickstart: [^\n]*: api\.listen needs an address here[^\n]*\n$/)
+  t.match(without.complained(), /^quickstart: [^\n]*: api\.listen needs an address with TLS here[^\n]*\n$/)
 })
 
 t.test('a wrong option is a matter of usage', async (t) => {

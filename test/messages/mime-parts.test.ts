@@ -4,11 +4,14 @@ import { Refusal } from '../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
 import type { MimeParts } from '../../src/messages/mime-parts-protocol.js'
 
-function reader(t: Test, limits: Partial<MimeLimits> = {}): MimeReader {
+function reader(t: Pick<Test, 'teardown'>, limits: Partial<MimeLimits> = {}): MimeReader {
   const made = new MimeReader({ ...defaultMimeLimits, ...limits })
   t.teardown(() => made.close())
   return made
 }
+
+/** With the limits of the daemon. */
+const patient = reader(t)
 
 async function parts(from: MimeReader, raw: string | Buffer): Promise<MimeParts> {
   const result = await from.read('ws_1', () => Buffer.from(raw as string))
@@ -71,7 +74,7 @@ const mixed = lines(
 )
 
 t.test('a message is taken apart: bodies, fields in their order, what is attached', async (t) => {
-  t.same(await parts(reader(t), mixed), {
+  t.same(await parts(patient, mixed), {
     html: '<p>Grüße <img src="cid:logo@a.test"></p>',
     text: 'Grüße \nhttp://a.test/',
     headers: [
@@ -104,7 +107,7 @@ t.test('a message is taken apart: bodies, fields in their order, what is attache
 })
 
 t.test('a message has the bodies that it has', async (t) => {
-  const from = reader(t)
+  const from = patient
   t.match(await parts(from, lines('Subject: plain', '', 'a line')), { html: null, text: 'a line', attachments: [] })
   t.match(await parts(from, lines('Content-Type: text/html', '', '<b>x</b>')), { html: '<b>x</b>', text: null })
   t.match(await parts(from, lines('Content-Type: text/plain', '', '')), { html: null, text: null })
@@ -151,7 +154,7 @@ const bombs: Readonly<Record<string, Buffer>> = {
 }
 
 t.test('hostile messages are answered, and the next one is read', async (t) => {
-  const from = reader(t)
+  const from = patient
   for (const [name, raw] of Object.entries(bombs)) {
     const result = await from.read('ws_1', () => raw)
     t.ok(
@@ -174,7 +177,6 @@ const hungry = Buffer.from(
 t.test('a message has its time, and the thread that it held is replaced', async (t) => {
   const from = reader(t, { time: 50, threads: 1 })
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' })
-  const patient = reader(t, { threads: 1 })
   t.equal((await parts(patient, lines('Subject: x', '', 'a line'))).text, 'a line')
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' }, 'as often as it takes')
 })

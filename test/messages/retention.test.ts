@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { operator, recordAct } from '../../src/accounts/audit-log.js'
+import { addUsage, ofDomain } from '../../src/accounts/usage.js'
 import { startHousekeeping } from '../../src/daemon/housekeeping.js'
 import { recordEvent } from '../../src/events/event-log.js'
 import { insertAttempt } from '../../src/messages/attempts.js'
@@ -152,12 +153,15 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
       }),
     ),
   )
+  const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: ofDomain('a.test'), bucket: at, count: 1 })
+  await database.commit([used(now - 2 * day), used(now)])
 
   const first = startHousekeeping(parts)
   await until('the first run', () => lastRun() === String(now))
   await first.stop()
   t.match(counts(database), { emails: 1, raw_messages: 0 })
   t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
+  t.same(database.read('select bucket from usage', []), [{ bucket: now }])
   t.same(database.read('select at from audit_log', []), [{ at: now - 2.5 * day }])
 
   now += 600_000

@@ -213,6 +213,13 @@ t.test('bodies, file names and bytes survive', async () => {
   )
 })
 
+t.test('a body of megabytes goes in base64 and survives', async (t) => {
+  const html = 'größer\n'.repeat(150_000)
+  const { mail, text } = await composed({ html })
+  t.equal(mail.html, html)
+  t.match(text, 'Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n')
+})
+
 t.test('text is made of HTML where none is given', async (t) => {
   const html = `<html><head><title>no</title><style>p { }</style></head><body><h1>Hello Bob</h1>
     <p>Your <b>order</b> &amp; more: <a href="https://a.test/1">see here</a>

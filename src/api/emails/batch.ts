@@ -51,7 +51,7 @@ export function batchRoute(deps: CreateDeps): Route {
     headers: onceHeaders,
     body: batch,
     answers: { 200: { description: 'An email or an error for each, in their order.', schema: batchAnswer } },
-    refusals: ['conflict', 'insufficient_quota', 'daily_limit_exceeded', 'quota_exceeded'],
+    refusals: ['conflict', 'insufficient_quota'],
     run: (call) => createAll(deps, call),
   })
 }
@@ -69,7 +69,7 @@ async function createAll(deps: CreateDeps, call: Call<undefined, (EmailRequest |
   }
   const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
   // A batch of which nothing was sent may be sent again with the same key.
-  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now)
+  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, { batch: true })
   return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
 }
 

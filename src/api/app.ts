@@ -66,7 +66,10 @@ export function apiApp(deps: AppDeps): ApiApp {
     }
     note(ctx, path, deps)
   })
-  app.on('error', (err: unknown) => deps.log.debug({ err }, 'a connection broke'))
+  app.on('error', (err: unknown, ctx: ApiContext) => {
+    if (ctx.req.socket.destroyed) deps.log.debug({ err }, 'a connection broke')
+    else deps.log.error({ err }, 'an answer could not be sent')
+  })
   return {
     listener: app.callback(),
     serve: (routes, document) => {
@@ -125,8 +128,7 @@ function fail(ctx: ApiContext, error: unknown, { log }: AppDeps): void {
   ctx.respond = false
   if (error instanceof ClientGone) return
   const body = answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
-  if (ctx.res.headersSent) ctx.res.destroy()
-  else send(ctx, errorReply(body))
+  send(ctx, errorReply(body))
 }
 
 function errorReply(body: ErrorBody): Reply {

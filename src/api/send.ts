@@ -36,8 +36,7 @@ export function send(ctx: ApiContext, reply: Reply): void {
   const { requestId, rate } = ctx.state.visit
   res.writeHead(reply.status, headersOf(reply, requestId, rate))
   if (left !== 'long') {
-    if (left === 'short') req.resume()
-    res.end(reply.payload)
+    res.end(reply.payload) // Node reads a short rest to its end
     return
   }
   if (reply.payload.length > 0) res.write(reply.payload)
@@ -83,5 +82,5 @@ function endAfter(request: IncomingMessage, response: ServerResponse): void {
     if (bytes > PATIENCE.bytes) end()
   }
   const timer = setTimeout(end, PATIENCE.milliseconds)
-  request.on('data', count).once('end', end).once('close', end).resume()
+  request.on('data', count).once('end', end).once('close', end)
 }

@@ -1,6 +1,6 @@
 /** The REST door and the network: who may connect, how long they may take, what is said to those who speak wrongly. */
 import { existsSync, linkSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import t from 'tap'
@@ -30,6 +30,10 @@ t.test('plain HTTP at the TLS port gets an answer that a person can read', async
     await client.closed
   }
   t.equal((await door.ask('GET /v1/things', withKey)).status, 200)
+  const deaf = connect({ host: '127.0.0.1', port: door.port(), allowHalfOpen: true })
+  t.teardown(() => deaf.destroy())
+  deaf.write(request('GET /v1/things'))
+  await until('one that never closes is closed', () => door.connections.size === 0)
 })
 
 t.test('scanners and clients that break off neither end the door nor fill its log', async (t) => {
@@ -214,7 +218,11 @@ t.test('one address has so many connections, a proxy that is trusted has more', 
   await door.wire()
   await door.wire()
   await t.rejects(door.wire())
-  for (let more = 0; more < 3; more += 1) await door.wire({ port: door.port(1) })
+  for (let more = 0; more < 3; more += 1) {
+    const proxied = await door.wire({ port: door.port(1) })
+    proxied.send('GET /v1/things HTTP/1.1\r\n')
+    await until('it has a place', () => door.connections.size === 3 + more)
+  }
   const tooMany = await door.wire({ port: door.port(1) })
   t.equal(code(await tooMany.answer()), '503 503 service_unavailable', 'plain HTTP gets a word')
   await tooMany.closed

@@ -1,4 +1,5 @@
 /** The REST door as clients find it: order of its checks, keys, rates, bodies, errors, its own state. */
+import { once } from 'node:events'
 import t from 'tap'
 import { json } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
@@ -45,6 +46,7 @@ t.test('the route is looked for first, then the key, then what the request says'
     [404, 'GET /v1/v1/things', withKey],
     [404, 'GET //things', withKey],
     [404, 'GET /v1/Things', withKey],
+    [404, 'POST /v1/things/1/POKE', withKey],
     [404, 'GET /v1', withKey],
     [404, 'GET /', withKey],
     [404, 'OPTIONS *', withKey],
@@ -270,6 +272,23 @@ t.test('a body that is too large is answered at once, and its connection ends', 
   const refused = await stranger.answer()
   t.equal(refused.status, 401, 'a stranger cannot make us read 22 MB')
   t.equal(refused.headers['connection'], 'close')
+  await stranger.closed
+})
+
+t.test('who goes on sending what nobody reads is cut off', async (t) => {
+  const door = await apiDoor(t)
+  const client = await door.wire()
+  client.send(request('POST /v1/things', 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
+  t.equal((await client.answer()).status, 401)
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  let more = true
+  void client.closed.then(() => {
+    more = false
+  })
+  while (more) {
+    if (!client.socket.write(chunk)) await Promise.race([client.closed, once(client.socket, 'drain')])
+  }
+  t.pass('the connection is closed')
 })
 
 t.test('100 Continue is said to those whose body is wanted', async (t) => {
@@ -308,8 +327,16 @@ t.test('bodies in memory have one budget, and every byte comes back', async (t) 
   t.equal(memory.used(), 0)
   other.send(post('/v1/things', body))
   t.equal((await other.answer()).status, 201, 'the same connection goes on')
-  other.send(post('/v1/things', body).replace('"text"', '"texx"'))
-  t.equal((await other.answer()).status, 400)
+  for (const wrong of [body.replace('"text"', '"texx"'), body.replace('}', '{')]) {
+    other.send(post('/v1/things', wrong))
+    t.equal((await other.answer()).status, 400)
+    t.equal(memory.used(), 0)
+  }
+  const larger = post('/v1/things', `{"text":"${'x'.repeat(3_000)}"}`)
+  other.send(larger.slice(0, -1))
+  t.equal((await other.answer()).status, 503, 'before its body is there')
+  other.send(`${larger.slice(-1)}${post('/v1/things', body)}`)
+  t.equal((await other.answer()).status, 201, 'what is left of it is thrown away')
   const leaving = await door.wire()
   leaving.send(post('/v1/things', body).slice(0, -1))
   await until('the body is in memory', () => memory.used() > 0)

@@ -133,7 +133,10 @@ export class SigningThread {
 
   #startWorker(): Worker {
     const worker = this.#start()
-    worker.on('message', (answers: readonly SigningAnswer[]) => this.#hear(answers))
+    worker.on('message', (answers: readonly SigningAnswer[]) => {
+      // What a thread says after it was given up would be taken for answers to the next batch.
+      if (worker === this.#worker) this.#hear(answers)
+    })
     worker.on('error', (error) => this.#lose(worker, error))
     worker.once('exit', () => this.#lose(worker, new Error('its thread is gone')))
     return worker

@@ -57,7 +57,9 @@ export class MimeThread {
     return worker
   }
 
+  /** What a thread says after it was given up is nobody's any more: another one may have a message by now. */
   private hear(worker: Worker, said: FromMimeThread): void {
+    if (worker !== this.worker) return
     const { time } = this.limits
     switch (said.kind) {
       case 'begun':
@@ -74,7 +76,6 @@ export class MimeThread {
     }
   }
 
-  /** What a thread says after it was given up is nobody's any more. */
   private lose(worker: Worker, why: Unreadable, message: string): void {
     if (worker !== this.worker) return
     this.worker = null

@@ -5,7 +5,7 @@
  * comes of it is decided on the wire. Every change names the state that it expects, so that it misses rather than
  * undoes what happened meanwhile.
  */
-import { type SelectQueryBuilder, sql } from 'kysely'
+import type { SelectQueryBuilder } from 'kysely'
 import { recordEvent } from '../events/event-log.js'
 import { prepareWrite, type Read, select, statements } from '../storage/prepared.js'
 import type { Flag, RecipientStatus, Tables } from '../storage/tables.js'
@@ -21,8 +21,6 @@ export type QueueStatus = (typeof queueStatuses)[number]
 export interface QueueFilter {
   readonly workspaceId?: string | undefined
   readonly domain?: string | undefined
-  /** Of the From address. */
-  readonly senderDomain?: string | undefined
   readonly status?: QueueStatus | undefined
   readonly ids?: readonly string[] | undefined
 }
@@ -97,15 +95,10 @@ function listEntries(read: Read, filter: Page): ListedEntry[] {
 type Joined = 'queue' | 'recipients' | 'emails'
 type Listing<Row> = SelectQueryBuilder<Pick<Tables, Joined>, Joined, Row>
 
-function narrowed<Row>(
-  query: Listing<Row>,
-  { workspaceId, domain, senderDomain, status, ids }: QueueFilter,
-): Listing<Row> {
+function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
   let narrow = query
   if (workspaceId !== undefined) narrow = narrow.where('queue.workspace_id', '=', workspaceId)
   if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
-  if (senderDomain !== undefined)
-    narrow = narrow.where(sql<boolean>`emails.from_email like ${ending(senderDomain)} escape '!'`)
   if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
   switch (status) {
     case undefined:
@@ -124,10 +117,6 @@ function narrowed<Row>(
         .where('queue.leased', '=', 0)
         .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
   }
-}
-
-function ending(domain: string): string {
-  return `%@${domain.replace(/[!%_]/g, '!$&')}`
 }
 
 /** The word for an entry's state, as lists show it. */

@@ -6,13 +6,13 @@
  * nor URLs. The tree is written out in one go, because its streams cost ten times as
  * much. Every line ends with CRLF and has at most 998 octets.
  *
- * Limits: whole in memory, and encoding some megabytes holds the event loop for tens of
- * milliseconds.
+ * Limits: whole in memory; encoding a message of the largest size holds the event loop for
+ * some tenths of a second.
  */
-import { encode as encodeBase64, wrap as wrapBase64 } from 'nodemailer/lib/base64'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
+import { withCrlf } from '../mail/line-ends.js'
 import { newMessageId } from '../mail/message-id.js'
 import { headerLines } from './compose-header.js'
 import { textOfHtml } from './compose-text.js'
@@ -32,6 +32,8 @@ export function composeMessage(content: MessageContent, { emailId, hostname, now
     ...bodies(content),
     attachments: [...content.inlineImages.map(inline), ...content.attachments.map(attached)],
     messageId,
+    // Nobody can know it before, as nobody can guess the id.
+    baseBoundary: emailId,
     date: new Date(now),
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -48,14 +50,14 @@ function bodies({ html, text }: MessageContent): { text: Body; html: Body } {
   return { text: body(plain), html: body(html ?? '') }
 }
 
-type Body = string | { readonly content: string; readonly contentTransferEncoding: 'base64' }
+type Body = string | { readonly content: Buffer; readonly contentTransferEncoding: 'base64' }
 
 /** In characters. Quoted-printable of megabytes takes a second, base64 a tenth of it. */
 const LARGE_TEXT = 262_144
 
 function body(text: string): Body {
-  const content = text.replace(/\r\n|\r|\n/g, '\r\n')
-  return text.length > LARGE_TEXT ? { content, contentTransferEncoding: 'base64' } : content
+  if (text.length <= LARGE_TEXT) return text.replace(/\r\n|\r|\n/g, '\r\n')
+  return { content: withCrlf(Buffer.from(text)), contentTransferEncoding: 'base64' }
 }
 
 type Part = NonNullable<ConstructorParameters<typeof MailComposer>[0]>['attachments'] extends
@@ -80,6 +82,20 @@ function oneLine(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
 
+/** In base64, straight into lines of 76 characters: several times as fast as encoding first and wrapping then. */
+function base64Lines(content: Buffer): Buffer {
+  const lines = Math.ceil(content.length / BYTES_OF_LINE)
+  const encoded = Buffer.allocUnsafe(Math.ceil(content.length / 3) * 4 + Math.max(0, lines - 1) * 2)
+  let at = 0
+  for (let from = 0; from < content.length; from += BYTES_OF_LINE) {
+    if (from > 0) at += encoded.write('\r\n', at, 'latin1')
+    at += encoded.write(content.toString('base64', from, from + BYTES_OF_LINE), at, 'latin1')
+  }
+  return encoded.subarray(0, at)
+}
+
+const BYTES_OF_LINE = 57
+
 /** A part with all that is in it. */
 function write(node: MimeNode, pieces: Buffer[]): void {
   pieces.push(Buffer.from(`${node.buildHeaders()}\r\n\r\n`))
@@ -101,7 +117,7 @@ function encodedContent(node: MimeNode): Buffer {
   if (typeof content !== 'string' && !Buffer.isBuffer(content)) throw new Error('a part that is no text and no bytes')
   switch (node.getTransferEncoding()) {
     case 'base64':
-      return Buffer.from(wrapBase64(encodeBase64(content)), 'latin1')
+      return base64Lines(typeof content === 'string' ? Buffer.from(content) : content)
     case 'quoted-printable':
       return Buffer.from(wrapQuoted(encodeQuoted(content)), 'latin1')
     default:

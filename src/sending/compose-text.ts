@@ -3,15 +3,17 @@
  *
  * The converter's parser takes quadratic time on some nestings, and some of its code one
  * stack slot a line, so it gets only what has few enough tags and lines to be done within
- * tens of milliseconds whatever they are. Of the rest the tags are dropped, in one pass:
+ * some tens of milliseconds. Of the rest the tags are dropped, in one pass:
  * less pretty, and never slow. The text of a very long body is cut.
  */
 import { compile } from 'html-to-text'
 
 /** Opening and closing tags, of which the time goes with the product, and line ends. */
-const MAX_MARKS = 6_000
+const MAX_MARKS = 3_000
 /** In characters. */
-const MAX_HTML = 200_000
+const MAX_HTML = 100_000
+/** Of which the tags are dropped; what comes after is not looked at. */
+const MAX_STRIPPED = 2_000_000
 const MAX_TEXT = 200_000
 
 const convert = compile({
@@ -30,7 +32,13 @@ const convert = compile({
 
 /** Lines end with LF; empty where the HTML shows no text. */
 export function textOfHtml(html: string): string {
-  return (isModest(html) ? convert(html) : withoutTags(html)).trim()
+  if (!isModest(html)) return withoutTags(html.slice(0, MAX_STRIPPED)).trim()
+  try {
+    return convert(html).trim()
+  } catch {
+    // The library throws on a few odd but harmless attributes; a body is never worth an error of ours.
+    return withoutTags(html).trim()
+  }
 }
 
 const LT = 0x3c

@@ -26,7 +26,7 @@ export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
-/** Emits `end` after its last byte. It is never full, so `write` never asks for a pause. */
+/** Emits `end` soon after its last byte. It is never full, so `write` never asks for a pause. */
 export class IncomingMessage extends EventEmitter {
   /** Once the message has ended. Rejects with a Refusal then, with ClientGone when it breaks off. */
   readonly collected: Promise<Collected>
@@ -73,7 +73,8 @@ export class IncomingMessage extends EventEmitter {
     this.writableEnded = true
     if (this.refusal === null) this.resolve(this.whole())
     else this.reject(this.refusal)
-    this.emit('end')
+    // As a stream would: not while the parser is still in the middle of the last line.
+    queueMicrotask(() => this.emit('end'))
   }
 
   destroy(): void {

@@ -49,6 +49,14 @@ const checks: readonly Check[] = [
     sql: `select id from emails where (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
+  {
+    check: 'email-counts',
+    message: 'kept counts of emails that are not what is there',
+    sql: `select workspace_id || ' ' || status from (
+        select workspace_id, status, count(*) as count from emails group by workspace_id, status
+        union all select workspace_id, status, -count from email_counts)
+      group by workspace_id, status having sum(count) <> 0`,
+  },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,

@@ -10,6 +10,7 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
 import { earlier, fingerprintOf, type KeyUse } from './idempotency.js'
 import type { PrepareEmail } from './prepare-email.js'
+import { summarise } from './prepare-message.js'
 import { isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
 import type { Take } from './take.js'
@@ -31,13 +32,23 @@ export function accept({ read, clock, prepare, take }: AcceptDeps): Accept {
   return async (principal, message) => {
     const now = clock()
     const header = scanHeader(message.raw)
+    const summary = summarise(message.raw, header)
     const { idempotencyKey, ...options } = readServiceFields(serviceFields(message.raw, header), now)
     const use = idempotencyKey === null ? null : keyUse(principal, message, idempotencyKey)
     const before = use === null ? null : earlier(read, use, now)
     if (before !== null) return idOf(before.emailId)
 
     const emailId = uuidv7(now)
-    const prepared = prepare(principal, { emailId, source: 'smtp', message, header, options, templateId: null, now })
+    const prepared = prepare(principal, {
+      emailId,
+      source: 'smtp',
+      message,
+      header,
+      summary,
+      options,
+      templateId: null,
+      now,
+    })
     const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
     const other = await take([prepared], once, now)
     return other === null ? { emailId } : idOf(other.emailId)

@@ -44,7 +44,9 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
       raw,
       protocol: 'HTTPS',
     }
-    const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), options, now }
+    const { from, to, cc, replyTo, subject } = content
+    const summary = { from: [from] as const, to, cc, replyTo, subject }
+    const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
     return prepare(principal, { ...submission, templateId: null })
   }
 }

@@ -14,7 +14,9 @@ import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { withCrlf } from '../mail/line-ends.js'
 import { newMessageId } from '../mail/message-id.js'
+import { base64Lines } from './base64-lines.js'
 import { headerLines } from './compose-header.js'
+import { plainMessage } from './compose-plain.js'
 import { textOfHtml } from './compose-text.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'
 
@@ -28,24 +30,36 @@ export function composeMessage(content: MessageContent, { emailId, hostname, now
   const isMessageId = ({ name }: { readonly name: string }): boolean => name.toLowerCase() === 'message-id'
   const messageId = content.fields.find(isMessageId)?.value ?? newMessageId(emailId, hostname)
   const fields = content.fields.filter((field) => !isMessageId(field))
+  const whole = { ...content, fields }
+  const { text, html } = bodies(content)
+  const isPlain = content.attachments.length + content.inlineImages.length === 0
+  if (isPlain && typeof text === 'string' && typeof html === 'string') {
+    return plainMessage({ content: whole, messageId, text, html, boundary: emailId, now })
+  }
+  return composedMessage(whole, { text, html, messageId, date: new Date(now), baseBoundary: emailId })
+}
+
+interface Bodies {
+  readonly text: Body
+  readonly html: Body
+}
+
+/** The general way. Its boundaries are made of the id, which nobody can know before. */
+export function composedMessage(content: MessageContent, rest: Bodies & Mail): Buffer {
   const tree = new MailComposer({
-    ...bodies(content),
+    ...rest,
     attachments: [...content.inlineImages.map(inline), ...content.attachments.map(attached)],
-    messageId,
-    // Nobody can know it before, as nobody can guess the id.
-    baseBoundary: emailId,
-    date: new Date(now),
     disableFileAccess: true,
     disableUrlAccess: true,
   }).compile()
-  const pieces = [Buffer.from(headerLines({ ...content, fields }))]
+  const pieces = [Buffer.from(headerLines(content))]
   write(tree, pieces)
   pieces.push(Buffer.from('\r\n'))
   return Buffer.concat(pieces)
 }
 
 /** Line ends are CRLF, so that quoted-printable keeps them. */
-function bodies({ html, text }: MessageContent): { text: Body; html: Body } {
+function bodies({ html, text }: MessageContent): Bodies {
   const plain = text ?? (html === null ? '' : textOfHtml(html))
   return { text: body(plain), html: body(html ?? '') }
 }
@@ -60,11 +74,9 @@ function body(text: string): Body {
   return { content: withCrlf(Buffer.from(text)), contentTransferEncoding: 'base64' }
 }
 
-type Part = NonNullable<ConstructorParameters<typeof MailComposer>[0]>['attachments'] extends
-  | readonly (infer One)[]
-  | undefined
-  ? One
-  : never
+type Options = NonNullable<ConstructorParameters<typeof MailComposer>[0]>
+type Mail = Pick<Options, 'messageId' | 'date' | 'baseBoundary'>
+type Part = Options['attachments'] extends readonly (infer One)[] | undefined ? One : never
 
 function attached({ filename, content, contentType }: Attachment): Part {
   // A message in a message must not be in base64 (RFC 2046 section 5.2.1), and may have any lines.
@@ -81,20 +93,6 @@ function inline({ cid, filename, content, contentType }: InlineImage): Part {
 function oneLine(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
-
-/** In base64, straight into lines of 76 characters: several times as fast as encoding first and wrapping then. */
-function base64Lines(content: Buffer): Buffer {
-  const lines = Math.ceil(content.length / BYTES_OF_LINE)
-  const encoded = Buffer.allocUnsafe(Math.ceil(content.length / 3) * 4 + Math.max(0, lines - 1) * 2)
-  let at = 0
-  for (let from = 0; from < content.length; from += BYTES_OF_LINE) {
-    if (from > 0) at += encoded.write('\r\n', at, 'latin1')
-    at += encoded.write(content.toString('base64', from, from + BYTES_OF_LINE), at, 'latin1')
-  }
-  return encoded.subarray(0, at)
-}
-
-const BYTES_OF_LINE = 57
 
 /** A part with all that is in it. */
 function write(node: MimeNode, pieces: Buffer[]): void {

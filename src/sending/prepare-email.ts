@@ -15,7 +15,7 @@ import { Refusal } from '../mail/refusal.js'
 import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/enqueue.js'
 import type { Read } from '../storage/prepared.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { type Author, type MessageSummary, prepareMessage, summarise } from './prepare-message.js'
+import { type Author, type MessageSummary, prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
 import type { SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
@@ -39,8 +39,7 @@ export type PrepareEmail = (principal: Principal, submission: Submission) => Pre
 
 export function prepareEmail(deps: PrepareDeps): PrepareEmail {
   return (principal, submission) => {
-    const { message, header, emailId, now } = submission
-    const summary = summarise(message.raw, header)
+    const { message, header, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
     const recipients = wantedRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }

@@ -3,6 +3,7 @@ import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Priority } from '../storage/tables.js'
+import type { MessageSummary } from './prepare-message.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -50,6 +51,8 @@ export interface Submission {
   readonly message: SubmittedMessage
   /** Of `message.raw`, scanned once. */
   readonly header: Header
+  /** Who wrote it to whom, about what. */
+  readonly summary: MessageSummary
   readonly options: SendingOptions
   readonly templateId: string | null
   readonly now: number

@@ -7,7 +7,7 @@ import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { checkForm } from '../../src/mail/message-form.js'
 import { type NamedAddress, namedAddressOrNull } from '../../src/mail/named-address.js'
-import { composeMessage } from '../../src/sending/compose-message.js'
+import { composedMessage, composeMessage } from '../../src/sending/compose-message.js'
 import { textOfHtml } from '../../src/sending/compose-text.js'
 import { customFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
@@ -61,9 +61,9 @@ t.test('a text alone is one part', async (t) => {
       'Subject: hello',
       'Message-ID: <0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee@mail.test>',
       'Date: Sat, 21 Nov 2026 00:00:00 +0000',
-      'Content-Transfer-Encoding: 7bit',
       'MIME-Version: 1.0',
       'Content-Type: text/plain; charset=utf-8',
+      'Content-Transfer-Encoding: 7bit',
       '',
       'a line',
       '',
@@ -218,6 +218,29 @@ t.test('a body of megabytes goes in base64 and survives', async (t) => {
   const { mail, text } = await composed({ html })
   t.equal(mail.html, html)
   t.match(text, 'Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n')
+})
+
+t.test('what is written straight out is read like what goes through the tree of parts', async () => {
+  const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
+  const body = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\r\n', 'a '.repeat(60), '.', '--=_')))
+  const bodies = body.map((parts) =>
+    Buffer.from(parts.join(''))
+      .toString()
+      .replace(/\0/g, '')
+      .replace(/\r\n|\r|\n/g, '\r\n'),
+  )
+  await fc.assert(
+    fc.asyncProperty(bodies, bodies, async (text, html) => {
+      const straight = await simpleParser(composeMessage({ ...plain, text, html: html || null }, composing), options)
+      const messageId = `<${composing.emailId}@mail.test>`
+      const rest = { text, html, messageId, date: new Date(composing.now) }
+      const tree = await simpleParser(composedMessage(plain, rest), options)
+      for (const name of ['text', 'html', 'subject', 'messageId', 'date'] as const) {
+        assert.deepEqual(straight[name], tree[name], name)
+      }
+      assert.deepEqual([straight.from?.value, straight.to], [tree.from?.value, tree.to])
+    }),
+  )
 })
 
 t.test('text is made of HTML where none is given', async (t) => {

@@ -81,13 +81,16 @@ try {
   for (const what of options.asked) results.push(...(await run[what]()))
 } finally {
   rmSync(folder, { recursive: true, force: true })
+  writeDown()
 }
-const machine = { node: process.version, cpus: cpus().length, memory: totalmem() }
-writeFileSync(
-  options.json,
-  `${JSON.stringify({ at: new Date().toISOString(), ...machine, missing, results }, null, 2)}\n`,
-)
 console.log(`\nall figures: ${options.json}`)
+
+/** Also where something went wrong: what was measured before took long enough. */
+function writeDown() {
+  const machine = { node: process.version, cpus: cpus().length, memory: totalmem() }
+  const all = { at: new Date().toISOString(), ...machine, missing, results }
+  writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`)
+}
 
 function accept({ size, sessions, kept }) {
   const measure = (side) => measureAccept(side, { folder, messages: options.messages ?? 5000, size, sessions, kept })

@@ -132,6 +132,7 @@ Background no
 Syslog no
 InternalHosts 127.0.0.0/8
 OversignHeaders From
+RequireSafeKeys no
 `,
   )
   execFileSync('chown', ['-R', 'postfix', folder])
@@ -139,7 +140,10 @@ OversignHeaders From
   const daemon = spawn('opendkim', ['-f', '-u', 'postfix', '-x', join(folder, 'opendkim.conf')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  while (!existsSync(socket)) await new Promise((resolve) => setTimeout(resolve, 50))
+  while (!existsSync(socket)) {
+    if (daemon.exitCode !== null) throw new Error('opendkim did not start')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
   return {
     socket,
     pid: daemon.pid,

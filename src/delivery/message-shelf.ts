@@ -4,6 +4,8 @@
  * A fresh message goes from the door to the wire without being read back. The shelf is
  * bounded in bytes; when it is full a message is simply not shelved, and is read from
  * the database when its turn comes. It leaves when its last recipient is settled.
+ *
+ * What a small message weighs is its record and its objects: they are counted too.
  */
 import type { Email } from '../messages/email.js'
 import type { RecipientWishes } from '../messages/recipients.js'
@@ -18,6 +20,9 @@ export interface ShelvedMessage {
   /** Is the signature on disk? */
   signatureKept: boolean
 }
+
+/** Record, addresses, objects and signature of one message, as the heap has them. */
+const RECORD = 4096
 
 interface Shelved {
   readonly message: ShelvedMessage
@@ -35,7 +40,7 @@ export class MessageShelf {
 
   /** A fresh message, for which `uses` entries will come. */
   put(message: ShelvedMessage, uses: number): void {
-    if (uses === 0 || this.bytes + message.raw.length > this.maxBytes) return
+    if (uses === 0 || this.bytes + weight(message) > this.maxBytes) return
     this.keep({ message, uses, readBack: false })
   }
 
@@ -64,13 +69,17 @@ export class MessageShelf {
     shelved.uses -= 1
     if (shelved.uses > 0) return
     this.messages.delete(emailId)
-    this.bytes -= shelved.message.raw.length
+    this.bytes -= weight(shelved.message)
   }
 
   private keep(shelved: Shelved): void {
     const { id } = shelved.message.email
     if (this.messages.has(id)) return
     this.messages.set(id, shelved)
-    this.bytes += shelved.message.raw.length
+    this.bytes += weight(shelved.message)
   }
+}
+
+function weight({ raw }: ShelvedMessage): number {
+  return raw.length + RECORD
 }

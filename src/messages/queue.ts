@@ -63,7 +63,7 @@ const lease = prepareWrite<Lease & { next: number }>(
 
 /** Counts the attempt before it is made. Misses when the entry was changed since it was read. */
 export function leaseEntry(wanted: Lease): Write {
-  return lease({ ...wanted, next: wanted.attempts + 1 })
+  return lease({ next: wanted.attempts + 1, ...wanted })
 }
 
 /** The entry waits until `at`. */

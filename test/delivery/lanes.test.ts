@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DueSweep } from '../../src/delivery/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../src/delivery/lanes.js'
+import { MessageShelf } from '../../src/delivery/message-shelf.js'
 import type { Address, DomainName } from '../../src/mail/address.js'
+import type { Email } from '../../src/messages/email.js'
 import type { QueueEntry } from '../../src/messages/queue.js'
 import type { Database } from '../../src/storage/database.js'
 import { bulkEmail } from '../helpers/bulk.js'
@@ -303,4 +305,15 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
   t.equal(sweep.step(9000), true)
   t.equal(sweep.step(9000), false, 'the third is the last')
   t.ok(reads < 12, 'and no more reads than pages need')
+})
+
+t.test('many small messages fill the shelf by what they weigh in memory, and leave room when they go', async (t) => {
+  const shelf = new MessageShelf(1_000_000)
+  const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), signatureKept: false })
+  for (let n = 0; n < 1000; n += 1) shelf.put(message(`email ${n}`), 1)
+  t.ok(shelf.get('email 99'))
+  t.notOk(shelf.get('email 500'))
+  for (let n = 0; n < 1000; n += 1) shelf.release(`email ${n}`)
+  shelf.put(message('email 500'), 1)
+  t.ok(shelf.get('email 500'))
 })

@@ -1,12 +1,16 @@
 /** The table types against the schema, erasing a workspace, and the guard of the disk. */
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { type DiskSpace, diskSpace } from '../../src/platform/disk-space.js'
 import { diskGuard, mayTake } from '../../src/storage/disk-guard.js'
 import { eraseWorkspace, workspaceTables } from '../../src/storage/erase.js'
+import { migrations } from '../../src/storage/migrations.js'
+import { openDatabase } from '../../src/storage/open.js'
 import type { Read } from '../../src/storage/prepared.js'
+import { verifyData } from '../../src/storage/verify.js'
 import type { Write } from '../../src/storage/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { openedDatabase, temporaryDatabase, temporaryFolder } from '../helpers/database.js'
 import { columnsOf, rowOf, tablesOf } from './rows.js'
 import { promisedTables, type Shape } from './table-types.js'
 
@@ -59,6 +63,44 @@ t.test('erasing a workspace takes all of its rows and no others', async (t) => {
     before.map(() => 0),
   )
   t.same(count('ws_2'), before)
+})
+
+t.test('emails are counted by status from where the counts came on, through every change and removal', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const { '0001-sending': first } = migrations
+  if (first === undefined) throw new Error('the first migration is gone')
+  const old = await openDatabase({ file, migrations: { '0001-sending': first } })
+  const row = rowOf(old.read)
+  const statuses = ['queued', 'queued', 'delivered', 'scheduled']
+  await old.commit([
+    ...statuses.map((status, n) => row('emails', { id: `e${n}`, workspace_id: 'ws_1', status })),
+    row('emails', { id: 'other', workspace_id: 'ws_2', status: 'queued' }),
+    row('idempotency', { workspace_id: 'ws_1', key: 'k', fingerprint: 'f', email_id: 'e0', created_at: 7 }),
+  ])
+  await old.close()
+
+  const database = await openedDatabase(t, { file })
+  const counts = (): unknown =>
+    database.read(`select workspace_id || ' ' || status as of, count from email_counts where count <> 0 order by 1`, [])
+  const one = (of: string, count: number): object => ({ of, count })
+  t.same(counts(), [one('ws_1 delivered', 1), one('ws_1 queued', 2), one('ws_1 scheduled', 1), one('ws_2 queued', 1)])
+  t.same(database.read('select key, fingerprint, email_id, answer, created_at from idempotency', []), [
+    { key: 'k', fingerprint: 'f', email_id: 'e0', answer: null, created_at: 7 },
+  ])
+
+  await database.commit([
+    { sql: `update emails set status = 'delivered' where id in ('e0', 'e1')`, parameters: [] },
+    { sql: `update emails set status = 'delivered' where id = 'e2'`, parameters: [] },
+    { sql: `delete from emails where id = 'e3'`, parameters: [] },
+    rowOf(database.read)('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
+  ])
+  t.same(counts(), [one('ws_1 bounced', 1), one('ws_1 delivered', 3), one('ws_2 queued', 1)])
+  t.same(
+    verifyData(file).filter(({ check }) => check === 'email-counts'),
+    [],
+  )
+  await database.commit([{ sql: 'update email_counts set count = 9 where workspace_id = ?', parameters: ['ws_2'] }])
+  t.match(verifyData(file).find(({ check }) => check === 'email-counts')?.message, /1 kept counts.*: ws_2 queued/)
 })
 
 const GiB = 1024 ** 3

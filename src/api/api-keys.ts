@@ -18,6 +18,7 @@ import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
+import { atMost } from './bounded.js'
 import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from './values.js'
@@ -31,14 +32,18 @@ export interface ApiKeyDeps {
 
 const MAX_LIST = 50
 
-const scopeList = z
-  .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
-  .min(1, 'allowed: at least one scope')
-  .refine((list) => new Set(list).size === list.length, 'allowed: each scope once')
+const scopeList = atMost(
+  scopes.length,
+  'scopes, each once',
+  z
+    .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
+    .min(1, 'allowed: at least one scope')
+    .refine((list) => new Set(list).size === list.length, 'allowed: each scope once'),
+)
 
-function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodArray<z.ZodType<T, string>>> {
+function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodType<T, string>>>> {
   const allowed = `allowed: a list of at most ${MAX_LIST}`
-  return z.array(item, allowed).max(MAX_LIST, allowed).optional()
+  return atMost(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
 }
 
 const wantedKey = z.strictObject({

@@ -24,7 +24,10 @@ export interface DomainDeps {
 }
 
 const wantedDomain = z.strictObject({
-  domain: z.string('allowed: a domain name').meta({ description: 'International names in either form.' }),
+  domain: z
+    .string('allowed: a domain name')
+    .max(300, 'allowed: a domain name')
+    .meta({ description: 'International names in either form.' }),
   inbound: z.boolean('allowed: true or false').default(false),
 })
 

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Scope } from './principal.js'
 
@@ -96,6 +96,59 @@ export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) 
     .where('id', '=', slot('id')),
 )
 
+/** Unrevoked ones, of a workspace. The command line is not held to it. */
+export const MAX_LIVE_KEYS = 1_000
+
+/**
+ * The use that a key is put to when it makes another one. Misses when it may not any more,
+ * or when the workspace of the new key is full: whatever was true when that was looked up,
+ * the commit in which this comes first is made only where it still is.
+ */
+export const useToMakeKey = prepareWrite<{
+  workspaceId: string
+  id: string
+  at: number
+  /** Of the key that is made. */
+  forWorkspace: string
+  userId: string
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('api_keys')
+      .set({ last_used_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('revoked_at', 'is', null)
+      .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', slot('at'))]))
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('members')
+            .select('members.user_id')
+            .where('members.workspace_id', '=', slot('forWorkspace'))
+            .where('members.user_id', '=', slot('userId'))
+            .where('members.role', 'in', ['owner', 'admin']),
+        ),
+      )
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('api_keys as live')
+            .select(({ fn }) => fn.countAll<number>().as('count'))
+            .where('live.workspace_id', '=', slot('forWorkspace'))
+            .where('live.revoked_at', 'is', null),
+        '<',
+        MAX_LIVE_KEYS,
+      ),
+  1,
+)
+
+export const liveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('revoked_at', 'is', null),
+)
+
 /** A key with the present role of its member: null once that member is gone. */
 export const keyByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
   db
@@ -124,12 +177,19 @@ export const keyById = prepareRead<{ workspaceId: string; id: string }>()(({ db,
     .where('api_keys.workspace_id', '=', slot('workspaceId')),
 )
 
-export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
+function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+  return db
     .selectFrom('api_keys')
     .select(['id', 'name', 'key_prefix', 'scopes', 'allowed_networks', 'allowed_domains'])
     .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('created_at')
-    .orderBy('id'),
+    .orderBy('id')
+}
+
+export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
+
+/** Some of them, in the same order. */
+export const keysSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
+  listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
 )

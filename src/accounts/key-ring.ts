@@ -4,7 +4,7 @@
  * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
  * dropped whenever keys or members may have changed, by us or from the command line, so
  * a revocation counts at once. `last_used_at` is written at most once a minute for each key.
- * Limit: 10,000 keys in memory; unknown keys are never cached, so guesses fill nothing.
+ * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are never cached, so guesses fill nothing.
  */
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
@@ -55,6 +55,7 @@ export function keyRing({ read, commit, clock }: Deps): KeyRing {
 
   function touch(id: string, now: number): void {
     if (now - (touched.get(id) ?? 0) < TOUCH_EVERY) return
+    if (touched.size >= MAX_KEYS) touched.clear()
     touched.set(id, now)
     // A lost time of last use harms nobody: the next use writes it again.
     commit([touchKey({ id, at: now })]).catch(() => touched.delete(id))

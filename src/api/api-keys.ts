@@ -5,9 +5,9 @@
  * workspace that is named. It never may do more than the key that made it.
  */
 import { z } from 'zod'
-import { keyById, keysOfWorkspace, newKey } from '../accounts/api-keys.js'
+import { type ApiKeyRow, keyById, keysSlice, liveKeys, MAX_LIVE_KEYS, newKey } from '../accounts/api-keys.js'
 import { actorOf } from '../accounts/audit-log.js'
-import { createKey, endKey } from '../accounts/key-acts.js'
+import { createKeyBy, endKey } from '../accounts/key-acts.js'
 import { limitsOf, limitsWithin } from '../accounts/key-limits.js'
 import { createdKeyResource, keyResource } from '../accounts/key-resource.js'
 import { requirePermission } from '../accounts/permissions.js'
@@ -18,6 +18,8 @@ import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
+import { atMost } from './bounded.js'
+import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from './values.js'
 
@@ -30,14 +32,18 @@ export interface ApiKeyDeps {
 
 const MAX_LIST = 50
 
-const scopeList = z
-  .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
-  .min(1, 'allowed: at least one scope')
-  .refine((list) => new Set(list).size === list.length, 'allowed: each scope once')
+const scopeList = atMost(
+  scopes.length,
+  'scopes, each once',
+  z
+    .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
+    .min(1, 'allowed: at least one scope')
+    .refine((list) => new Set(list).size === list.length, 'allowed: each scope once'),
+)
 
-function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodArray<z.ZodType<T, string>>> {
+function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodType<T, string>>>> {
   const allowed = `allowed: a list of at most ${MAX_LIST}`
-  return z.array(item, allowed).max(MAX_LIST, allowed).optional()
+  return atMost(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
 }
 
 const wantedKey = z.strictObject({
@@ -75,7 +81,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       description: 'The key is in this answer alone. It may do at most what the key that makes it may.',
       body: wantedKey,
       answers: { 201: { description: 'The key.', schema: createdKey } },
-      refusals: ['not_found'],
+      refusals: ['not_found', 'conflict'],
       run: (call) => create(deps, call),
     }),
     route({
@@ -83,11 +89,12 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       path: '/api-keys',
       area: 'admin-read',
       tag,
-      summary: 'List the API keys of the workspace, revoked ones too',
-      answers: { 200: { description: 'All keys.', schema: z.strictObject({ data: z.array(listedKey) }) } },
+      summary: 'List the API keys of the workspace, revoked ones too, oldest first',
+      query: sliceQuery,
+      answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
       refusals: [],
-      run: ({ principal: { workspaceId } }) =>
-        json(200, { data: keysOfWorkspace(deps.read, { workspaceId }).map(keyResource) }),
+      run: ({ principal: { workspaceId }, query: { limit, offset } }) =>
+        json(200, { data: keysSlice(deps.read, { workspaceId, limit, offset }).map(keyResource) }),
     }),
     route({
       method: 'DELETE',
@@ -116,12 +123,24 @@ async function create(
     const value = iso(expiresAt)
     throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
   }
-  const [own] = keyById(read, { workspaceId: principal.workspaceId, id: principal.keyId ?? '' })
-  if (own === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
-  const limits = limitsWithin(limitsOf(own), { expiresAt, allowedNetworks, allowedDomains })
+  const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
+  const limits = limitsWithin(limitsOf(liveKey(read, maker, now)), { expiresAt, allowedNetworks, allowedDomains })
   const key = newKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
-  await commit(createKey(key, actorOf(principal)))
-  return json(201, createdKeyResource(key))
+  if (await unlessMissed(commit(createKeyBy(maker, key, actorOf(principal))))) return json(201, createdKeyResource(key))
+  liveKey(read, maker, now)
+  mayMakeKeys(read, principal, workspaceId)
+  throw new Refusal('conflict', `a workspace may have ${MAX_LIVE_KEYS} keys that are not revoked`, {
+    limit: MAX_LIVE_KEYS,
+    count: liveKeys(read, { workspaceId })[0]?.count ?? 0,
+  })
+}
+
+/** The key that asks, as long as it may. */
+function liveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
+  const [own] = keyById(read, maker)
+  if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  if (own.expires_at !== null && own.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
+  return own
 }
 
 /** The user to whom the new key belongs: who asks, as far as their role in that workspace lets them. */

@@ -5,11 +5,12 @@ import { deleteSendingDomain } from '../delivery/delete-domain.js'
 import { domainResource } from '../domains/domain-resource.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { type OwnNames, registrableName } from '../domains/registrable-name.js'
-import { domainById, domainsOfWorkspace, type SendingDomain } from '../domains/sending-domains.js'
+import { domainById, domainsSlice, type SendingDomain } from '../domains/sending-domains.js'
 import type { Refusal } from '../mail/refusal.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed } from '../storage/write.js'
+import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
 import { notFound, timestamp, uuid } from './values.js'
 
@@ -23,7 +24,10 @@ export interface DomainDeps {
 }
 
 const wantedDomain = z.strictObject({
-  domain: z.string('allowed: a domain name').meta({ description: 'International names in either form.' }),
+  domain: z
+    .string('allowed: a domain name')
+    .max(300, 'allowed: a domain name')
+    .meta({ description: 'International names in either form.' }),
   inbound: z.boolean('allowed: true or false').default(false),
 })
 
@@ -76,11 +80,12 @@ function list({ read, names }: DomainDeps): Route {
     path: '/domains',
     area: 'admin-read',
     tag,
-    summary: 'List the sending domains',
-    answers: { 200: { description: 'All domains.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
+    summary: 'List the sending domains, oldest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId } }) => {
-      const rows = domainsOfWorkspace(read, { workspaceId })
+    run: ({ principal: { workspaceId }, query: { limit, offset } }) => {
+      const rows = domainsSlice(read, { workspaceId, limit, offset })
       return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
     },
   })

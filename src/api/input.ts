@@ -36,11 +36,11 @@ export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
 }
 
 export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
-  const problems = issues.slice(0, MAX_ISSUES).flatMap((issue) => problemsOf(issue, [], given))
+  const problems = first(MAX_ISSUES, problemsOf(issues, [], given))
   const kind = order.find((wanted) => problems.some((problem) => problem.kind === wanted)) ?? 'invalid-parameter'
   const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
-  const first = problems.find((problem) => problem.kind === kind)?.error
-  const message = first === undefined ? 'the request is not valid' : sentence(first)
+  const foremost = problems.find((problem) => problem.kind === kind)?.error
+  const message = foremost === undefined ? 'the request is not valid' : sentence(foremost)
   return new Refusal(kind, message, { errors })
 }
 
@@ -55,30 +55,43 @@ function sentence({ field, message }: FieldError): string {
   return field === '' ? message : `${field}: ${message}`
 }
 
-function problemsOf(issue: Issue, above: Path, given: unknown): readonly Problem[] {
-  const path = [...above, ...issue.path]
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => problem('invalid-parameter', [...path, key], 'is not a known field', given))
+/** The items that a generator makes first; what comes after them is never made. */
+function first<T>(most: number, made: Iterable<T>): readonly T[] {
+  const items: T[] = []
+  for (const item of made) {
+    items.push(item)
+    if (items.length === most) break
   }
-  if (issue.code === 'invalid_union') {
-    const branch = likeliest(issue.errors)
-    if (branch.length > 0) return branch.flatMap((inner) => problemsOf(inner, path, given))
-    const forms = formsOf(issue.errors)
-    if (forms !== '' && valueAt(path, given) !== undefined) {
-      return [problem('invalid-parameter', path, `Invalid input: expected ${forms}`, given)]
-    }
-  }
-  if (issue.code === 'custom' && issue.params?.['of'] === 'address') {
-    return [problem('invalid-address', path, issue.message, given)]
-  }
-  if (issue.code === 'custom' && issue.params?.['of'] === 'missing') {
-    return [problem('missing-field', path, issue.message, given)]
-  }
-  if (issue.code === 'custom' || valueAt(path, given) !== undefined) {
-    return [problem('invalid-parameter', path, issue.message, given)]
-  }
-  return [problem('missing-field', path, path.length === 0 ? 'a body is required' : 'is required', given)]
+  return items
 }
+
+function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Generator<Problem> {
+  for (const issue of issues) {
+    const path = [...above, ...issue.path]
+    const inside = issue.code === 'invalid_union' ? likeliest(issue.errors) : []
+    if (inside.length > 0) yield* problemsOf(inside, path, given)
+    else if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) yield problem('invalid-parameter', [...path, key], 'is not a known field', given)
+    } else yield problemOf(issue, path, given)
+  }
+}
+
+function problemOf(issue: Issue, path: Path, given: unknown): Problem {
+  const found = valueAt(path, given)
+  const forms = issue.code === 'invalid_union' && found !== undefined ? formsOf(issue.errors) : ''
+  if (forms !== '') return problem('invalid-parameter', path, `Invalid input: expected ${forms}`, given)
+  if (issue.code === 'custom') {
+    const kind = kinds.get(issue.params?.['of']) ?? 'invalid-parameter'
+    return problem(kind, path, issue.message, given)
+  }
+  if (found !== undefined) return problem('invalid-parameter', path, issue.message, given)
+  return problem('missing-field', path, path.length === 0 ? 'a body is required' : 'is required', given)
+}
+
+const kinds: ReadonlyMap<unknown, RefusalKind> = new Map([
+  ['address', 'invalid-address'],
+  ['missing', 'missing-field'],
+])
 
 /** `string, array or object`. */
 function formsOf(branches: readonly (readonly Issue[])[]): string {

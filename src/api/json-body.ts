@@ -15,7 +15,7 @@ import { announcesBody, type Body, readBody } from './read-body.js'
 export const MAX_BODY = 22 * 1_048_576
 export const MAX_DEPTH = 32
 /** Commas and brackets. */
-export const MAX_VALUES = 200_000
+export const MAX_VALUES = 50_000
 
 export interface JsonBody extends Body {
   readonly value: unknown

@@ -2,7 +2,9 @@
  * From a route to a request handler: who asks, may they, what do they say, run, answer.
  *
  * The order is fixed: the key before the permission, the permission before the body, so
- * that a stranger cannot make us read 22 MB. A route without a body schema does not look at
+ * that a stranger cannot make us read 22 MB. Both are asked for once more when the body is
+ * there, because it may have taken minutes, and a key that was revoked meanwhile must not
+ * act. A route without a body schema does not look at
  * a body; one without a query schema takes no query.
  */
 import { parse as parseQuery } from 'node:querystring'
@@ -17,10 +19,11 @@ import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { Answer, Call, Route } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
-import { admitted } from './visit.js'
+import { admitted, type Reception } from './visit.js'
 
 export interface MountDeps {
   readonly clock: Clock
+  readonly reception: Pick<Reception, 'admitAgain'>
   /** Of bodies that requests have us hold. */
   readonly memory: MemoryBudget
 }
@@ -28,18 +31,19 @@ export interface MountDeps {
 const noQuery = z.strictObject({})
 const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
-export function handle(route: Route, { clock, memory }: MountDeps): (ctx: ApiContext) => Promise<void> {
+export function handle(route: Route, { clock, memory, reception }: MountDeps): (ctx: ApiContext) => Promise<void> {
   const { run, query, body } = route
   return async (ctx) => {
     const { visit } = ctx.state
-    const principal = admitted(visit)
-    const ownKey = only(route, principal)
+    const atFirst = admitted(visit)
+    only(route, atFirst)
     const asked = queryOf(ctx.req.url ?? '')
     const given = body === null ? noBody : await readJson(ctx.req, ctx.res, memory)
     try {
+      const principal = body === null ? atFirst : reception.admitAgain(ctx.req, visit.remoteAddress)
       const call: Call = {
         principal,
-        ownKey,
+        ownKey: only(route, principal),
         params: ctx['params'] as Call['params'],
         query: asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {}),
         body: body === null ? undefined : parse(body, given.value),

@@ -10,6 +10,12 @@ import { wholeNumber } from './query-number.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 
+/** Of lists that are told by place and have no end that is worth telling. */
+export const sliceQuery = z.strictObject({
+  limit: wholeNumber(1, 100).default(20).meta({ description: 'How many at most. Default 20.' }),
+  offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to pass over. Default 0.' }),
+})
+
 const malformed = 'allowed: the next_cursor of an answer'
 
 /** Of places that match `form`. */

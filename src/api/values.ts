@@ -10,10 +10,20 @@ import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { momentOf } from '../sending/schedule.js'
 import { ofAddress } from './input.js'
 
-/** A text that means something: parsed, or refused with what is allowed. */
-function text<T>(allowed: string, parse: (given: string) => T | null, params: object = {}): z.ZodType<T, string> {
+/** In characters, of an address or a domain name: more than any has in U-labels. */
+const LONGEST_NAME = 320
+/** Of a network or a moment. */
+const LONGEST_PLACE = 64
+
+/** A text that means something: parsed where it is not longer than such texts are, or refused with what is allowed. */
+function text<T>(
+  allowed: string,
+  longest: number,
+  parse: (given: string) => T | null,
+  params: object = {},
+): z.ZodType<T, string> {
   return z.string(allowed).transform((given, context): T => {
-    const value = parse(given)
+    const value = given.length > longest ? null : parse(given)
     if (value !== null) return value
     context.addIssue({ code: 'custom', message: allowed, params: { ...params } })
     return z.NEVER
@@ -22,6 +32,7 @@ function text<T>(allowed: string, parse: (given: string) => T | null, params: ob
 
 export const address: z.ZodType<Address, string> = text(
   'allowed: a mail address, local@domain',
+  LONGEST_NAME,
   addressOrNull,
   ofAddress,
 )
@@ -32,27 +43,32 @@ export const address: z.ZodType<Address, string> = text(
  */
 export const addressInQuery: z.ZodType<Address, string> = text(
   'allowed: a mail address, local@domain',
+  LONGEST_NAME,
   (given) => addressOrNull(given) ?? addressOrNull(given.replaceAll(' ', '+')),
   ofAddress,
 )
 
-export const domainName: z.ZodType<DomainName, string> = text('allowed: a domain name', domainNameOrNull)
+export const domainName: z.ZodType<DomainName, string> = text('allowed: a domain name', LONGEST_NAME, domainNameOrNull)
 
 /** As CIDR. */
 export const network: z.ZodType<string, string> = text(
   'allowed: an IPv4 or IPv6 address, or a network such as 192.0.2.0/24',
+  LONGEST_PLACE,
   (given) => parseNetwork(given) ?? null,
 )
 
 /** Epoch milliseconds. */
 export const moment: z.ZodType<number, string> = text(
   'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
+  LONGEST_PLACE,
   momentOf,
 )
 
 /** A name that people give. */
-export const name: z.ZodType<string, string> = text('allowed: 1 to 100 characters, no control characters', (given) =>
-  given.trim() === '' || given.length > 100 || /\p{Cc}/u.test(given) ? null : given,
+export const name: z.ZodType<string, string> = text(
+  'allowed: 1 to 100 characters, no control characters',
+  100,
+  (given) => (given.trim() === '' || /\p{Cc}/u.test(given) ? null : given),
 )
 
 /** A moment in an answer. */

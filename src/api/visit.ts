@@ -46,6 +46,8 @@ export interface Reception {
   readonly glance: (request: IncomingMessage, peer: Peer) => Visit
   /** How many more requests without a key may come from there. */
   readonly rateOf: (address: string) => RateState
+  /** Who asks as of now, after a wait; counts nothing. Throws a Refusal once they may not ask any more. */
+  readonly admitAgain: (request: IncomingMessage, remoteAddress: string) => Principal
 }
 
 export function reception(deps: VisitDeps): Reception {
@@ -76,6 +78,7 @@ export function reception(deps: VisitDeps): Reception {
       return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
     },
     rateOf,
+    admitAgain: ({ headers }, remoteAddress) => deps.keyRing.admit(bearerKey(headers.authorization), remoteAddress),
   }
 }
 

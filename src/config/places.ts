@@ -72,12 +72,20 @@ export function parseAddress(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : text
 }
 
-/** `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Answers the address/prefix form. */
+/**
+ * `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Answers the address/prefix form.
+ * Not IPv4 in the form of IPv6, because addresses are compared as what they are, and no zone: neither would ever match.
+ */
 export function parseNetwork(text: string): string | undefined {
   const [address = '', ...prefix] = text.split('/')
-  if (isIP(address) === 0 || prefix.length > 1) return undefined
+  if (isIP(address) === 0 || address.includes('%') || prefix.length > 1) return undefined
   const whole = prefix.length === 1 ? text : `${address}/${isIP(address) === 4 ? 32 : 128}`
-  return ipaddr.isValidCIDR(whole) ? whole : undefined
+  return ipaddr.isValidCIDR(whole) && !isMapped(address) ? whole : undefined
+}
+
+function isMapped(address: string): boolean {
+  const parsed = ipaddr.parse(address)
+  return parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()
 }
 
 /** A DNS server: an address, with a port or without. */

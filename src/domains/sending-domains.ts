@@ -8,7 +8,7 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName } from '../mail/address.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 
 export type SendingDomain = Selectable<Tables['domains']>
@@ -58,13 +58,20 @@ export const domainByName = prepareRead<{ workspaceId: string; domain: string }>
     .where('domain', '=', slot('domain')),
 )
 
-export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
+function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+  return db
     .selectFrom('domains')
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('created_at')
-    .orderBy('id'),
+    .orderBy('id')
+}
+
+export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
+
+/** Some of them, in the same order. */
+export const domainsSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
+  listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
 )
 
 /** In whichever workspace: tells whether a verification would collide. */

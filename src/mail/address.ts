@@ -20,8 +20,8 @@ export type DomainName = string & { readonly [brand]: 'DomainName' }
 export type Address = string & { readonly [brand]: 'Address' }
 
 const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
-/** What RFC 5321 and 6531 keep out of an atom: controls, blanks, specials. */
-const atom = '[^\\p{Cc}\\s()<>[\\]:;@\\\\,."]+'
+/** What RFC 5321 and 6531 keep out of an atom: controls, blanks, specials; and halves of surrogate pairs, which UTF-8 cannot say. */
+const atom = '[^\\p{Cc}\\p{Cs}\\s()<>[\\]:;@\\\\,."]+'
 const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
@@ -73,8 +73,12 @@ export function needsUtf8(address: Address): boolean {
   return /[^\x20-\x7e]/.test(address)
 }
 
+const LONGEST_SHOWN = 100
+
 /** A client's value, safe to say back to it: printable and short. */
 export function shown(text: string): string {
-  const printable = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
-  return printable.length > 100 ? `${printable.slice(0, 97)}...` : printable
+  // Cut first: it may be megabytes of which nobody will see anything.
+  const printable = text.slice(0, text.length > LONGEST_SHOWN ? LONGEST_SHOWN - 3 : LONGEST_SHOWN)
+  const safe = printable.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+  return text.length > LONGEST_SHOWN ? `${safe}...` : safe
 }

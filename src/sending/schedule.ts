@@ -25,13 +25,13 @@ export function releaseTime(text: string, now: number): number | null {
     throw new Refusal(
       'malformed-message',
       `scheduled_for: found "${shown(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,
-      { field: 'scheduled_for', value: text },
+      { field: 'scheduled_for', value: shown(text) },
     )
   }
   if (at > now + MAX_AHEAD) {
     throw new Refusal('malformed-message', 'scheduled_for: at most 30 days ahead', {
       field: 'scheduled_for',
-      value: text,
+      value: shown(text),
     })
   }
   return at <= now ? null : at

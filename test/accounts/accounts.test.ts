@@ -142,6 +142,22 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
   t.equal(ring.stillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
 })
 
+t.test('the times of last use in memory are bounded', async (t) => {
+  const written: string[] = []
+  const owner = { ...made.row, role: 'owner' as const, allowed_networks: '[]', scopes: '["full"]' }
+  const ring = keyRing({
+    read: <Row>(_sql: string, [hash]: readonly unknown[]) => [{ ...owner, id: String(hash), key_hash: hash }] as Row[],
+    commit: async ([write]) => void written.push(String(write?.parameters)),
+    clock: () => 1_000_000,
+  })
+  for (let n = 0; n < 10_001; n += 1) ring.admit(`key ${n}`, '192.0.2.1')
+  t.equal(written.length, 10_001)
+  ring.admit('key 0', '192.0.2.1')
+  t.equal(written.length, 10_002, 'the oldest are forgotten, and noted once more')
+  ring.admit('key 10000', '192.0.2.1')
+  t.equal(written.length, 10_002, 'the newest are not')
+})
+
 t.test('a key is revoked once, and only by its workspace', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([insertKey(made.row)])

@@ -1,6 +1,7 @@
 /** The REST door as clients find it: order of its checks, keys, rates, bodies, errors, its own state. */
 import { once } from 'node:events'
 import t from 'tap'
+import { z } from 'zod'
 import { json } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
@@ -308,6 +309,31 @@ t.test('100 Continue is said to those whose body is wanted', async (t) => {
   const refused = await other.answer()
   t.equal(refused.status, 401)
   t.equal(refused.headers['connection'], 'close')
+})
+
+t.test('a key that is revoked while a body is on its way does not act', async (t) => {
+  let revoked = false
+  let acted = 0
+  const run = () => {
+    acted += 1
+    return json(201, {})
+  }
+  const memory = memoryBudget(2_000)
+  const door = await apiDoor(t, {
+    memory,
+    routes: [testRoute({ method: 'POST', path: '/things', body: z.strictObject({ text: z.string() }), run })],
+    keyCheck: () => {
+      if (revoked) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+    },
+  })
+  const client = await door.wire()
+  const whole = post('/v1/things', '{"text":"hello"}')
+  client.send(whole.slice(0, -1))
+  await until('it was let in', () => memory.used() > 0)
+  revoked = true
+  client.send(whole.slice(-1))
+  t.match(told(await client.answer()), { code: 'invalid_api_key', status: 401 })
+  t.same([acted, memory.used()], [0, 0])
 })
 
 t.test('bodies in memory have one budget, and every byte comes back', async (t) => {

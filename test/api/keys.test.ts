@@ -1,8 +1,12 @@
 /** API keys over the REST door: made, narrowed, listed, revoked; and what the audit log tells of it. */
 import t, { type Test } from 'tap'
+import { insertKey, MAX_LIVE_KEYS, newKey, revokeKey } from '../../src/accounts/api-keys.js'
+import { keyRing } from '../../src/accounts/key-ring.js'
 import { foundWorkspace } from '../../src/accounts/workspaces.js'
 import type { ErrorBody } from '../../src/api/answer.js'
+import { apiKeyRoutes } from '../../src/api/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
+import type { Write } from '../../src/storage/write.js'
 import { schemaCheck } from '../helpers/answer-schemas.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
@@ -180,6 +184,69 @@ t.test('a key for another workspace of the same user', async (t) => {
   await commit([{ sql: `update members set role = 'member' where workspace_id = ?`, parameters: [second.workspaceId] }])
   const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'x', workspace_id: second.workspaceId } })
   t.match(error(answer), { code: 'insufficient_permissions', message: /role "member"/ })
+})
+
+/** Writes that a test wants to come before those of the request. */
+function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
+  const { read, commit } = app.daemon.database
+  const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
+  const make = apiKeyRoutes({ read, commit: late, changed: () => undefined }).find(({ method }) => method === 'POST')
+  const principal = keyRing({ read, commit, clock: app.now }).admit(app.key, '127.0.0.1')
+  const nothing = { ownKey: null, params: {}, query: undefined, rawBody: Buffer.alloc(0), header: () => undefined }
+  return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
+}
+
+t.test('a key that is revoked while it makes another one has made none', async (t) => {
+  const app = await testDaemon(t)
+  const id = (await list(app))[0]?.id ?? ''
+  const { workspaceId } = app
+  const create = keyRouteAfter(app, [revokeKey({ workspaceId, id, at: app.now() })])
+  await t.rejects(create({ name: 'heir', scopes: ['full'] }), { name: 'Refusal', kind: 'bad-credentials' })
+  t.equal(app.rows('select id from api_keys where workspace_id = ?', workspaceId).length, 1)
+})
+
+t.test('a member who is demoted while their key makes another one has made none', async (t) => {
+  const app = await testDaemon(t)
+  const demoted = { sql: `update members set role = 'member' where workspace_id = ?`, parameters: [app.workspaceId] }
+  const create = keyRouteAfter(app, [demoted])
+  await t.rejects(create({ name: 'heir', scopes: ['full'] }), { name: 'Refusal', kind: 'forbidden' })
+  t.equal(app.rows('select id from api_keys where workspace_id = ?', app.workspaceId).length, 1)
+})
+
+t.test(
+  'a workspace has at most 1,000 keys, however many are asked for at once; revoked ones do not count',
+  async (t) => {
+    const app = await testDaemon(t)
+    const { workspaceId } = app
+    const wanted = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
+    const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => newKey(wanted).row)
+    await app.daemon.database.commit(rows.map((row) => insertKey(row)))
+    const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
+    const answers = await Promise.all([more(), more(), more(), more()])
+    t.same(answers.map(({ status }) => status).sort(), [201, 201, 409, 409])
+    t.match(error(await more()), { code: 'conflict', details: { limit: MAX_LIVE_KEYS, count: MAX_LIVE_KEYS } })
+    t.equal((await app.rest('DELETE', `/v1/api-keys/${rows[0]?.id}`)).status, 200)
+    t.equal((await more()).status, 201)
+  },
+)
+
+t.test('keys and domains are listed in slices', async (t) => {
+  const app = await testDaemon(t)
+  const { workspaceId } = app
+  const wanted = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
+  const rows = Array.from({ length: 24 }, (_, n) => newKey({ ...wanted, name: `key ${n}` }).row)
+  await app.daemon.database.commit(rows.map((row) => insertKey(row)))
+  const names = async (query: string): Promise<readonly string[]> =>
+    (await app.rest('GET', `/v1/api-keys${query}`)).json<{ data: Key[] }>().data.map(({ name }) => name)
+  const all = await names('?limit=100')
+  t.equal(all.length, 25)
+  t.same(await names(''), all.slice(0, 20))
+  t.same(await names('?limit=2&offset=3'), all.slice(3, 5))
+  t.same(await names('?offset=25'), [])
+  for (const path of ['/v1/api-keys', '/v1/domains']) {
+    t.equal((await app.rest('GET', `${path}?limit=101`)).status, 400, path)
+  }
+  t.equal((await app.rest('GET', '/v1/domains?offset=1')).json<{ data: unknown[] }>().data.length, 0)
 })
 
 t.test('the audit log tells who did what, in pages, and nothing secret', async (t) => {

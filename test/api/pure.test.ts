@@ -5,11 +5,18 @@ import t from 'tap'
 import { z } from 'zod'
 import { answer, type ErrorBody, errorHeaders } from '../../src/api/answer.js'
 import { clientAddress, clientScheme, type Peer, proxiesOf } from '../../src/api/client-address.js'
+import { batchRoute } from '../../src/api/emails/batch.js'
+import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
+import type { CreateDeps } from '../../src/api/emails/create.js'
+import { emailRequest } from '../../src/api/emails/email-request.js'
 import { inputRefusal, ofAddress, parse } from '../../src/api/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/json-body.js'
 import { isForeign } from '../../src/api/origin.js'
 import { resourcePath } from '../../src/api/routing.js'
+import { address, domainName, moment, network } from '../../src/api/values.js'
+import { shown } from '../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
+import { releaseTime } from '../../src/sending/schedule.js'
 import { ConstraintViolated, Missed, StorageFault } from '../../src/storage/write.js'
 
 function refusal(work: () => unknown): Refusal {
@@ -163,6 +170,100 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
   )
   const endless = refusal(() => parse(z.array(z.string()), Array(5_000).fill(1)))
   t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
+})
+
+/** A list or object that counts how often somebody looks into it. */
+function watched<T extends object>(target: T): { readonly value: T; readonly looks: () => number } {
+  let looks = 0
+  const value = new Proxy(target, {
+    get: (inner, name) => {
+      if (typeof name === 'string' && Object.hasOwn(inner, name) && name !== 'length') looks += 1
+      return Reflect.get(inner, name) as unknown
+    },
+  })
+  return { value, looks: () => looks }
+}
+
+t.test('what is too many is not looked into', async (t) => {
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  for (const field of ['to', 'cc', 'bcc', 'reply_to', 'attachments', 'inline_images', 'tags']) {
+    const { value, looks } = watched(Array<string>(49_000).fill('bob@b.test'))
+    const { details } = refusal(() => parse(emailRequest, { ...email, [field]: value }))
+    t.match((details['errors'] as unknown[])[0], { field, message: /^at most/ })
+    t.equal(looks(), 0, field)
+  }
+  const fields = watched(Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`X-${n}`, 'a'])))
+  t.match(
+    refusal(() => parse(emailRequest, { ...email, headers: fields.value })),
+    { message: 'headers: at most 50 header fields' },
+  )
+  t.equal(fields.looks(), 0)
+  const many = watched(Array<unknown>(49_000).fill(email))
+  const { body } = batchRoute({} as CreateDeps)
+  if (body === null) throw new Error('a batch has a body')
+  t.match(
+    refusal(() => parse(body, many.value)),
+    { message: 'at most 100 emails' },
+  )
+  t.equal(many.looks(), 0)
+  t.equal((parse(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
+})
+
+t.test('of what is wrong no more is looked at than is told of', async (t) => {
+  const keys = watched(Array<string>(49_000).fill('colour'))
+  const unknown: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: keys.value }
+  inputRefusal([unknown], {})
+  t.ok(keys.looks() <= 1_000, String(keys.looks()))
+  const two: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: ['x', 'y'] }
+  const union: z.core.$ZodIssue = { code: 'invalid_union', path: [], message: '', errors: [[two, two]] }
+  const all = watched(Array<z.core.$ZodIssue>(49_000).fill(union))
+  inputRefusal(all.value, {})
+  t.equal(all.looks(), 250, 'each is worth four')
+})
+
+t.test('a value is cut before it is made safe to say', async (t) => {
+  const value = 'a\u0000'.repeat(3_000_000)
+  let replaced = 0
+  const replace = String.prototype.replace
+  t.intercept(String.prototype, 'replace', {
+    value(this: string, ...given: Parameters<typeof replace>) {
+      replaced = Math.max(replaced, this.length)
+      return replace.apply(this, given)
+    },
+  })
+  const said = shown(value)
+  t.equal(said, `${'a?'.repeat(48)}a...`)
+  t.equal(replaced, 97)
+  t.equal(shown('x'.repeat(100)), 'x'.repeat(100))
+})
+
+t.test('a refused time is said back shortened', async (t) => {
+  for (const text of ['x'.repeat(1_000_000), '2999-01-31T09:00:00Z']) {
+    const { message, details } = refusal(() => releaseTime(text, 0))
+    t.ok(message.length < 300 && String(details['value']).length <= 100)
+  }
+  const { body } = rescheduleRoute({} as EmailChangeDeps)
+  if (body === null) throw new Error('it has a body')
+  t.match(
+    refusal(() => parse(body, { scheduled_for: 'x'.repeat(1_000_000) })),
+    { kind: 'invalid-parameter', message: /^scheduled_for/ },
+  )
+})
+
+t.test('values that are longer than any of their kind are refused unread', async (t) => {
+  for (const [schema, right] of [
+    [network, '10.0.0.0/8'],
+    [domainName, 'a.test'],
+    [address, 'bob@a.test'],
+    [moment, '2030-01-31T09:00:00Z'],
+  ] as const) {
+    t.ok(schema.safeParse(right).success, right)
+    t.notOk(schema.safeParse(right.padEnd(1_000_000, 'x')).success)
+  }
+  for (const odd of ['::ffff:10.0.0.0/104', '::ffff:10.0.0.1', 'fe80::1%eth0', 'fe80::1%eth0/64', '::ffff:a00:0/96']) {
+    t.notOk(network.safeParse(odd).success, odd)
+  }
+  for (const right of ['::/0', 'fe80::1', '2001:db8::/32', '10.0.0.1']) t.ok(network.safeParse(right).success, right)
 })
 
 const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))

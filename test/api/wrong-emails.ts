@@ -5,6 +5,9 @@ const many = (count: number, prefix = 'r'): string[] => Array.from({ length: cou
 const base64 = (bytes: number): string => Buffer.alloc(bytes).toString('base64')
 const file = { filename: 'a.txt', content: base64(3) }
 
+/** As text: in a literal it would be the prototype. */
+const proto = (field: string): string => `${JSON.stringify(email).slice(0, -1)},"${field}":{"__proto__":"a"}}`
+
 export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['an unknown field', { ...email, colour: 'red' }, WRONG, 'colour'],
   ['no from', without('from'), MISSING, 'from'],
@@ -43,6 +46,17 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ],
   ['51 recipients', { ...email, to: many(51) }, WRONG],
   ['51 recipients in three fields', { ...email, to: many(17), cc: many(17, 'c'), bcc: many(17, 'b') }, WRONG],
+  ['one recipient 51 times', { ...email, to: many(1), cc: Array<string>(50).fill('r0@b.test') }, WRONG, 'to'],
+  ['51 addresses to reply to', { ...email, reply_to: many(51) }, WRONG, 'reply_to'],
+  [
+    '51 header fields',
+    { ...email, headers: Object.fromEntries(many(51).map((name) => [`X-${name}`, 'a'])) },
+    WRONG,
+    'headers',
+  ],
+  ['a header named __proto__', proto('headers'), WRONG, 'headers.__proto__'],
+  ['template_data named __proto__', proto('template_data'), WRONG, 'template_data.__proto__'],
+  ['half a surrogate pair in an address', { ...email, to: 'b\ud800b@b.test' }, ADDRESS, 'to'],
   ['a bad cc', { ...email, cc: 'nobody' }, ADDRESS, 'cc'],
   ['a bad bcc', { ...email, bcc: ['nobody'] }, ADDRESS, 'bcc[0]'],
   ['a bad reply_to', { ...email, reply_to: 'nobody' }, ADDRESS, 'reply_to'],

@@ -35,6 +35,8 @@ export interface ApiDoorOptions {
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
+  /** Asked for every key; throws for one that is revoked by now. */
+  readonly keyCheck?: (secret: string) => void
   /** False: it has no routes yet. */
   readonly serving?: boolean
 }
@@ -147,7 +149,12 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
   const { requests = 1000, strangers = 1000, clock = systemClock } = options
   return apiApp({
     reception: reception({
-      keyRing: { admit: (secret) => keys[secret] ?? wrongKey() },
+      keyRing: {
+        admit: (secret) => {
+          options.keyCheck?.(secret)
+          return keys[secret] ?? wrongKey()
+        },
+      },
       requests: rateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
       clients: rateLimit({ limitsOf: () => ({ requests_per_minute: strangers }) }),
       isProxy: proxiesOf(options.trustedProxies ?? []),

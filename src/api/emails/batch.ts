@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
 import { earlier } from '../../sending/idempotency.js'
 import type { Prepared } from '../../sending/prepare-email.js'
+import { atMost } from '../bounded.js'
 import { inputRefusal } from '../input.js'
 import { type Answer, type Call, type Route, route } from '../route.js'
 import { type CreateDeps, requireRoom } from './create.js'
@@ -37,7 +38,7 @@ function whatIsWrong(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : inputRefusal(context.error.issues, context.value)
 }
 
-const batch = z.array(item).min(1).max(MAX_BATCH)
+const batch = atMost(MAX_BATCH, 'emails', z.array(item).min(1).max(MAX_BATCH))
 
 export function batchRoute(deps: CreateDeps): Route {
   return route({

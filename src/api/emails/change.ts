@@ -4,6 +4,7 @@ import { emailResource, type ResourceDeps } from '../../messages/email-resource.
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { releaseTime } from '../../sending/schedule.js'
 import { type Call, json, type Route, route } from '../route.js'
+import { releaseText } from './email-request.js'
 import { emailRecord } from './show.js'
 import { viewerOf } from './viewer.js'
 
@@ -13,7 +14,7 @@ export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
 }
 
 const body = z.strictObject({
-  scheduled_for: z.string().meta({
+  scheduled_for: releaseText.meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     examples: ['2030-01-31T09:00:00Z'],
   }),

@@ -5,7 +5,11 @@
 import { z } from 'zod'
 import { type Address, addressOrNull } from '../../mail/address.js'
 import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } from '../../mail/named-address.js'
+import { atMost } from '../bounded.js'
 import { ofAddress } from '../input.js'
+
+/** In all lists of them together, and so in each. */
+export const MAX_RECIPIENTS = 50
 
 const addressText = z
   .string()
@@ -49,7 +53,14 @@ export const mailboxes = z.union(
   [
     mailboxText.transform((one) => [one]),
     recipientObject.transform((one) => [one]),
-    z.array(z.union([mailboxText, recipientObject], { error })).min(1),
+    atMost(
+      MAX_RECIPIENTS,
+      'addresses',
+      z
+        .array(z.union([mailboxText, recipientObject], { error }))
+        .min(1)
+        .max(MAX_RECIPIENTS),
+    ),
   ],
   { error },
 )

@@ -62,9 +62,25 @@ export function visibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: st
 
 export async function emailResource(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
   visibleEmail(deps.read, viewer, id)
-  const content = await contentOf(deps, viewer.workspaceId, id)
-  // Read after it, because its reading takes time: what is shown is how things are now.
-  const story = emailStory(deps.read, id)
+  return resourceWith(await contentOf(deps, viewer.workspaceId, id), deps.read, id)
+}
+
+/**
+ * The email after it was changed. That stands, so no refusal hides it: where the reader of
+ * messages has no place, the email is shown as if its message could not be read.
+ */
+export async function changedEmail(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
+  visibleEmail(deps.read, viewer, id)
+  const content = await contentOf(deps, viewer.workspaceId, id).catch((error: unknown) => {
+    if (error instanceof Refusal) return unreadable
+    throw error
+  })
+  return resourceWith(content, deps.read, id)
+}
+
+/** The story is read after the content, whose reading takes time: what is shown is how things are now. */
+function resourceWith(content: EmailContent, read: Read, id: string): EmailResource {
+  const story = emailStory(read, id)
   if (story === null) throw notFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(recipientResource) }
 }

@@ -1,7 +1,10 @@
 /** Changes of a scheduled email: each is whole, and misses whatever was faster. */
 import t from 'tap'
+import { keylessSender } from '../../src/accounts/principal.js'
+import { cancelRoute, rescheduleRoute } from '../../src/api/emails/change.js'
 import type { Viewer } from '../../src/messages/email-resource.js'
 import { emailStory } from '../../src/messages/email-story.js'
+import { MimeReader } from '../../src/messages/mime-parts.js'
 import { entryById, leaseEntry, type QueueEntry } from '../../src/messages/queue.js'
 import { deleteEntry, eachEntry, holdEntry } from '../../src/messages/queue-admin.js'
 import { releaseRecipients } from '../../src/messages/recipients.js'
@@ -179,4 +182,31 @@ t.test('an email of others is none', async (t) => {
   }
   await t.rejects(cancelScheduled(database, viewer, 'nothing', 5000), notFound)
   t.equal(entries().length, 2)
+})
+
+t.test('a change that was made is told, also where no message can be read', async (t) => {
+  const mime = new MimeReader()
+  await mime.close()
+  await t.rejects(
+    mime.read('ws_1', () => undefined),
+    { name: 'Refusal', kind: 'unavailable' },
+  )
+  const { viewer, id } = await scheduled()
+  const deps = { ...database, mime, noticeDue: () => undefined }
+  const call = {
+    principal: { ...keylessSender(viewer.workspaceId), scopes: ['full'] as const },
+    ownKey: null,
+    params: { id },
+    query: undefined,
+    body: { scheduled_for: '1970-01-01T00:00:08Z' },
+    rawBody: Buffer.alloc(0),
+    header: () => undefined,
+    remoteAddress: '127.0.0.1',
+    now: 5000,
+  }
+  t.match(await rescheduleRoute(deps).run(call), {
+    status: 200,
+    body: { id, scheduled_for: '1970-01-01T00:00:08.000Z', html: null, text: null, attachments: [] },
+  })
+  t.match(await cancelRoute(deps).run(call), { status: 200, body: { id, status: 'cancelled' } })
 })

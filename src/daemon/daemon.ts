@@ -15,6 +15,7 @@ import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
+import type { GoneDomain } from '../messages/fail-domain.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
@@ -30,6 +31,7 @@ import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
 import { openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
@@ -113,6 +115,7 @@ interface Rooms {
   readonly delivery: Delivery
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly walks: DomainWalks
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -130,15 +133,18 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   ends.push(() => housekeeping.stop())
   const mime = new MimeReader()
   ends.push(() => mime.close())
+  const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const walks = domainWalks({ ...database, log, walked })
+  ends.push(() => walks.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing }
-  return { ...remembered, delivery, limits, mime }
+  return { ...remembered, delivery, limits, mime, walks }
 }
 
 interface Doors {
   readonly submission: SubmissionListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
-  /** Keys, domains or the queue were changed: nothing that was remembered counts any more. */
+  /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
 
@@ -166,8 +172,27 @@ async function openDoors(
   const changed = (): void => forget(rooms, submission, log)
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const sending = { prepare, take: taking }
-  const routes = api.serve({ ...own, ...sending, database, limits, mime, noticeDue, changed })
+  const acts = ownActs(rooms, submission)
+  const routes = api.serve({ ...own, ...sending, ...acts, database, limits, mime, noticeDue })
   return { submission, api: api.listener, routes, changed }
+}
+
+/** What we change ourselves costs nobody else what is remembered of theirs. */
+function ownActs(
+  { keyRing, domains, keys, walks }: Rooms,
+  door: SubmissionListener,
+): Pick<RouteParts, 'keyRevoked' | 'domainDeleted'> {
+  return {
+    keyRevoked: (keyId) => {
+      keyRing.forget(keyId)
+      door.endSessions((principal) => principal.keyId === keyId)
+    },
+    domainDeleted: (gone) => {
+      domains.forget(gone.workspaceId, gone.domain)
+      keys.forget(gone.workspaceId, gone.domain)
+      walks.start(gone)
+    },
+  }
 }
 
 function forget(

@@ -5,6 +5,7 @@
  * bounded in bytes; when it is full a message is simply not shelved, and is read from
  * the database when its turn comes. It leaves when its last recipient is settled.
  */
+import { type Address, domainOf } from '../mail/address.js'
 import type { Email } from '../messages/email.js'
 import type { RecipientWishes } from '../messages/recipients.js'
 
@@ -51,6 +52,14 @@ export class MessageShelf {
     return shelved?.message
   }
 
+  /** Entries of its messages were taken out of the queue: who is gone will never release theirs. */
+  dropFrom(workspaceId: string, domain: string): void {
+    for (const [id, { message }] of this.messages) {
+      const { workspace_id, from_email } = message.email
+      if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
+    }
+  }
+
   /** Somebody else changed the queue: entries that are gone will never release theirs. */
   clear(): void {
     this.messages.clear()
@@ -62,9 +71,12 @@ export class MessageShelf {
     const shelved = this.messages.get(emailId)
     if (shelved === undefined) return
     shelved.uses -= 1
-    if (shelved.uses > 0) return
+    if (shelved.uses <= 0) this.drop(emailId)
+  }
+
+  private drop(emailId: string): void {
+    this.bytes -= this.messages.get(emailId)?.message.raw.length ?? 0
     this.messages.delete(emailId)
-    this.bytes -= shelved.message.raw.length
   }
 
   private keep(shelved: Shelved): void {

@@ -107,8 +107,8 @@ export class MimeReader {
 
   private async work(thread: MimeThread, party: string, { source, resolve, reject }: Job): Promise<void> {
     try {
-      const raw = source()
-      resolve(raw === undefined ? gone : await thread.parse(raw))
+      // Awaited whatever comes of it: who ends within the turn in which it began would call the next out of itself.
+      resolve(await read(thread, source))
     } catch (error) {
       reject(error)
     }
@@ -118,6 +118,11 @@ export class MimeReader {
     this.idle.push(thread)
     this.pump()
   }
+}
+
+async function read(thread: MimeThread, source: RawSource): Promise<MimeResult> {
+  const raw = source()
+  return raw === undefined ? gone : thread.parse(raw)
 }
 
 const gone: MimeResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are not kept any more' }

@@ -1,9 +1,9 @@
 /**
  * The daemon: everything is built once, here, and ended in the opposite order.
  *
- * Stopping closes the door first, so that nothing new is acknowledged; then attempts
- * finish or are released; then the database closes. Whatever was acknowledged is on disk
- * before any of that.
+ * Stopping closes the doors first, both at once, so that nothing new is acknowledged; then
+ * attempts finish or are released; then the database closes. Whatever was acknowledged is on
+ * disk before any of that.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -155,12 +155,14 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
+  const open: Door[] = []
+  ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, limits, mime } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
-  ends.push(() => api.listener.stop(patience.door))
+  open.push(api.listener)
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   const { hostname } = config.service
@@ -168,13 +170,21 @@ async function openDoors(
   const { charge, requests } = limits
   const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
-  ends.push(() => submission.stop(patience.door))
+  open.push(submission)
   const changed = (): void => forget(rooms, submission, log)
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const sending = { prepare, take: taking }
   const acts = ownActs(rooms, submission)
   const routes = api.serve({ ...own, ...sending, ...acts, database, limits, mime, noticeDue })
   return { submission, api: api.listener, routes, changed }
+}
+
+type Door = Pick<ApiListener | SubmissionListener, 'stop'>
+
+/** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
+async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {
+  const outcomes = await Promise.allSettled(doors.map((door) => door.stop(limit)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */

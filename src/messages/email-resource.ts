@@ -62,7 +62,7 @@ export function visibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: st
 
 export async function emailResource(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
   visibleEmail(deps.read, viewer, id)
-  return resourceWith(await contentOf(deps, viewer.workspaceId, id), deps.read, id)
+  return resourceWith(await contentOf(deps, viewer.workspaceId, id), deps.read, viewer, id)
 }
 
 /**
@@ -75,12 +75,12 @@ export async function changedEmail(deps: ResourceDeps, viewer: Viewer, id: strin
     if (error instanceof Refusal) return unreadable
     throw error
   })
-  return resourceWith(content, deps.read, id)
+  return resourceWith(content, deps.read, viewer, id)
 }
 
 /** The story is read after the content, whose reading takes time: what is shown is how things are now. */
-function resourceWith(content: EmailContent, read: Read, id: string): EmailResource {
-  const story = emailStory(read, id)
+function resourceWith(content: EmailContent, read: Read, { workspaceId }: Viewer, id: string): EmailResource {
+  const story = emailStory(read, { workspaceId, id })
   if (story === null) throw notFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(recipientResource) }
 }
@@ -89,8 +89,9 @@ function resourceWith(content: EmailContent, read: Read, id: string): EmailResou
 export async function emailRecord(deps: ResourceDeps, id: string): Promise<WithContent<EmailStory> | null> {
   const email = emailOfAnyWorkspace(deps.read, { id })[0]
   if (email === undefined) return null
-  const content = await contentOf(deps, email.workspace_id, id)
-  const story = emailStory(deps.read, id)
+  const { workspace_id: workspaceId } = email
+  const content = await contentOf(deps, workspaceId, id)
+  const story = emailStory(deps.read, { workspaceId, id })
   return story === null ? null : withContent(story, content)
 }
 

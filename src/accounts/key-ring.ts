@@ -2,9 +2,11 @@
  * Keys as the doors use them: looked up once, kept in memory, checked on every use.
  *
  * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
- * dropped whenever keys or members may have changed, by us or from the command line, so
- * a revocation counts at once. `last_used_at` is written at most once a minute for each key.
- * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are never cached, so guesses fill nothing.
+ * dropped whenever somebody else may have changed keys or members; of a key that we revoke
+ * ourselves only that one is forgotten. So a revocation counts at once. `last_used_at` is
+ * written at most once a minute for each key.
+ * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are
+ * never cached, so guesses fill nothing.
  */
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
@@ -21,6 +23,8 @@ export interface KeyRing {
   readonly admit: (secret: string, remoteAddress: string) => Principal
   /** False once the principal's key is revoked or expired. */
   readonly stillValid: (principal: Principal) => boolean
+  /** Forgets this key: it was revoked. */
+  readonly forget: (keyId: string) => void
   /** Forgets what it knows: somebody else changed the database. */
   readonly drop: () => void
 }
@@ -75,6 +79,12 @@ export function keyRing({ read, commit, clock }: Deps): KeyRing {
       if (row.revoked_at !== null || row.role === null) return false
       remember(row)
       return row.expires_at === null || row.expires_at > clock()
+    },
+    forget: (keyId) => {
+      const row = byId.get(keyId)
+      if (row === undefined) return
+      rows.delete(row.key_hash)
+      byId.delete(keyId)
     },
     drop,
   }

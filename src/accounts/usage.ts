@@ -22,7 +22,6 @@ import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 import type { Plan } from './plans.js'
 import { UNLIMITED_PER_SECOND } from './rate-limit.js'
-import { DAY, oldestSlice } from './rate-limit-window.js'
 
 export const EMAILS = 'emails'
 export const EMAILS_HOURLY = 'emails-hourly'
@@ -160,20 +159,6 @@ export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; sin
     .where('bucket', '>=', slot('since'))
     .orderBy('bucket'),
 )
-
-const removeDays = prepareWrite<{ before: number }>(({ db, slot }) =>
-  db.deleteFrom('usage').where('kind', '=', EMAILS).where('bucket', '<', slot('before')),
-)
-
-const removeShort = prepareWrite<{ before: number }>(({ db, slot }) =>
-  db.deleteFrom('usage').where('kind', 'not in', [EMAILS, CREDITS]).where('bucket', '<', slot('before')),
-)
-
-/** Forgets the buckets that no window reaches any more. */
-export function removeOldUsage(now: number): readonly Write[] {
-  const shortest = Math.min(windowStart(aDay, now), oldestSlice(DAY, now))
-  return [removeDays({ before: windowStart(aMonth, now) }), removeShort({ before: shortest })]
-}
 
 export type Usage =
   | {

@@ -26,8 +26,8 @@ import { domainName, moment, name, network, notFound, timestamp, uuid } from './
 export interface ApiKeyDeps {
   readonly read: Read
   readonly commit: Commit
-  /** A key was revoked: nothing that was remembered of it counts any more. */
-  readonly changed: () => void
+  /** This key was revoked: nothing that was remembered of it counts any more. */
+  readonly revoked: (keyId: string) => void
 }
 
 const MAX_LIST = 50
@@ -152,10 +152,10 @@ function mayMakeKeys(read: Read, principal: Principal, workspaceId: string): str
   return userId
 }
 
-async function revoke({ read, commit, changed }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
+async function revoke({ read, commit, revoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
   const { workspaceId } = principal
   const { id = '' } = params
-  if (await unlessMissed(commit(endKey({ workspaceId, id, at: now }, actorOf(principal))))) changed()
+  if (await unlessMissed(commit(endKey({ workspaceId, id, at: now }, actorOf(principal))))) revoked(id)
   const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
   return json(200, { id, revoked_at: iso(revokedAt) })

@@ -1,15 +1,17 @@
 /** Sending domains: registered, shown with the DNS records to publish, deleted. */
 import { z } from 'zod'
 import { actorOf } from '../accounts/audit-log.js'
-import { deleteSendingDomain } from '../delivery/delete-domain.js'
+import { deleteSendingDomain } from '../domains/delete-domain.js'
 import { domainResource } from '../domains/domain-resource.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { type OwnNames, registrableName } from '../domains/registrable-name.js'
 import { domainById, domainsSlice, type SendingDomain } from '../domains/sending-domains.js'
+import type { DomainName } from '../mail/address.js'
 import type { Refusal } from '../mail/refusal.js'
-import type { Log } from '../platform/log.js'
+import type { GoneDomain } from '../messages/fail-domain.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed } from '../storage/write.js'
+import { unlessMissed } from '../storage/unless-missed.js'
+import type { Commit } from '../storage/write.js'
 import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
 import { notFound, timestamp, uuid } from './values.js'
@@ -17,9 +19,8 @@ import { notFound, timestamp, uuid } from './values.js'
 export interface DomainDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly log: Pick<Log, 'error'>
-  /** A domain was deleted: nothing that was remembered of it counts any more. */
-  readonly changed: () => void
+  /** Nothing that was remembered of it counts any more, and the mail that waits is to fail; nobody waits for that here. */
+  readonly deleted: (gone: GoneDomain) => void
   readonly names: OwnNames
 }
 
@@ -105,26 +106,22 @@ function get({ read, names }: DomainDeps): Route {
 }
 
 function remove(deps: DomainDeps): Route {
-  const brokenOff = (error: unknown): void =>
-    deps.log.error({ err: error }, 'mail of a deleted domain fails at its next attempt, not at once')
   return route({
     method: 'DELETE',
     path: '/domains/:id',
     area: 'admin',
     tag,
     summary: 'Delete a sending domain',
-    description: 'Nothing more is sent from it; mail of it that waits in the queue has failed.',
+    description: 'Nothing more is sent from it; mail of it that waits in the queue fails.',
     answers: {
       200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
     },
     refusals: ['domain_not_found'],
     run: async (call): Promise<Answer> => {
       const row = found(deps.read, call)
-      try {
-        await deleteSendingDomain({ ...deps, brokenOff }, row, actorOf(call.principal), call.now)
-      } catch (error) {
-        throw error instanceof Missed ? unknown(row.id) : error
-      }
+      const { principal, now: at } = call
+      if (!(await unlessMissed(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw unknown(row.id)
+      deps.deleted({ workspaceId: row.workspace_id, domain: row.domain as DomainName, at })
       return json(200, { deleted: true, id: row.id })
     },
   })

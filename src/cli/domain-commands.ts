@@ -1,13 +1,14 @@
 /** `domain add|list|show|verify|delete|import-key`: where a workspace may send from. */
 import { readFile } from 'node:fs/promises'
 import { type Action, operator, recordAct } from '../accounts/audit-log.js'
-import { deleteSendingDomain } from '../delivery/delete-domain.js'
+import { deleteSendingDomain } from '../domains/delete-domain.js'
 import { type DomainResource, domainResource } from '../domains/domain-resource.js'
 import { importedKey, refuseTaken } from '../domains/new-domain.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { domainByName, domainsOfWorkspace, forceVerified, type SendingDomain } from '../domains/sending-domains.js'
 import { dkimKeysOf } from '../domains/signing-keys.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
+import { failDomain } from '../messages/fail-domain.js'
 import type { Database } from '../storage/database.js'
 import type { Write } from '../storage/write.js'
 import {
@@ -125,17 +126,9 @@ async function verify(call: Call): Promise<Answer> {
 async function remove(call: Call): Promise<Answer> {
   const it = await chosen(call)
   const row = found(it)
-  let brokenOff: unknown
-  const deps = {
-    ...it.database,
-    // A daemon beside us notices the commit.
-    changed: () => undefined,
-    brokenOff: (error: unknown) => {
-      brokenOff = error
-    },
-  }
-  const count = await deleteSendingDomain(deps, row, operator, call.clock())
-  if (brokenOff !== undefined) throw brokenOff
+  const at = call.clock()
+  await deleteSendingDomain(it.database, row, operator, at)
+  const count = await failDomain(it.database, { ...it, at })
   return {
     json: { deleted: true, id: row.id },
     lines: [`deleted ${it.domain}`, ...(count > 0 ? [`${count} queued messages of it have failed`] : [])],

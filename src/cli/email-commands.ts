@@ -8,7 +8,7 @@ import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
 import { emailRecord } from '../messages/email-resource.js'
-import { type EmailStory, emailStory } from '../messages/email-story.js'
+import { type EmailStory, storyOfAnyWorkspace } from '../messages/email-story.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import { type Accept, accept } from '../sending/accept.js'
 import { prepareEmail } from '../sending/prepare-email.js'
@@ -53,7 +53,7 @@ async function explain({ words, options, database }: Call): Promise<Answer> {
   atMost(words, 1)
   const id = word(words, 0, 'EMAIL_ID')
   const { read } = await database()
-  const story = emailStory(read, id)
+  const story = storyOfAnyWorkspace(read, id)
   if (story === null) throw new CommandFailed(`no email ${id}`)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
@@ -129,7 +129,7 @@ function accepting({ config, clock }: Call, { read, commit }: Database): Accept 
 async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {
   const until = clock() + WAIT
   for (;;) {
-    const story = emailStory(read, emailId)
+    const story = storyOfAnyWorkspace(read, emailId)
     if (story === null) throw new CommandFailed(`the email ${emailId} is gone`)
     if (!isOpen(story) || clock() >= until) return story
     await sleep(LOOK)

@@ -1,9 +1,9 @@
 /**
  * The daemon: everything is built once, here, and ended in the opposite order.
  *
- * Stopping closes the door first, so that nothing new is acknowledged; then attempts
- * finish or are released; then the database closes. Whatever was acknowledged is on disk
- * before any of that.
+ * Stopping closes the doors first, both at once, so that nothing new is acknowledged; then
+ * attempts finish or are released; then the database closes. Whatever was acknowledged is on
+ * disk before any of that.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
+import type { GoneDomain } from '../messages/fail-domain.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
@@ -30,6 +31,7 @@ import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
 import { openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity } from './identity.js'
@@ -113,6 +115,7 @@ interface Rooms {
   readonly delivery: Delivery
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly walks: DomainWalks
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
@@ -130,15 +133,18 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   ends.push(() => housekeeping.stop())
   const mime = new MimeReader()
   ends.push(() => mime.close())
+  const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const walks = domainWalks({ ...database, log, walked })
+  ends.push(() => walks.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing }
-  return { ...remembered, delivery, limits, mime }
+  return { ...remembered, delivery, limits, mime, walks }
 }
 
 interface Doors {
   readonly submission: SubmissionListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
-  /** Keys, domains or the queue were changed: nothing that was remembered counts any more. */
+  /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
   readonly changed: () => void
 }
 
@@ -149,12 +155,14 @@ async function openDoors(
   rooms: Rooms,
   ends: Ends,
 ): Promise<Doors> {
+  const open: Door[] = []
+  ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, limits, mime } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
-  ends.push(() => api.listener.stop(patience.door))
+  open.push(api.listener)
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   const { hostname } = config.service
@@ -162,12 +170,39 @@ async function openDoors(
   const { charge, requests } = limits
   const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
-  ends.push(() => submission.stop(patience.door))
+  open.push(submission)
   const changed = (): void => forget(rooms, submission, log)
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const sending = { prepare, take: taking }
-  const routes = api.serve({ ...own, ...sending, database, limits, mime, noticeDue, changed })
+  const acts = ownActs(rooms, submission)
+  const routes = api.serve({ ...own, ...sending, ...acts, database, limits, mime, noticeDue })
   return { submission, api: api.listener, routes, changed }
+}
+
+type Door = Pick<ApiListener | SubmissionListener, 'stop'>
+
+/** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
+async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {
+  const outcomes = await Promise.allSettled(doors.map((door) => door.stop(limit)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+/** What we change ourselves costs nobody else what is remembered of theirs. */
+function ownActs(
+  { keyRing, domains, keys, walks }: Rooms,
+  door: SubmissionListener,
+): Pick<RouteParts, 'keyRevoked' | 'domainDeleted'> {
+  return {
+    keyRevoked: (keyId) => {
+      keyRing.forget(keyId)
+      door.endSessions((principal) => principal.keyId === keyId)
+    },
+    domainDeleted: (gone) => {
+      domains.forget(gone.workspaceId, gone.domain)
+      keys.forget(gone.workspaceId, gone.domain)
+      walks.start(gone)
+    },
+  }
 }
 
 function forget(

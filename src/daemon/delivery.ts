@@ -43,6 +43,8 @@ export interface DeliveryParts {
 
 export interface Delivery {
   readonly runner: QueueRunner
+  /** Mail from this domain was taken out of the queue by us. */
+  readonly dropMailFrom: (workspaceId: string, domain: string) => void
   /** Lets attempts finish within `limit` milliseconds, then ends the sessions. */
   readonly stop: (limit: number) => Promise<void>
 }
@@ -71,6 +73,7 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
   })
   return {
     runner,
+    dropMailFrom: (workspaceId, domain) => shelf.dropFrom(workspaceId, domain),
     stop: async (limit) => {
       await runner.stop(limit)
       ended.abort()

@@ -7,12 +7,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
 import { forgetActs } from '../accounts/audit-log.js'
-import { removeOldUsage } from '../accounts/usage.js'
+import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
 import { forgetStep } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { IDEMPOTENCY_LIFETIME, removeOldIdempotency } from '../sending/idempotency.js'
+import { forgetKeys, IDEMPOTENCY_LIFETIME } from '../sending/idempotency.js'
 import type { Database } from '../storage/database.js'
 import { freePages } from '../storage/free-pages.js'
 import { serviceState, setServiceState } from '../storage/service-state.js'
@@ -56,9 +56,13 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
   try {
     const now = clock()
     const limits = { messagesBefore: now - config.retention.messages, eventsBefore: now - config.retention.events }
-    await database.commit([removeOldIdempotency({ before: now - IDEMPOTENCY_LIFETIME }), ...removeOldUsage(now)])
-    while (!signal.aborted && (await forgetStep(database, limits))) await sleep(PAUSE)
-    while (!signal.aborted && (await forgetActs(database, now - config.retention.audit))) await sleep(PAUSE)
+    const kinds = [
+      () => forgetKeys(database, now - IDEMPOTENCY_LIFETIME),
+      forgetUsage(database, now),
+      () => forgetStep(database, limits),
+      () => forgetActs(database, now - config.retention.audit),
+    ]
+    for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)
     await reclaim(database, signal)
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
   } catch (error) {

@@ -11,8 +11,8 @@ import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
+import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
-import type { Log } from '../platform/log.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
@@ -21,7 +21,6 @@ import type { Limits } from './limits.js'
 
 export interface RouteParts {
   readonly config: Config
-  readonly log: Log
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
@@ -31,17 +30,18 @@ export interface RouteParts {
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
   readonly noticeDue: (workspaceId: string, at: number) => void
-  /** Keys, members, domains or the queue were changed: nothing that was remembered counts any more. */
-  readonly changed: () => void
+  /** Our own acts forget what they touch, and nothing of others. */
+  readonly keyRevoked: (keyId: string) => void
+  readonly domainDeleted: (gone: GoneDomain) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, log, changed } = parts
+  const { config, database, limits, keyRevoked, domainDeleted } = parts
   const { read, commit } = database
   return [
-    ...apiKeyRoutes({ read, commit, changed }),
+    ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
-    ...domainRoutes({ read, commit, log, changed, names: config.service }),
+    ...domainRoutes({ read, commit, deleted: domainDeleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),

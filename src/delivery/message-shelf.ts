@@ -7,6 +7,7 @@
  *
  * What a small message weighs is its record and its objects: they are counted too.
  */
+import { type Address, domainOf } from '../mail/address.js'
 import type { Email } from '../messages/email.js'
 import type { RecipientWishes } from '../messages/recipients.js'
 
@@ -56,6 +57,14 @@ export class MessageShelf {
     return shelved?.message
   }
 
+  /** Entries of its messages were taken out of the queue: who is gone will never release theirs. */
+  dropFrom(workspaceId: string, domain: string): void {
+    for (const [id, { message }] of this.messages) {
+      const { workspace_id, from_email } = message.email
+      if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
+    }
+  }
+
   /** Somebody else changed the queue: entries that are gone will never release theirs. */
   clear(): void {
     this.messages.clear()
@@ -67,9 +76,13 @@ export class MessageShelf {
     const shelved = this.messages.get(emailId)
     if (shelved === undefined) return
     shelved.uses -= 1
-    if (shelved.uses > 0) return
+    if (shelved.uses <= 0) this.drop(emailId)
+  }
+
+  private drop(emailId: string): void {
+    const shelved = this.messages.get(emailId)
+    if (shelved !== undefined) this.bytes -= weight(shelved.message)
     this.messages.delete(emailId)
-    this.bytes -= weight(shelved.message)
   }
 
   private keep(shelved: Shelved): void {

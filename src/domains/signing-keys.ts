@@ -65,6 +65,7 @@ export interface SigningKey {
 export interface KeyChain {
   /** The key that signs for the domain, or undefined where there is none. */
   readonly signing: (workspaceId: string, domain: string) => SigningKey | undefined
+  readonly forget: (workspaceId: string, domain: string) => void
   readonly drop: () => void
 }
 
@@ -74,7 +75,7 @@ export function keyChain({ read }: { readonly read: Read }): KeyChain {
   const kept = new Map<string, SigningKey>()
   return {
     signing: (workspaceId, domain) => {
-      const name = `${workspaceId} ${domain}`
+      const name = nameOf(workspaceId, domain)
       const known = kept.get(name)
       if (known !== undefined) return known
       const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
@@ -84,6 +85,13 @@ export function keyChain({ read }: { readonly read: Read }): KeyChain {
       kept.set(name, key)
       return key
     },
+    forget: (workspaceId, domain) => {
+      kept.delete(nameOf(workspaceId, domain))
+    },
     drop: () => kept.clear(),
   }
+}
+
+function nameOf(workspaceId: string, domain: string): string {
+  return `${workspaceId} ${domain}`
 }

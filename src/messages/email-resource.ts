@@ -62,9 +62,25 @@ export function visibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: st
 
 export async function emailResource(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
   visibleEmail(deps.read, viewer, id)
-  const content = await contentOf(deps, viewer.workspaceId, id)
-  // Read after it, because its reading takes time: what is shown is how things are now.
-  const story = emailStory(deps.read, id)
+  return resourceWith(await contentOf(deps, viewer.workspaceId, id), deps.read, viewer, id)
+}
+
+/**
+ * The email after it was changed. That stands, so no refusal hides it: where the reader of
+ * messages has no place, the email is shown as if its message could not be read.
+ */
+export async function changedEmail(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
+  visibleEmail(deps.read, viewer, id)
+  const content = await contentOf(deps, viewer.workspaceId, id).catch((error: unknown) => {
+    if (error instanceof Refusal) return unreadable
+    throw error
+  })
+  return resourceWith(content, deps.read, viewer, id)
+}
+
+/** The story is read after the content, whose reading takes time: what is shown is how things are now. */
+function resourceWith(content: EmailContent, read: Read, { workspaceId }: Viewer, id: string): EmailResource {
+  const story = emailStory(read, { workspaceId, id })
   if (story === null) throw notFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(recipientResource) }
 }
@@ -73,8 +89,9 @@ export async function emailResource(deps: ResourceDeps, viewer: Viewer, id: stri
 export async function emailRecord(deps: ResourceDeps, id: string): Promise<WithContent<EmailStory> | null> {
   const email = emailOfAnyWorkspace(deps.read, { id })[0]
   if (email === undefined) return null
-  const content = await contentOf(deps, email.workspace_id, id)
-  const story = emailStory(deps.read, id)
+  const { workspace_id: workspaceId } = email
+  const content = await contentOf(deps, workspaceId, id)
+  const story = emailStory(deps.read, { workspaceId, id })
   return story === null ? null : withContent(story, content)
 }
 

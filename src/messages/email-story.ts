@@ -5,8 +5,7 @@
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { attemptsOfEmail } from './attempts.js'
-import type { Email } from './email.js'
-import { emailOfAnyWorkspace } from './email.js'
+import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { entryById } from './queue.js'
 import { recipientsOfEmail } from './recipients.js'
 import { rollUp } from './states.js'
@@ -69,16 +68,27 @@ export interface EmailStory {
   readonly recipients: readonly RecipientStory[]
 }
 
+export interface StoryKey {
+  readonly workspaceId: string
+  readonly id: string
+}
+
 /** The operator's view, of whichever workspace; null: no such email. */
-export function emailStory(read: Read, id: string): EmailStory | null {
-  const known = emailOfAnyWorkspace(read, { id })[0]
+export function storyOfAnyWorkspace(read: Read, id: string): EmailStory | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  return email === undefined ? null : emailStory(read, { workspaceId: email.workspace_id, id })
+}
+
+/** Null: the workspace has no such email. */
+export function emailStory(read: Read, { workspaceId, id }: StoryKey): EmailStory | null {
+  const [known] = emailById(read, { workspaceId, id })
   if (known === undefined) return null
-  const key = { workspaceId: known.workspace_id, emailId: id }
+  const key = { workspaceId, emailId: id }
   const rows = recipientsOfEmail(read, key)
   const attempts = attemptsOfEmail(read, key)
   const recipients = rows.map((recipient) => recipientStory(read, recipient, attempts))
   // Each read sees a moment of its own: the email last, so that it knows all that its recipients do.
-  const email = emailOfAnyWorkspace(read, { id })[0] ?? known
+  const email = emailById(read, { workspaceId, id })[0] ?? known
   return {
     id,
     message_id: email.message_id,

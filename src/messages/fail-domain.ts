@@ -4,7 +4,7 @@
  * Walks the workspace's part of the queue in the order of an index, a small page at a
  * time with the loop free in between, however long the queue is. Best effort: what is on
  * the wire now, or moves out of the walk's sight, fails at its next attempt, because no
- * key signs for it any more. So it may also be cut short.
+ * key signs for it any more. So it may also be cut short, between two pages.
  */
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
@@ -47,15 +47,17 @@ export interface GoneDomain {
   readonly at: number
 }
 
-/** Resolves to the number of recipients that have failed. */
+/** Resolves to the number of recipients that have failed; rejects with the reason of `signal` where it is cut short. */
 export async function failDomain(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   gone: GoneDomain,
+  signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
     let place: Place | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (place !== null) {
+      signal?.throwIfAborted()
       const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
       const ours = page.filter(
         ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,

@@ -2,9 +2,11 @@
  * Messages taken apart: bodies, header fields, and what is attached. Done in threads of their
  * own, because a message from anywhere may take as long as it likes.
  *
- * Bounded in every direction: time and memory for each message, threads, those that wait. A
- * party (a workspace) never has all threads, so whoever sends us bombs waits for its own bombs
- * and the others go on. What waits holds no bytes; they are read when their turn comes.
+ * Bounded in every direction: time and memory for each message, threads, those that wait. The
+ * turn goes round among the parties (workspaces), and none of them ever has all threads: so
+ * whoever sends us bombs waits for its own bombs, and the others go on. However many wait, a
+ * party of which nothing waits has a place. What waits holds no bytes; they are read when
+ * their turn comes.
  */
 import { Refusal } from '../mail/refusal.js'
 import type { MimeResult } from './mime-parts-protocol.js'
@@ -17,13 +19,18 @@ export interface MimeLimits extends ThreadLimits {
   readonly waitingOfParty: number
 }
 
-export const defaultMimeLimits: MimeLimits = { time: 5_000, memory: 256, threads: 2, waiting: 128, waitingOfParty: 32 }
+export const defaultMimeLimits: MimeLimits = {
+  time: 5_000,
+  memory: 256,
+  threads: 2,
+  waiting: 10_000,
+  waitingOfParty: 1_000,
+}
 
 /** Gives the bytes of a message when its turn has come; undefined: they are gone. */
 export type RawSource = () => Buffer | undefined
 
 interface Job {
-  readonly party: string
   readonly source: RawSource
   readonly resolve: (result: MimeResult) => void
   readonly reject: (error: unknown) => void
@@ -32,7 +39,9 @@ interface Job {
 export class MimeReader {
   private readonly idle: MimeThread[]
   private readonly all: readonly MimeThread[]
-  private readonly waiting: Job[] = []
+  /** By party, in the order of their turns; never an empty queue. */
+  private readonly queues = new Map<string, Job[]>()
+  private waiting = 0
   /** Threads that each party has now. */
   private readonly busy = new Map<string, number>()
   private closed = false
@@ -42,44 +51,64 @@ export class MimeReader {
     this.idle = [...this.all]
   }
 
-  /** Throws a Refusal `unavailable` where too many wait already. */
+  /** Throws a Refusal: `rate-limited` where too many of the party wait already, `unavailable` where too many do in all. */
   async read(party: string, source: RawSource): Promise<MimeResult> {
-    const { waiting, waitingOfParty } = this.limits
-    const own = this.waiting.filter((job) => job.party === party).length
-    if (this.closed || this.waiting.length >= waiting || own >= waitingOfParty) throw busy()
+    const queue = this.queues.get(party) ?? []
+    if (this.closed) throw busy()
+    if (queue.length >= this.limits.waitingOfParty) throw tooMany(queue.length)
+    if (queue.length > 0 && this.waiting >= this.limits.waiting) throw busy()
     return new Promise((resolve, reject) => {
-      this.waiting.push({ party, source, resolve, reject })
+      queue.push({ source, resolve, reject })
+      this.queues.set(party, queue)
+      this.waiting += 1
       this.pump()
     })
   }
 
   async close(): Promise<void> {
     this.closed = true
-    for (const { reject } of this.waiting.splice(0)) reject(busy())
+    const left = [...this.queues.values()].flat()
+    this.queues.clear()
+    this.waiting = 0
+    for (const { reject } of left) reject(busy())
     await Promise.all(this.all.map((thread) => thread.end()))
   }
 
   private pump(): void {
     for (;;) {
-      const next = this.waiting.findIndex(({ party }) => this.mayStart(party))
       const [thread] = this.idle
-      if (next === -1 || thread === undefined) return
-      const [job] = this.waiting.splice(next, 1)
-      if (job === undefined) return
+      const party = thread === undefined ? undefined : this.nextParty()
+      const job = party === undefined ? undefined : this.take(party)
+      if (thread === undefined || party === undefined || job === undefined) return
       this.idle.shift()
-      this.busy.set(job.party, (this.busy.get(job.party) ?? 0) + 1)
-      void this.work(thread, job)
+      this.busy.set(party, (this.busy.get(party) ?? 0) + 1)
+      void this.work(thread, party, job)
     }
+  }
+
+  private nextParty(): string | undefined {
+    for (const party of this.queues.keys()) if (this.mayStart(party)) return party
+    return undefined
+  }
+
+  /** The party's oldest; with what is left it stands behind all others. */
+  private take(party: string): Job | undefined {
+    const queue = this.queues.get(party) ?? []
+    const job = queue.shift()
+    this.queues.delete(party)
+    if (queue.length > 0) this.queues.set(party, queue)
+    this.waiting -= 1
+    return job
   }
 
   private mayStart(party: string): boolean {
     return (this.busy.get(party) ?? 0) < Math.max(this.limits.threads - 1, 1)
   }
 
-  private async work(thread: MimeThread, { party, source, resolve, reject }: Job): Promise<void> {
+  private async work(thread: MimeThread, party: string, { source, resolve, reject }: Job): Promise<void> {
     try {
-      const raw = source()
-      resolve(raw === undefined ? gone : await thread.parse(raw))
+      // Awaited whatever comes of it: who ends within the turn in which it began would call the next out of itself.
+      resolve(await read(thread, source))
     } catch (error) {
       reject(error)
     }
@@ -91,7 +120,18 @@ export class MimeReader {
   }
 }
 
+async function read(thread: MimeThread, source: RawSource): Promise<MimeResult> {
+  const raw = source()
+  return raw === undefined ? gone : thread.parse(raw)
+}
+
 const gone: MimeResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are not kept any more' }
+
+/** Of the party's own making, and over as soon as its messages are read. */
+function tooMany(waiting: number): Refusal {
+  const message = `${waiting} messages of this workspace are waiting to be read: try again in 1 s`
+  return new Refusal('rate-limited', message, { retry_after: 1 })
+}
 
 function busy(): Refusal {
   return new Refusal('unavailable', 'too many messages are being read, try again later')

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import type { Listen } from '../config/places.js'
-import { type EmailStory, emailStory } from '../messages/email-story.js'
+import { type EmailStory, storyOfAnyWorkspace } from '../messages/email-story.js'
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { CannotStart } from './cannot-start.js'
@@ -57,7 +57,7 @@ export function noRoom(): never {
 export async function settledStory(read: Read, id: string, clock: Clock, signal: AbortSignal): Promise<EmailStory> {
   const until = clock() + WAIT
   for (;;) {
-    const story = emailStory(read, id)
+    const story = storyOfAnyWorkspace(read, id)
     if (story === null) throw new CannotStart(`the sample ${id} is not in the database`)
     if (story.status !== 'queued' || signal.aborted || clock() >= until) return story
     await sleep(LOOK)

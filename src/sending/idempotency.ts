@@ -6,9 +6,11 @@
  * the keys of a workspace; fingerprints of their requests are never equal.
  */
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
+import type { Commit } from '../storage/write.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256
@@ -24,10 +26,6 @@ export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot
   }),
 )
 
-export const removeOldIdempotency = prepareWrite<{ before: number }>(({ db, slot }) =>
-  db.deleteFrom('idempotency').where('created_at', '<', slot('before')),
-)
-
 /** Lets a key be used afresh once its lifetime is over. */
 export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string; before: number }>(({ db, slot }) =>
   db
@@ -36,6 +34,36 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
     .where('key', '=', slot('key'))
     .where('created_at', '<', slot('before')),
 )
+
+const STEP = 500
+/** Of the answers that one step removes: each may be as large as that of a whole batch. */
+const STEP_BYTES = 4 * 1_048_576
+
+const oldest = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('idempotency')
+    .select(['workspace_id', 'key', sql<number>`coalesce(octet_length(answer), 0)`.as('bytes')])
+    .where('created_at', '<', slot('before'))
+    .orderBy('created_at')
+    .limit(STEP),
+)
+
+/** Removes some of the keys from before `before`; resolves to whether there may be more. */
+export async function forgetKeys(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  before: number,
+): Promise<boolean> {
+  const rows = oldest(read, { before })
+  if (rows.length === 0) return false
+  let bytes = 0
+  const over = rows.findIndex((row) => {
+    bytes += row.bytes
+    return bytes > STEP_BYTES
+  })
+  const some = over === -1 ? rows : rows.slice(0, Math.max(1, over))
+  await commit(some.map(({ workspace_id: workspaceId, key }) => expireIdempotency({ workspaceId, key, before })))
+  return rows.length === STEP || some.length < rows.length
+}
 
 const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db

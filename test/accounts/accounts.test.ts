@@ -158,6 +158,29 @@ t.test('the times of last use in memory are bounded', async (t) => {
   t.equal(written.length, 10_002, 'the newest are not')
 })
 
+t.test('a key that was revoked is forgotten, and no other with it', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const asked: string[] = []
+  const read: typeof database.read = (sql, parameters) => {
+    asked.push(String(parameters[0]))
+    return database.read(sql, parameters)
+  }
+  const ring = keyRing({ read, commit: database.commit, clock: () => 1000 })
+  const founded = foundWorkspace(database.read, 'Own', parseAddress('o@a.test'), UNLIMITED, 500)
+  const { workspaceId, userId } = founded
+  const [lost, kept] = [1, 2].map((n) => newKey({ workspaceId, userId, name: `key ${n}`, now: 500 }))
+  if (lost === undefined || kept === undefined) throw new Error('no keys')
+  await database.commit([...founded.writes, insertKey(lost.row), insertKey(kept.row)])
+  for (const { secret } of [lost, kept]) ring.admit(secret, '192.0.2.1')
+  await database.commit([revokeKey({ workspaceId, id: lost.row.id, at: 900 })])
+  asked.length = 0
+  ring.forget(lost.row.id)
+  ring.forget('nothing')
+  t.throws(() => ring.admit(lost.secret, '192.0.2.1'), /revoked/)
+  ring.admit(kept.secret, '192.0.2.1')
+  t.same(asked, [lost.row.key_hash])
+})
+
 t.test('a key is revoked once, and only by its workspace', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([insertKey(made.row)])

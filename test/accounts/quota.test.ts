@@ -1,8 +1,9 @@
 /** Quotas of emails: in the commit itself, at the edges of buckets, under a crowd, beside another process. */
 import t from 'tap'
+import { forgetUsage } from '../../src/accounts/old-usage.js'
 import { type Plan, planBook, setPlan, strayPlans } from '../../src/accounts/plans.js'
 import { chargeEmails } from '../../src/accounts/quota.js'
-import { addUsage, removeOldUsage, usageOf } from '../../src/accounts/usage.js'
+import { addUsage, usageOf } from '../../src/accounts/usage.js'
 import { foundWorkspace } from '../../src/accounts/workspaces.js'
 import { builtInPlans, type PlanLimits, UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
@@ -276,11 +277,29 @@ t.test('housekeeping removes the buckets that no window reaches, and no other', 
     kinds.flatMap(([kind, oldest, width]) => [row(kind, oldest - width), row(kind, oldest), row(kind, noon)]),
   )
   await database.commit([row('credits', 0)])
-  await database.commit(removeOldUsage(noon + 599_998))
+  const step = forgetUsage(database, noon + 599_998)
+  while (await step());
   t.same(
     usage(workspace).map(({ kind, bucket }) => `${kind} ${bucket}`),
     ['credits 0', ...kinds.flatMap(([kind, oldest]) => [`${kind} ${oldest}`, `${kind} ${noon}`])].sort(),
   )
+})
+
+t.test('a step of housekeeping removes few buckets, however many are old', async (t) => {
+  const workspace = newWorkspace()
+  const old = Array.from({ length: 1100 }, (_, bucket) =>
+    addUsage({ workspace_id: workspace, kind: 'domain:a.test', bucket, count: 1 }),
+  )
+  await database.commit(old)
+  const step = forgetUsage(database, noon)
+  let most = 0
+  for (let more = true; more; ) {
+    const before = usage(workspace).length
+    more = await step()
+    most = Math.max(most, before - usage(workspace).length)
+  }
+  t.same(usage(workspace), [])
+  t.ok(most <= 500, `${most} at once`)
 })
 
 t.test('usage is told in the shape of the plan', async (t) => {

@@ -7,7 +7,7 @@ import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
 import { Missed, StorageFault } from '../../src/storage/write.js'
 import { apiDoor, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
-import { testDaemon } from '../helpers/test-daemon.js'
+import { message, testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
 import type { WireAnswer } from '../helpers/wire.js'
 
@@ -460,6 +460,17 @@ t.test('health is whether new work can be taken, and asking often costs little',
   const answer = await door.ask('GET /healthz')
   t.same([answer.status, answer.body], [200, '{"status":"ok"}'])
   t.equal(answer.headers['x-ratelimit-remaining'], '1000')
+})
+
+t.test('a daemon that stops closes this door at once, also while a message still comes in at the other', async (t) => {
+  const app = await testDaemon(t, { patience: { door: 10_000, delivery: 100 } })
+  t.equal((await app.rest('GET', '/readyz')).status, 200)
+  const session = await app.session()
+  for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.say(line)
+  const stopping = app.stop()
+  await t.rejects(app.rest('GET', '/readyz'))
+  t.match(await session.say(`${message({})}.`), /^250/)
+  await stopping
 })
 
 t.test('stopping lets requests be answered, takes no new ones, and ends the rest', async (t) => {

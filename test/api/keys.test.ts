@@ -150,11 +150,13 @@ t.test('a revoked key fails at once, at every door, and stays revoked', async (t
   const check = schemaCheck(app.daemon.routes)
   const { id, key } = await make(app, { name: 'brief' })
   const session = await app.session(key)
+  const other = await app.session()
   const first = await app.rest('DELETE', `/v1/api-keys/${id}`)
   t.equal(first.status, 200)
   t.same(check('DELETE /api-keys/:id', first), [])
   t.equal(error(await app.rest('GET', '/v1/domains', { key })).code, 'invalid_api_key')
   await session.closed()
+  t.match(await other.say('NOOP'), /^250/, 'the session of another key goes on')
   app.advance(HOUR)
   const again = await app.rest('DELETE', `/v1/api-keys/${id}`)
   t.same([again.status, again.json()], [200, first.json()], 'the first time counts')
@@ -190,7 +192,7 @@ t.test('a key for another workspace of the same user', async (t) => {
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const make = apiKeyRoutes({ read, commit: late, changed: () => undefined }).find(({ method }) => method === 'POST')
+  const make = apiKeyRoutes({ read, commit: late, revoked: () => undefined }).find(({ method }) => method === 'POST')
   const principal = keyRing({ read, commit, clock: app.now }).admit(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, rawBody: Buffer.alloc(0), header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })

@@ -332,6 +332,24 @@ t.test('a signature that could not be made is made at the next attempt', async (
   t.match(message.pieces[0]?.toString(), /^DKIM-Signature: /)
 })
 
+t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
+  const raw = Buffer.alloc(100)
+  const shelf = new MessageShelf(200)
+  const put = (workspaceId: string, from: string): string => {
+    const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
+    shelf.put({ email, raw, signatureKept: false }, 1)
+    return email.id
+  }
+  const gone = put('ws_1', 'x@a.test')
+  const kept = put('ws_2', 'x@a.test')
+  t.equal(shelf.get(put('ws_1', 'x@c.test')), undefined, 'no room')
+  shelf.dropFrom('ws_1', 'a.test')
+  t.equal(shelf.get(gone), undefined)
+  t.ok(shelf.get(kept))
+  t.ok(shelf.get(put('ws_1', 'x@c.test')))
+  t.end()
+})
+
 t.test('a fresh message is made ready without a look into the database', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await founded(database)

@@ -76,12 +76,15 @@ t.test('a domain has two keys of which one signs', async (t) => {
   t.same(domainById(read, { workspaceId: 'ws_2', id }), [])
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_2', id })]), Missed)
   await commit([deleteDomain({ workspaceId: 'ws_1', id }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
-  chain.drop()
+  const kept = chain.signing('ws_1', domain)
+  chain.forget('ws_2', domain)
+  t.equal(chain.signing('ws_1', domain), kept, 'of others nothing is forgotten')
+  chain.forget('ws_1', domain)
   t.equal(chain.signing('ws_1', domain), undefined)
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), Missed)
 })
 
-t.test('the book knows verified domains alone, until it is dropped', async (t) => {
+t.test('the book knows verified domains alone, until it is told to forget one', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
@@ -92,7 +95,9 @@ t.test('the book knows verified domains alone, until it is dropped', async (t) =
   t.equal(book.verified('ws_2', 'a.test'), undefined)
   await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
   t.ok(book.verified('ws_1', 'a.test'))
-  book.drop()
+  book.forget('ws_2', 'a.test')
+  t.ok(book.verified('ws_1', 'a.test'), 'of others nothing is forgotten')
+  book.forget('ws_1', 'a.test')
   t.equal(book.verified('ws_1', 'a.test'), undefined)
 })
 

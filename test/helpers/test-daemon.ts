@@ -20,7 +20,7 @@ import type { Config } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { type Daemon, databaseFile, startDaemon } from '../../src/daemon/daemon.js'
 import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
-import { type EmailStory, emailStory } from '../../src/messages/email-story.js'
+import { type EmailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { createDialer } from '../../src/platform/dialer.js'
 import { openDatabase } from '../../src/storage/open.js'
@@ -124,7 +124,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database
-  const story = (id: string): EmailStory => emailStory(read, id) ?? fail(`no email ${id}`)
+  const story = (id: string): EmailStory => storyOfAnyWorkspace(read, id) ?? fail(`no email ${id}`)
   const session = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
   const submit = async (submission: Submission = {}): Promise<string> => say(await session(submission.key), submission)
   return {

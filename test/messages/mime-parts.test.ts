@@ -187,22 +187,55 @@ t.test('a message has its memory, and the thread that it filled is replaced', as
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
+const small = Buffer.from(lines('Subject: x', '', 'a line'))
+
 t.test('one party cannot have all threads, nor wait with more than its share', async (t) => {
-  const from = reader(t, { threads: 2, waiting: 4, waitingOfParty: 3 })
+  const from = reader(t, { threads: 2, waiting: 3, waitingOfParty: 3 })
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
     await from.read(party, () => raw)
     done.push(party)
   }
-  const small = Buffer.from(lines('Subject: x', '', 'a line'))
   const own = [read('bomber', slow), read('bomber', slow), read('bomber', slow)]
   const other = read('other', small)
   const fourth = read('bomber', small)
-  await t.rejects(read('bomber', small), { name: 'Refusal', kind: 'unavailable' }, 'its share is used up')
+  await t.rejects(
+    read('bomber', small),
+    { name: 'Refusal', kind: 'rate-limited', details: { retry_after: 1 } },
+    'its share is used up',
+  )
   await t.resolves(read('other', small), 'which is not the share of others')
   await other
   t.same(done, ['other', 'other'], 'who does not wait for the bombs of another')
   await Promise.all([...own, fourth])
+})
+
+t.test('where all places are taken, a party of which nothing waits has one still, and no second', async (t) => {
+  const from = reader(t, { threads: 1, waiting: 2 })
+  const read = (party: string): Promise<unknown> => from.read(party, () => small)
+  const taken = [read('first'), read('first'), read('first')]
+  const placed = read('second')
+  await t.rejects(read('second'), { name: 'Refusal', kind: 'unavailable' })
+  await t.rejects(read('first'), { name: 'Refusal', kind: 'unavailable' })
+  await t.resolves(Promise.all([...taken, placed]))
+})
+
+t.test('the turn goes round among the parties, whoever came first with however many', async (t) => {
+  const from = reader(t, { threads: 1 })
+  const turns: string[] = []
+  const read = (party: string): Promise<unknown> =>
+    from.read(party, () => {
+      turns.push(party)
+      return undefined
+    })
+  await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'c'].map(read))
+  t.equal(turns.join(''), 'aabcabab')
+})
+
+t.test('a workspace may ask for as many emails at once as any plan lets it, and more wait of all', async (t) => {
+  const from = reader(t, { threads: 1 })
+  const asked = Array.from({ length: 10_000 }, (_, n) => from.read(`ws_${n % 10}`, () => undefined))
+  await t.resolves(Promise.all(asked))
 })
 
 t.test('a message whose bytes are gone is said to be gone; a fault of the source is its own', async (t) => {

@@ -9,7 +9,7 @@ import { insertAttempt } from '../../src/messages/attempts.js'
 import { removeEntry } from '../../src/messages/queue.js'
 import { insertSignature } from '../../src/messages/raw-message.js'
 import { forgetStep } from '../../src/messages/retention.js'
-import { insertIdempotency } from '../../src/sending/idempotency.js'
+import { forgetKeys, insertIdempotency } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { serviceState } from '../../src/storage/service-state.js'
 import { bulkEmail } from '../helpers/bulk.js'
@@ -121,6 +121,20 @@ t.test('a step is small, and thousands of rows go in many', async (t) => {
   await database.commit([{ sql: 'delete from queue', parameters: [] }])
   t.equal(await steps(database, { messagesBefore: 3000, eventsBefore: 0 }), 3)
   t.equal(counts(database)['raw_messages'], 0)
+})
+
+t.test('idempotency keys go in small steps, few at once where their answers are large', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const key = (n: number, answer: string | null) =>
+    insertIdempotency({ workspace_id: 'ws_1', key: `k${n}`, fingerprint: '', email_id: '', answer, created_at: n })
+  const left = (): number => database.read<{ n: number }>('select count(*) as n from idempotency', [])[0]?.n ?? -1
+  await database.commit(Array.from({ length: 600 }, (_, n) => key(n, null)))
+  await database.commit(Array.from({ length: 9 }, (_, n) => key(1000 + n, 'x'.repeat(1_048_576))))
+  await database.commit([key(1500, 'y'.repeat(5 * 1_048_576)), key(2000, null)])
+  const after: number[] = []
+  do after.push(left())
+  while (await forgetKeys(database, 2000))
+  t.same([...after, left()], [611, 111, 7, 3, 2, 1])
 })
 
 t.test('housekeeping that is overdue takes place at the start, and says when it was', async (t) => {

@@ -1,7 +1,10 @@
 /** Changes of a scheduled email: each is whole, and misses whatever was faster. */
 import t from 'tap'
+import { keylessSender } from '../../src/accounts/principal.js'
+import { cancelRoute, rescheduleRoute } from '../../src/api/emails/change.js'
 import type { Viewer } from '../../src/messages/email-resource.js'
-import { emailStory } from '../../src/messages/email-story.js'
+import { storyOfAnyWorkspace } from '../../src/messages/email-story.js'
+import { MimeReader } from '../../src/messages/mime-parts.js'
 import { entryById, leaseEntry, type QueueEntry } from '../../src/messages/queue.js'
 import { deleteEntry, eachEntry, holdEntry } from '../../src/messages/queue-admin.js'
 import { releaseRecipients } from '../../src/messages/recipients.js'
@@ -55,7 +58,7 @@ t.test('cancelling ends every recipient that waits, and nothing is left in the q
   const { viewer, id, entries } = await scheduled()
   await cancelScheduled(database, viewer, id, 5000)
   t.same(entries(), [])
-  t.match(emailStory(database.read, id), {
+  t.match(storyOfAnyWorkspace(database.read, id), {
     status: 'cancelled',
     scheduled_for: '1970-01-01T00:00:09.000Z',
     recipients: [{ status: 'cancelled' }, { status: 'cancelled' }, { status: 'suppressed' }],
@@ -79,7 +82,7 @@ t.test('moving it moves all of its entries, and its age counts from there', asyn
   await reschedule(database, viewer, id, 20_000)
   const moved = { next_attempt_at: 20_000, enqueued_at: 20_000, attempts: 0 }
   t.match(entries(), [moved, moved])
-  t.match(emailStory(database.read, id), {
+  t.match(storyOfAnyWorkspace(database.read, id), {
     status: 'scheduled',
     scheduled_for: '1970-01-01T00:00:20.000Z',
     recipients: [{ status: 'scheduled' }, { status: 'scheduled' }, { status: 'suppressed' }],
@@ -91,7 +94,7 @@ t.test('released now, it is as if it had never been scheduled', async (t) => {
   await sendScheduledNow(database, viewer, id, 6000)
   const moved = { next_attempt_at: 6000, enqueued_at: 6000 }
   t.match(entries(), [moved, moved])
-  t.match(emailStory(database.read, id), {
+  t.match(storyOfAnyWorkspace(database.read, id), {
     status: 'queued',
     scheduled_for: null,
     recipients: [{ status: 'queued' }, { status: 'queued' }, { status: 'suppressed' }],
@@ -133,7 +136,7 @@ t.test('of a change and the release, asked for at once, one is done and the othe
         ['fulfilled', 'rejected'],
         `${act.name}: the ${first} came first`,
       )
-      const status = emailStory(database.read, id)?.status
+      const status = storyOfAnyWorkspace(database.read, id)?.status
       if (first === 'release') t.equal(status, 'queued')
       t.same(
         entries().map(({ leased }) => leased),
@@ -162,7 +165,7 @@ t.test('what the operator holds can be called back; what was deleted meanwhile s
   const deleted = database.commit(deleteEntry(second, 2000, 'operator'))
   await Promise.all([deleted, cancelScheduled(database, viewer, id, 5000)])
   t.same(entries(), [])
-  t.match(emailStory(database.read, id), {
+  t.match(storyOfAnyWorkspace(database.read, id), {
     status: 'cancelled',
     recipients: [{ status: 'cancelled' }, { status: 'failed', reason: 'operator' }, { status: 'suppressed' }],
   })
@@ -179,4 +182,31 @@ t.test('an email of others is none', async (t) => {
   }
   await t.rejects(cancelScheduled(database, viewer, 'nothing', 5000), notFound)
   t.equal(entries().length, 2)
+})
+
+t.test('a change that was made is told, also where no message can be read', async (t) => {
+  const mime = new MimeReader()
+  await mime.close()
+  await t.rejects(
+    mime.read('ws_1', () => undefined),
+    { name: 'Refusal', kind: 'unavailable' },
+  )
+  const { viewer, id } = await scheduled()
+  const deps = { ...database, mime, noticeDue: () => undefined }
+  const call = {
+    principal: { ...keylessSender(viewer.workspaceId), scopes: ['full'] as const },
+    ownKey: null,
+    params: { id },
+    query: undefined,
+    body: { scheduled_for: '1970-01-01T00:00:08Z' },
+    rawBody: Buffer.alloc(0),
+    header: () => undefined,
+    remoteAddress: '127.0.0.1',
+    now: 5000,
+  }
+  t.match(await rescheduleRoute(deps).run(call), {
+    status: 200,
+    body: { id, scheduled_for: '1970-01-01T00:00:08.000Z', html: null, text: null, attachments: [] },
+  })
+  t.match(await cancelRoute(deps).run(call), { status: 200, body: { id, status: 'cancelled' } })
 })

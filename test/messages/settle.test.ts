@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { reachedBefore } from '../../src/messages/attempts.js'
-import { emailStory } from '../../src/messages/email-story.js'
+import { emailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { enqueue, tagObject } from '../../src/messages/enqueue.js'
 import {
   type Attempted,
@@ -110,7 +110,7 @@ t.test('what is enqueued is there as a whole, recipients in their order', async 
   const { id, email } = await queued(database, to, ['gone@b.test'])
   t.match(email(), { status: 'queued', size: 20, created_at: 1000, sent_at: null })
   t.same(
-    emailStory(database.read, id)?.recipients.map((recipient) => recipient.email),
+    storyOfAnyWorkspace(database.read, id)?.recipients.map((recipient) => recipient.email),
     [...to, 'gone@b.test'],
   )
   t.equal(database.read('select 1 from queue', []).length, 20)
@@ -132,7 +132,7 @@ t.test('a scheduled email waits in its own state', async (t) => {
   await database.commit(writes)
   t.match(entries, [{ enqueued_at: 9000, next_attempt_at: 9000 }])
   t.match(database.read('select * from queue', []), [{ enqueued_at: 9000, next_attempt_at: 9000 }])
-  t.match(emailStory(database.read, email.id), { status: 'scheduled', recipients: [{ status: 'scheduled' }] })
+  t.match(storyOfAnyWorkspace(database.read, email.id), { status: 'scheduled', recipients: [{ status: 'scheduled' }] })
 })
 
 t.test('tags are an object by name, whatever the name', async (t) => {
@@ -210,7 +210,7 @@ t.test('each way to settle leaves its traces', async (t) => {
     (events(database, id) as { type: string }[]).map(({ type }) => type.slice('email.'.length)),
     ['queued', 'deferred', 'bounced', 'sent', 'sent', 'delivered', 'bounced', 'failed', 'sent', 'delivered'],
   )
-  t.match(emailStory(database.read, id)?.recipients.at(-1)?.attempts, [
+  t.match(storyOfAnyWorkspace(database.read, id)?.recipients.at(-1)?.attempts, [
     { number: 1, outcome: 'deferred', duration_ms: 500, tls: 'TLSv1.3', next_attempt_at: '1970-01-01T00:00:09.000Z' },
     { number: 2, outcome: 'delivered', next_attempt_at: null },
   ])
@@ -223,7 +223,7 @@ t.test('a complaint is never rolled over', async (t) => {
   await commit([{ sql: `update emails set status = 'complained' where id = ?`, parameters: [id] }])
   await commit(settleBounced(attempted('two@b.test'), true))
   t.equal(email()['status'], 'complained')
-  t.equal(emailStory(database.read, id)?.status, 'complained')
+  t.equal(storyOfAnyWorkspace(database.read, id)?.status, 'complained')
 })
 
 t.test('only an answer counts as having reached a server', async (t) => {
@@ -260,4 +260,14 @@ t.test('the database rolls up as the function does', async (t) => {
     { numRuns: 60 },
   )
   t.pass('as asserted')
+})
+
+t.test('the story of an email is told to its workspace alone', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
+  await database.commit(writes)
+  t.match(emailStory(database.read, { workspaceId: 'ws_1', id: email.id }), { id: email.id, status: 'queued' })
+  t.equal(emailStory(database.read, { workspaceId: 'ws_2', id: email.id }), null)
+  t.match(storyOfAnyWorkspace(database.read, email.id), { id: email.id })
+  t.equal(storyOfAnyWorkspace(database.read, 'nothing'), null)
 })

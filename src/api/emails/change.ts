@@ -1,6 +1,6 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
 import { z } from 'zod'
-import { emailResource, type ResourceDeps } from '../../messages/email-resource.js'
+import { changedEmail, type ResourceDeps } from '../../messages/email-resource.js'
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { releaseTime } from '../../sending/schedule.js'
 import { type Call, json, type Route, route } from '../route.js'
@@ -36,7 +36,7 @@ export function rescheduleRoute(deps: EmailChangeDeps): Route {
       if (at === null) await sendScheduledNow(deps, viewer, id, now)
       else await reschedule(deps, viewer, id, at)
       deps.noticeDue(viewer.workspaceId, at ?? now)
-      return json(200, await emailResource(deps, viewer, id))
+      return json(200, await changedEmail(deps, viewer, id))
     },
   })
 }
@@ -53,7 +53,7 @@ export function cancelRoute(deps: EmailChangeDeps): Route {
     run: async ({ principal, params: { id = '' }, now }: Call) => {
       const viewer = viewerOf(principal)
       await cancelScheduled(deps, viewer, id, now)
-      return json(200, await emailResource(deps, viewer, id))
+      return json(200, await changedEmail(deps, viewer, id))
     },
   })
 }

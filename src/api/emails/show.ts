@@ -62,7 +62,7 @@ export const emailRecord = z
   .meta({
     id: 'Email',
     description:
-      '`html` and `text` are null and `headers` and `attachments` empty once the message is not kept any more.',
+      '`html` and `text` are null and `headers` and `attachments` empty where the message is not kept any more, or cannot be read.',
   })
 
 export function showRoute(deps: ResourceDeps): Route {

@@ -1,0 +1,53 @@
+/**
+ * The walks over the queue that follow when a domain is deleted at a door: in the background,
+ * because whoever deletes it waits for none of them.
+ *
+ * A walk that breaks off, by a fault or at the stop, is logged and not taken up again: what it
+ * had not come to fails at its next attempt.
+ */
+import { failDomain, type GoneDomain } from '../messages/fail-domain.js'
+import type { Log } from '../platform/log.js'
+import type { Read } from '../storage/prepared.js'
+import type { Commit } from '../storage/write.js'
+
+export interface DomainWalkDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly log: Pick<Log, 'error' | 'warn'>
+  /** Mail from the domain is not in the queue any more. */
+  readonly walked: (gone: GoneDomain) => void
+}
+
+export interface DomainWalks {
+  readonly start: (gone: GoneDomain) => void
+  /** Each ends after its page. */
+  readonly stop: () => Promise<void>
+}
+
+export function domainWalks({ read, commit, log, walked }: DomainWalkDeps): DomainWalks {
+  const ended = new AbortController()
+  const walks = new Set<Promise<void>>()
+
+  async function walk(gone: GoneDomain): Promise<void> {
+    try {
+      await failDomain({ read, commit }, gone, ended.signal)
+    } catch (err) {
+      const about = { workspace: gone.workspaceId, domain: gone.domain }
+      const what = 'mail of a deleted domain fails at its next attempt, not at once'
+      if (ended.signal.aborted && err === ended.signal.reason) log.warn(about, what)
+      else log.error({ err, ...about }, what)
+    }
+    walked(gone)
+  }
+
+  return {
+    start: (gone) => {
+      const walking = walk(gone).finally(() => walks.delete(walking))
+      walks.add(walking)
+    },
+    stop: async () => {
+      ended.abort()
+      await Promise.all(walks)
+    },
+  }
+}

@@ -119,6 +119,19 @@ export function chargeEmails({ read, planOf, domainEmailsPerDay }: QuotaDeps): C
   }
 }
 
+/** Why a batch of so many would not fit what the plan has left now; null: it would. The commit judges. */
+export type BatchRefusal = (workspaceId: string, count: number, now: number) => Refusal | null
+
+export function batchRefusal({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchRefusal {
+  return (workspaceId, count, now) => {
+    for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
+      const refusal = refusalOf(read, workspaceId, quota, true, now)
+      if (refusal !== null) return refusal
+    }
+    return null
+  }
+}
+
 /** In the order in which a miss is explained. What only a limit needs is not counted without it. */
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
   const quotas: Quota[] = []

@@ -68,6 +68,8 @@ const common = {
 const createdKey = z.strictObject({ ...common, key: z.string() })
 const listedKey = z.strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
 
+const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp })
+
 const tag = 'API keys'
 
 export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
@@ -93,8 +95,8 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       query: sliceQuery,
       answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, query: { limit, offset } }) =>
-        json(200, { data: keysSlice(deps.read, { workspaceId, limit, offset }).map(keyResource) }),
+      run: ({ principal: { workspaceId }, query }) =>
+        json(200, { data: keysSlice(deps.read, { workspaceId, ...query }).map(keyResource) }),
     }),
     route({
       method: 'DELETE',
@@ -103,9 +105,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       tag,
       summary: 'Revoke an API key for good',
       description: 'It ends at once, and its SMTP sessions with it. Again: the moment of the first time.',
-      answers: {
-        200: { description: 'It is revoked.', schema: z.strictObject({ id: uuid, revoked_at: timestamp }) },
-      },
+      answers: { 200: { description: 'It is revoked.', schema: revokedKey } },
       refusals: ['not_found'],
       run: (call) => revoke(deps, call),
     }),

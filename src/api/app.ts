@@ -19,7 +19,7 @@ import type { ApiContext, ApiState } from './api-state.js'
 import type { Peer } from './client-address.js'
 import { handle, type MountDeps } from './mount.js'
 import { type Outside, outsideText } from './outside-answer.js'
-import { ClientGone } from './read-body.js'
+import { BodyTooSlow, ClientGone } from './read-body.js'
 import type { Readiness } from './readiness.js'
 import type { Route } from './route.js'
 import { type Dispatch, dispatchTo, type Endpoint, methodNotAllowed, resourcePath } from './routing.js'
@@ -90,6 +90,7 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
     run: (ctx) => {
       const { rate } = ctx.state.visit
       if (!rate.allowed) throw tooFast(rate)
+      deps.answers.hold(ctx, document)
       send(ctx, reply)
     },
   }
@@ -127,8 +128,15 @@ function fail(ctx: ApiContext, error: unknown, { log }: AppDeps): void {
   const { requestId } = ctx.state.visit
   ctx.respond = false
   if (error instanceof ClientGone) return
-  const body = answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
+  const body =
+    error instanceof BodyTooSlow
+      ? tooSlow(error)
+      : answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
   send(ctx, errorReply(body))
+}
+
+function tooSlow({ message }: BodyTooSlow): ErrorBody {
+  return { error: { code: 'validation_error', message, status: 408 } }
 }
 
 function errorReply(body: ErrorBody): Reply {

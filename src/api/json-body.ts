@@ -8,8 +8,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
-import type { MemoryBudget } from '../platform/memory-budget.js'
-import { announcesBody, type Body, readBody } from './read-body.js'
+import { announcesBody, type Body, type BodyMemory, type BodyPace, lengthOf, readBody } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
 export const MAX_BODY = 22 * 1_048_576
@@ -29,19 +28,25 @@ export interface JsonBody extends Body {
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
-  memory: MemoryBudget,
+  memory: BodyMemory,
+  pace: BodyPace,
 ): Promise<JsonBody> {
   const { headers } = request
   const unsaid = headers['content-type'] === undefined && !announcesBody(request)
   if (!unsaid) checkType(request)
-  if (headers.expect !== undefined) response.writeContinue()
-  const { raw, release } = await readBody(request, MAX_BODY, memory)
+  if (waitsForUs(request) && lengthOf(request) <= MAX_BODY) response.writeContinue()
+  const { raw, release } = await readBody(request, MAX_BODY, memory, pace)
   try {
     return { raw, release, value: unsaid ? undefined : parseJson(raw) }
   } catch (error) {
     release()
     throw error
   }
+}
+
+/** RFC 9110 section 10.1.1: HTTP/1.0 does not know the expectation, and no other one means this. */
+function waitsForUs({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */

@@ -13,10 +13,12 @@ import { requirePermission } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
-import type { MemoryBudget } from '../platform/memory-budget.js'
+import type { MemoryShares } from '../platform/memory-shares.js'
+import type { AnswerMemory } from './answer-memory.js'
 import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
+import type { BodyPace } from './read-body.js'
 import type { Answer, Call, Route } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
 import { admitted, type Reception } from './visit.js'
@@ -24,21 +26,26 @@ import { admitted, type Reception } from './visit.js'
 export interface MountDeps {
   readonly clock: Clock
   readonly reception: Pick<Reception, 'admitAgain'>
-  /** Of bodies that requests have us hold. */
-  readonly memory: MemoryBudget
+  /** Of bodies that requests have us hold, by workspace. */
+  readonly memory: MemoryShares
+  readonly pace: BodyPace
+  readonly answers: AnswerMemory
 }
 
 const noQuery = z.strictObject({})
 const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
-export function handle(route: Route, { clock, memory, reception }: MountDeps): (ctx: ApiContext) => Promise<void> {
+export function handle(
+  route: Route,
+  { clock, memory, pace, answers, reception }: MountDeps,
+): (ctx: ApiContext) => Promise<void> {
   const { run, query, body } = route
   return async (ctx) => {
     const { visit } = ctx.state
     const atFirst = admitted(visit)
     only(route, atFirst)
     const asked = queryOf(ctx.req.url ?? '')
-    const given = body === null ? noBody : await readJson(ctx.req, ctx.res, memory)
+    const given = body === null ? noBody : await readJson(ctx.req, ctx.res, memory.of(atFirst.workspaceId), pace)
     try {
       const principal = body === null ? atFirst : reception.admitAgain(ctx.req, visit.remoteAddress)
       const call: Call = {
@@ -52,7 +59,9 @@ export function handle(route: Route, { clock, memory, reception }: MountDeps): (
         remoteAddress: visit.remoteAddress,
         now: clock(),
       }
-      send(ctx, replyOf(await run(call)))
+      const reply = replyOf(await run(call))
+      answers.hold(ctx, reply.payload)
+      send(ctx, reply)
     } finally {
       given.release()
     }

@@ -23,14 +23,32 @@ export class ClientGone extends Error {
 
 const nothing: Body = { raw: Buffer.alloc(0), release: () => undefined }
 
-/** Rejects with a Refusal `too-large` or `unavailable`, or with ClientGone. */
-export function readBody(request: IncomingMessage, limit: number, budget: MemoryBudget): Promise<Body> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+/** The body comes so slowly that it would hold its memory for minutes. */
+export class BodyTooSlow extends Error {
+  override name = 'BodyTooSlow'
+}
+
+export type BodyMemory = Pick<MemoryBudget, 'take' | 'give'>
+
+/** How fast a body must come, on average, once it has had its time to begin with. In milliseconds. */
+export interface BodyPace {
+  readonly patience: number
+  readonly bytesPerSecond: number
+  /** Between two looks. */
+  readonly look: number
+}
+
+export const bodyPace: BodyPace = { patience: 20_000, bytesPerSecond: 4_096, look: 5_000 }
+
+/** Rejects with a Refusal `too-large` or `unavailable`, with BodyTooSlow, or with ClientGone. */
+export function readBody(request: IncomingMessage, limit: number, budget: BodyMemory, pace: BodyPace): Promise<Body> {
+  if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
   if (!announcesBody(request)) return Promise.resolve(nothing)
   if (request.destroyed) return Promise.reject(gone())
   return new Promise((resolve, reject) => {
     const pieces = new BytePieces()
     let only: Buffer | null = null
+    const ended = watchPace(pieces, pace, fail)
 
     function take(chunk: Buffer): void {
       if (pieces.bytes + chunk.length > limit) fail(tooLarge(limit))
@@ -41,12 +59,14 @@ export function readBody(request: IncomingMessage, limit: number, budget: Memory
       }
     }
     function fail(error: Error): void {
+      ended()
       request.off('data', take).off('end', done)
       budget.give(pieces.bytes)
       pieces.clear()
       reject(error)
     }
     function done(): void {
+      ended()
       const raw = only ?? pieces.join()
       resolve({ raw, release: () => budget.give(raw.length) })
       pieces.clear()
@@ -59,9 +79,38 @@ export function readBody(request: IncomingMessage, limit: number, budget: Memory
   })
 }
 
+/** Fails a body that comes too slowly; the function that it returns ends the watch. */
+function watchPace(
+  pieces: BytePieces,
+  { patience, bytesPerSecond, look }: BodyPace,
+  fail: (error: Error) => void,
+): () => void {
+  let waited = patience
+  let timer = setTimeout(judge, patience)
+
+  function judge(): void {
+    if (pieces.bytes < (waited / 1000) * bytesPerSecond) fail(tooSlow(bytesPerSecond))
+    else {
+      waited += look
+      timer = setTimeout(judge, look)
+    }
+  }
+
+  return () => clearTimeout(timer)
+}
+
 /** A request without one is at its end with its header (RFC 9112 section 6.3). */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** As it was announced. */
+export function lengthOf({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0)
+}
+
+function tooSlow(bytesPerSecond: number): BodyTooSlow {
+  return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second on average`)
 }
 
 function gone(): ClientGone {

@@ -5,12 +5,15 @@
  * nobody is there; `serve` gives it its routes.
  */
 import type { KeyRing } from '../accounts/key-ring.js'
+import { answerMemory } from '../api/answer-memory.js'
 import { doorTimes } from '../api/api-server.js'
 import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
+import { MAX_BODY } from '../api/json-body.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
+import { bodyPace } from '../api/read-body.js'
 import { readiness } from '../api/readiness.js'
 import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
@@ -18,6 +21,7 @@ import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
+import { memoryShares } from '../platform/memory-shares.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { Database } from '../storage/database.js'
 import { setServiceState } from '../storage/service-state.js'
@@ -27,8 +31,11 @@ import { apiRoutes, type RouteParts } from './routes.js'
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
 
-/** Bytes of request bodies in memory, over all requests. */
-const BODIES = 128 * 1_048_576
+const MB = 1_048_576
+/** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
+const BODIES = { all: 128 * MB, share: 2 * MAX_BODY }
+/** Bytes of large answers that are not read yet, and the time to read one. */
+const ANSWERS = { all: 128 * MB, share: 64 * MB, milliseconds: 150_000 }
 
 export interface ApiDoorParts {
   readonly config: Config
@@ -75,7 +82,9 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     reception: reception({ keyRing, requests, clients, isProxy, clock }),
     ready: readiness({ hasRoom: mayTake, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryBudget(BODIES),
+    memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
+    pace: bodyPace,
+    answers: answerMemory(memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share), ANSWERS.milliseconds),
     clock,
     log,
   })

@@ -1,4 +1,5 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
+import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { auditLogRoutes } from '../api/audit-log.js'
 import { domainRoutes } from '../api/domains.js'
@@ -48,7 +49,8 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue }: RouteParts): readonly Route[] {
+function emailRoutes(parts: RouteParts): readonly Route[] {
+  const { config, database, limits, prepare, take, mayTake, mime, noticeDue } = parts
   const { read, commit } = database
   const compose = composeEmail({ hostname: config.service.hostname, prepare })
   const creating = { read, compose, take, mayTake }
@@ -56,7 +58,7 @@ function emailRoutes({ config, database, prepare, take, mayTake, mime, noticeDue
   const changing = { ...reading, commit, noticeDue }
   return [
     createRoute(creating),
-    batchRoute(creating),
+    batchRoute({ ...creating, refusalOf: batchRefusal({ read, planOf: limits.plans.of }) }),
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),

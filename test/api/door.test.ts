@@ -304,6 +304,15 @@ t.test('100 Continue is said to those whose body is wanted', async (t) => {
   t.equal((await client.answer()).status, 100)
   client.send(body)
   t.equal((await client.answer()).status, 201)
+  for (const [what, wrong] of [
+    ['too long', expecting.replace(`Content-Length: ${body.length}`, 'Content-Length: 99000000')],
+    ['HTTP/1.0', `${expecting.replace('HTTP/1.1', 'HTTP/1.0')}${body}`],
+    ['another expectation', `${expecting.replace('100-continue', 'the-impossible')}${body}`],
+  ] as const) {
+    const unasked = await door.wire()
+    unasked.send(wrong)
+    t.not((await unasked.answer()).status, 100, what)
+  }
   const other = await door.wire()
   other.send(expecting.replace('ph_own', 'ph_other'))
   const refused = await other.answer()
@@ -373,6 +382,61 @@ t.test('bodies in memory have one budget, and every byte comes back', async (t) 
     [],
     'a client that leaves is no news',
   )
+})
+
+t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
+  const memory = memoryBudget(2_000)
+  const door = await apiDoor(t, { memory, share: 1_000 })
+  const body = `{"text":"${'x'.repeat(900)}"}`
+  const holding = await door.wire()
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => memory.used() === body.length - 1)
+  const own = await door.wire()
+  own.send(post('/v1/things', body))
+  t.equal((await own.answer()).status, 503)
+  const other = await door.wire()
+  other.send(post('/v1/things', body).replace('ph_own', 'ph_other_workspace'))
+  t.equal((await other.answer()).status, 201)
+  holding.send('}')
+  t.equal((await holding.answer()).status, 201)
+  own.send(post('/v1/things', body))
+  t.equal((await own.answer()).status, 201, 'it was given back')
+  t.equal(memory.used(), 0)
+})
+
+t.test('a body that trickles is told so and holds nothing any more', async (t) => {
+  const memory = memoryBudget(100_000)
+  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9, look: 50 } })
+  const client = await door.wire()
+  client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
+  t.match(told(await client.answer()), { code: 'validation_error', status: 408 })
+  t.equal(memory.used(), 0)
+})
+
+t.test('large answers that are not read have one budget, and a time', async (t) => {
+  const answers = memoryBudget(40_000_000)
+  const bytes = Buffer.alloc(30_000_000)
+  const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
+  const door = await apiDoor(t, { answers, routes: [...things, large] })
+  const slow = await door.wire()
+  slow.socket.pause()
+  slow.send(request('GET /large', withKey) + request('GET /v1/things', withKey))
+  await until('it is on its way', () => answers.used() === bytes.length)
+  const refused = await door.ask('GET /large', withKey)
+  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal((await door.ask('GET /v1/things', withKey)).status, 200, 'a small one needs no room')
+  slow.socket.destroy()
+  await until('it is given back', () => answers.used() === 0)
+  t.equal((await door.ask('GET /large', withKey)).status, 200)
+  await until('it is given back', () => answers.used() === 0)
+
+  const hasty = await apiDoor(t, { answers, routes: [large], answerLimit: 50 })
+  const never = await hasty.wire()
+  never.socket.pause()
+  never.send(request('GET /large', withKey))
+  await until('it was begun', () => answers.used() > 0)
+  await until('it was given up', () => answers.used() === 0 && hasty.connections.size === 0)
 })
 
 t.test('what is our fault says nothing of us outside, and everything in the log', async (t) => {

@@ -5,13 +5,13 @@ import t from 'tap'
 import { z } from 'zod'
 import { answer, type ErrorBody, errorHeaders } from '../../src/api/answer.js'
 import { clientAddress, clientScheme, type Peer, proxiesOf } from '../../src/api/client-address.js'
-import { batchRoute } from '../../src/api/emails/batch.js'
+import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../src/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
-import type { CreateDeps } from '../../src/api/emails/create.js'
 import { emailRequest } from '../../src/api/emails/email-request.js'
 import { inputRefusal, ofAddress, parse } from '../../src/api/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/json-body.js'
 import { isForeign } from '../../src/api/origin.js'
+import type { Call } from '../../src/api/route.js'
 import { resourcePath } from '../../src/api/routing.js'
 import { address, domainName, moment, network } from '../../src/api/values.js'
 import { shown } from '../../src/mail/address.js'
@@ -199,7 +199,7 @@ t.test('what is too many is not looked into', async (t) => {
   )
   t.equal(fields.looks(), 0)
   const many = watched(Array<unknown>(49_000).fill(email))
-  const { body } = batchRoute({} as CreateDeps)
+  const { body } = batchRoute({} as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
   t.match(
     refusal(() => parse(body, many.value)),
@@ -207,6 +207,31 @@ t.test('what is too many is not looked into', async (t) => {
   )
   t.equal(many.looks(), 0)
   t.equal((parse(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
+})
+
+t.test('the messages of a batch are bounded together', async (t) => {
+  let composed = 0
+  const prepared = {
+    raw: Buffer.alloc(MAX_BATCH_BYTES / 4),
+    suppressed: [],
+    enqueued: { email: { created_at: 0, scheduled_for: null } },
+  }
+  const compose = () => {
+    composed += 1
+    return prepared
+  }
+  const mayTake = () => true
+  const deps = { read: () => [], mayTake, refusalOf: () => null, compose, take: () => t.fail('taken') }
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  const { body, run } = batchRoute(deps as unknown as BatchDeps)
+  if (body === null) throw new Error('a batch has a body')
+  const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, rawBody: Buffer.alloc(0) }
+  const given = parse(body, Array(20).fill(email))
+  await t.rejects(Promise.resolve(run({ ...call, body: given } as unknown as Call)), {
+    name: 'Refusal',
+    kind: 'too-large',
+  })
+  t.equal(composed, 5, 'the others are not composed')
 })
 
 t.test('of what is wrong no more is looked at than is told of', async (t) => {

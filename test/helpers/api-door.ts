@@ -7,17 +7,20 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import type { Principal } from '../../src/accounts/principal.js'
 import { rateLimit } from '../../src/accounts/rate-limit.js'
+import { answerMemory } from '../../src/api/answer-memory.js'
 import { type DoorTimes, doorTimes } from '../../src/api/api-server.js'
 import { type ApiApp, apiApp } from '../../src/api/app.js'
 import { proxiesOf } from '../../src/api/client-address.js'
 import { Connections } from '../../src/api/connections.js'
 import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
+import { type BodyPace, bodyPace } from '../../src/api/read-body.js'
 import { readiness } from '../../src/api/readiness.js'
 import { json, type Route, type RouteSpec, route } from '../../src/api/route.js'
 import { reception } from '../../src/api/visit.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
+import { memoryShares } from '../../src/platform/memory-shares.js'
 import { type Certificate, selfSigned } from './certificates.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
@@ -32,6 +35,12 @@ export interface ApiDoorOptions {
   readonly requests?: number
   readonly strangers?: number
   readonly memory?: MemoryBudget
+  /** Of bodies, for each workspace. */
+  readonly share?: number
+  readonly pace?: BodyPace
+  /** Of large answers. */
+  readonly answers?: MemoryBudget
+  readonly answerLimit?: number
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
@@ -74,6 +83,7 @@ export const principal: Principal = {
 
 const keys: Readonly<Record<string, Principal>> = {
   ph_own: principal,
+  ph_other_workspace: { ...principal, workspaceId: 'ws_other' },
   ph_reader: { ...principal, scopes: ['read'] },
 }
 export const withKey = 'Authorization: Bearer ph_own'
@@ -166,7 +176,12 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
       clock,
     }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: options.memory ?? memoryBudget(100_000_000),
+    memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
+    pace: options.pace ?? bodyPace,
+    answers: answerMemory(
+      memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+      options.answerLimit ?? 60_000,
+    ),
     clock,
     log,
   })

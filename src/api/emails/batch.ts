@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
+import type { BatchRefusal } from '../../accounts/quota.js'
 import { Refusal } from '../../mail/refusal.js'
 import { earlier } from '../../sending/idempotency.js'
 import type { Prepared } from '../../sending/prepare-email.js'
@@ -17,6 +18,8 @@ import { again, keyUse, onceAs, onceHeaders } from './once.js'
 import { wantedEmail } from './wanted-email.js'
 
 export const MAX_BATCH = 100
+/** 32 MB: all messages of a batch, composed, wait in memory for the commit. */
+export const MAX_BATCH_BYTES = 32 * 1_048_576
 
 const failedItem = z
   .object({ error: z.string(), index: z.int().meta({ description: 'Its place in the request, from 0.' }) })
@@ -40,7 +43,12 @@ function whatIsWrong(context?: z.core.$ZodCatchCtx): Refusal | undefined {
 
 const batch = atMost(MAX_BATCH, 'emails', z.array(item).min(1).max(MAX_BATCH))
 
-export function batchRoute(deps: CreateDeps): Route {
+export interface BatchDeps extends CreateDeps {
+  /** A quota that does not hold all emails that are asked for refuses them before any is looked at. */
+  readonly refusalOf: BatchRefusal
+}
+
+export function batchRoute(deps: BatchDeps): Route {
   return route({
     method: 'POST',
     path: '/emails/batch',
@@ -57,21 +65,32 @@ export function batchRoute(deps: CreateDeps): Route {
   })
 }
 
-async function createAll(deps: CreateDeps, call: Call<undefined, (EmailRequest | Refusal)[]>): Promise<Answer> {
+async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | Refusal)[]>): Promise<Answer> {
   const use = keyUse(call, '/emails/batch')
   const before = use === null ? null : earlier(deps.read, use, call.now)
   if (before !== null) return again(before, 200)
   requireRoom(deps)
+  const refusal = deps.refusalOf(call.principal.workspaceId, call.body.length, call.now)
+  if (refusal !== null) throw refusal
   const data: (CreatedEmail | FailedItem)[] = []
   const good: Prepared[] = []
+  let bytes = 0
   for (const [index, request] of call.body.entries()) {
+    const taken = good.length
     data.push(one(deps, call, request, index, good))
+    if (good.length > taken) bytes += good.at(-1)?.raw.length ?? 0
+    if (bytes > MAX_BATCH_BYTES) throw tooLarge(bytes)
     await setImmediate()
   }
   const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
   // A batch of which nothing was sent may be sent again with the same key.
   const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, { batch: true })
   return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
+}
+
+function tooLarge(size: number): Refusal {
+  const message = `the composed messages of the batch have ${size} bytes or more, allowed: ${MAX_BATCH_BYTES}`
+  return new Refusal('too-large', message, { size, limit: MAX_BATCH_BYTES })
 }
 
 function one(

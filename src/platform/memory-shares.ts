@@ -1,0 +1,33 @@
+/**
+ * A budget of memory of which nobody may take all: each owner has a share, and all of them
+ * together the whole.
+ *
+ * Owners who hold nothing are not remembered.
+ */
+import type { MemoryBudget } from './memory-budget.js'
+
+export interface MemoryShares {
+  /** What that owner may take. */
+  readonly of: (owner: string) => Pick<MemoryBudget, 'take' | 'give'>
+}
+
+export function memoryShares(whole: Pick<MemoryBudget, 'take' | 'give'>, share: number): MemoryShares {
+  const used = new Map<string, number>()
+
+  return {
+    of: (owner) => ({
+      take: (bytes) => {
+        const after = (used.get(owner) ?? 0) + bytes
+        if (after > share || !whole.take(bytes)) return false
+        used.set(owner, after)
+        return true
+      },
+      give: (bytes) => {
+        const after = (used.get(owner) ?? 0) - bytes
+        if (after > 0) used.set(owner, after)
+        else used.delete(owner)
+        whole.give(bytes)
+      },
+    }),
+  }
+}

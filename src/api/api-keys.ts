@@ -95,8 +95,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       query: sliceQuery,
       answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, query }) =>
-        json(200, { data: keysSlice(deps.read, { workspaceId, ...query }).map(keyResource) }),
+      run: (call) => list(deps, call),
     }),
     route({
       method: 'DELETE',
@@ -110,6 +109,10 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       run: (call) => revoke(deps, call),
     }),
   ]
+}
+
+function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Answer {
+  return json(200, { data: keysSlice(read, { workspaceId: principal.workspaceId, ...query }).map(keyResource) })
 }
 
 async function create(

@@ -10,7 +10,6 @@ import { doorTimes } from '../api/api-server.js'
 import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
-import { MAX_BODY } from '../api/json-body.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import { bodyPace } from '../api/read-body.js'
@@ -33,7 +32,7 @@ const VERSION = '1.0.0'
 
 const MB = 1_048_576
 /** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
-const BODIES = { all: 128 * MB, share: 2 * MAX_BODY }
+const BODIES = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers that are not read yet, and the time to read one. */
 const ANSWERS = { all: 128 * MB, share: 64 * MB, milliseconds: 150_000 }
 

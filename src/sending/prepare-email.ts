@@ -15,9 +15,9 @@ import { Refusal } from '../mail/refusal.js'
 import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/enqueue.js'
 import type { Read } from '../storage/prepared.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { type Author, type MessageSummary, prepareMessage } from './prepare-message.js'
+import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
-import type { SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly read: Read

@@ -8,7 +8,7 @@
  * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody,
  * more Received fields than a message can gather without going in circles.
  */
-import { type Address, shown } from '../mail/address.js'
+import { shown } from '../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import { isUnambiguous, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
@@ -16,6 +16,7 @@ import { messageDate } from '../mail/message-date.js'
 import { isMessageId, newMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import { isServiceField } from './service-headers.js'
+import type { MessageSummary } from './submitted-message.js'
 
 export const MAX_RECEIVED = 50
 /** Far above what mail programs write, far below what we can read back. */
@@ -27,21 +28,6 @@ export interface Origin {
   readonly protocol: string
   readonly emailId: string
   readonly now: number
-}
-
-export interface Author {
-  readonly address: Address
-  readonly name: string
-}
-
-/** What lists, events and answers show of a message. */
-export interface MessageSummary {
-  /** All of the From field; the first is shown. */
-  readonly from: readonly [Author, ...Author[]]
-  readonly to: readonly Mailbox[]
-  readonly cc: readonly Mailbox[]
-  readonly replyTo: readonly Mailbox[]
-  readonly subject: string
 }
 
 const taken = new Set(['bcc', 'resent-bcc', 'return-path'])

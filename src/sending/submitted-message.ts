@@ -2,8 +2,8 @@
 import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
+import type { Mailbox } from '../mail/mailbox-list.js'
 import type { Priority } from '../storage/tables.js'
-import type { MessageSummary } from './prepare-message.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
@@ -42,6 +42,21 @@ export interface SendingOptions {
   readonly priority: Priority
   /** Epoch milliseconds, in the future; null: now. */
   readonly scheduledFor: number | null
+}
+
+export interface Author {
+  readonly address: Address
+  readonly name: string
+}
+
+/** What lists, events and answers show of a message. */
+export interface MessageSummary {
+  /** All of the From field; the first is shown. */
+  readonly from: readonly [Author, ...Author[]]
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo: readonly Mailbox[]
+  readonly subject: string
 }
 
 export interface Submission {

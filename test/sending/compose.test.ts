@@ -11,7 +11,8 @@ import { composedMessage, composeMessage } from '../../src/sending/compose-messa
 import { textOfHtml } from '../../src/sending/compose-text.js'
 import { customFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
-import { type MessageSummary, summarise } from '../../src/sending/prepare-message.js'
+import { summarise } from '../../src/sending/prepare-message.js'
+import type { MessageSummary } from '../../src/sending/submitted-message.js'
 
 const composing = {
   emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',

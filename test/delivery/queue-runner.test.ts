@@ -333,8 +333,8 @@ t.test('a signature that could not be made is made at the next attempt', async (
 })
 
 t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
-  const raw = Buffer.alloc(100)
-  const shelf = new MessageShelf(200)
+  const raw = Buffer.alloc(100_000)
+  const shelf = new MessageShelf(250_000)
   const put = (workspaceId: string, from: string): string => {
     const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
     shelf.put({ email, raw, signatureKept: false }, 1)

@@ -44,7 +44,8 @@ const run = {
   relay: async () => {
     const results = []
     for (const size of options.sizes ?? [4096]) {
-      const measure = (side) => measureRelay(side, { folder, messages: options.messages ?? 5000, size, sessions: 20 })
+      const how = { folder, messages: options.messages ?? 5000, warmUp: options.warmUp, size, sessions: 20 }
+      const measure = (side) => measureRelay(side, how)
       const title = `relay with DKIM (RSA-2048), 20 sessions, ${size} octets`
       results.push(await compare(title, beside(signingPostfix, measure), options.rounds ?? 3))
     }
@@ -56,7 +57,8 @@ const run = {
     )
     const results = []
     for (const connections of options.sessions) {
-      const how = { folder, messages: options.messages ?? 5000, size: 4096, sessions: connections, kept: true }
+      const { warmUp } = options
+      const how = { folder, messages: options.messages ?? 5000, warmUp, size: 4096, sessions: connections, kept: true }
       const doors = [
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
@@ -93,9 +95,10 @@ function writeDown() {
 }
 
 function accept({ size, sessions, kept }) {
-  const measure = (side) => measureAccept(side, { folder, messages: options.messages ?? 5000, size, sessions, kept })
+  const { warmUp, messages, rounds } = options
+  const measure = (side) => measureAccept(side, { folder, messages: messages ?? 5000, warmUp, size, sessions, kept })
   const how = kept ? 'kept' : 'with a new connection for each message'
-  return compare(`accept, ${sessions} sessions ${how}, ${size} octets`, beside(postfix, measure), options.rounds ?? 3)
+  return compare(`accept, ${sessions} sessions ${how}, ${size} octets`, beside(postfix, measure), rounds ?? 3)
 }
 
 function beside(peer, measure) {

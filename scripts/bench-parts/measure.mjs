@@ -6,10 +6,11 @@ import { source, startSink } from './load.mjs'
 import { watchTree } from './processes.mjs'
 
 /** Messages taken a second, durable, while nothing is delivered: the next hop never greets. */
-export async function measureAccept(side, { folder, messages, size, sessions, kept }) {
+export async function measureAccept(side, { folder, messages, warmUp, size, sessions, kept }) {
   const hop = await silentHop()
   const server = await side.start({ folder, sink: hop.port, deliver: false })
   try {
+    if (warmUp > 0) await source(server.port, { messages: warmUp, size, sessions, kept })
     const watch = watchTree(server.pids())
     const seconds = await source(server.port, { messages, size, sessions, kept })
     return { rate: messages / seconds, seconds, messages, ...watch.end() }
@@ -20,14 +21,18 @@ export async function measureAccept(side, { folder, messages, size, sessions, ke
 }
 
 /** Messages a second from the first command of the client to the last message at the sink. */
-export async function measureRelay(side, { folder, messages, size, sessions }) {
+export async function measureRelay(side, { folder, messages, warmUp, size, sessions }) {
   const sink = await startSink()
   const server = await side.start({ folder, sink: sink.port, deliver: true })
   try {
+    if (warmUp > 0) {
+      await source(server.port, { messages: warmUp, size, sessions, kept: true })
+      await sink.received(warmUp)
+    }
     const watch = watchTree(server.pids())
     const begun = performance.now()
     await source(server.port, { messages, size, sessions, kept: true })
-    await sink.received(messages)
+    await sink.received(warmUp + messages)
     const seconds = (performance.now() - begun) / 1000
     return { rate: messages / seconds, seconds, messages, ...watch.end() }
   } finally {

@@ -13,6 +13,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [queue] [options]
   Without any of them: accept and relay.
 
   --messages N        messages a run (default 5000; queue: 2000)
+  --warm-up N         messages before each run that are not counted: programs that compile as they
+                      run and those that do not are then compared at work (default 3000; queue: 0)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest: connections at once (default 1,10,50)
@@ -35,6 +37,7 @@ export function readOptions(words) {
     allowPositionals: true,
     options: {
       messages: { type: 'string' },
+      'warm-up': { type: 'string', default: '3000' },
       rounds: { type: 'string' },
       sizes: { type: 'string' },
       sessions: { type: 'string', default: '1,10,50' },
@@ -54,6 +57,7 @@ export function readOptions(words) {
     installPeers: values['install-peers'],
     asked: positionals.length === 0 ? ['accept', 'relay'] : positionals,
     messages: values.messages === undefined ? null : count(values.messages),
+    warmUp: count(values['warm-up']),
     rounds: values.rounds === undefined ? null : count(values.rounds),
     sizes: values.sizes === undefined ? null : counts(values.sizes),
     sessions: counts(values.sessions),

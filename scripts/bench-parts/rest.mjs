@@ -8,10 +8,11 @@ import { watchTree } from './processes.mjs'
 
 const client = fileURLToPath(new URL('rest-client.mjs', import.meta.url))
 
-export async function measureRest(side, { folder, messages, sessions }) {
+export async function measureRest(side, { folder, messages, warmUp, sessions }) {
   const hop = await silentHop()
   const server = await side.start({ folder, sink: hop.port, deliver: false })
   try {
+    if (warmUp > 0) await post(server.api, warmUp, sessions)
     const watch = watchTree(server.pids())
     const seconds = await post(server.api, messages, sessions)
     return { rate: messages / seconds, seconds, messages, ...watch.end() }

@@ -150,8 +150,8 @@ export const liveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 )
 
 /** A key with the present role of its member: null once that member is gone. */
-export const keyByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
-  db
+function held<Values>({ db }: Builder<Values>) {
+  return db
     .selectFrom('api_keys')
     .leftJoin('members', (join) =>
       join
@@ -160,21 +160,16 @@ export const keyByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
     )
     .selectAll('api_keys')
     .select('members.role')
-    .where('api_keys.key_hash', '=', slot('hash')),
+}
+
+export const keyByHash = prepareRead<{ hash: string }>()((builder) =>
+  held(builder).where('api_keys.key_hash', '=', builder.slot('hash')),
 )
 
-export const keyById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('api_keys')
-    .leftJoin('members', (join) =>
-      join
-        .onRef('members.user_id', '=', 'api_keys.user_id')
-        .onRef('members.workspace_id', '=', 'api_keys.workspace_id'),
-    )
-    .selectAll('api_keys')
-    .select('members.role')
-    .where('api_keys.id', '=', slot('id'))
-    .where('api_keys.workspace_id', '=', slot('workspaceId')),
+export const keyById = prepareRead<{ workspaceId: string; id: string }>()((builder) =>
+  held(builder)
+    .where('api_keys.id', '=', builder.slot('id'))
+    .where('api_keys.workspace_id', '=', builder.slot('workspaceId')),
 )
 
 function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {

@@ -11,7 +11,7 @@ import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed } from '../storage/write.js'
 import { addWithin, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
-export const DOMAINS_PER_HOUR = 10
+const DOMAINS_PER_HOUR = 10
 
 const HOUR = 3_600_000
 

@@ -11,7 +11,7 @@ import { Refusal } from '../mail/refusal.js'
 import { announcesBody, type Body, type BodyMemory, type BodyPace, lengthOf, readBody } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
-export const MAX_BODY = 22 * 1_048_576
+const MAX_BODY = 22 * 1_048_576
 export const MAX_DEPTH = 32
 /** Commas and brackets. */
 export const MAX_VALUES = 50_000

@@ -33,7 +33,7 @@ const fieldError = z.object({
   value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
 })
 
-export const errorBody = z
+const errorBody = z
   .object({
     error: z.object({
       code: z.string(),
@@ -133,7 +133,7 @@ function refusals(route: Route): ZodOpenApiOperationObject['responses'] {
 }
 
 /** Every code that a route may answer. */
-export function codesOf({ refusals: own, body, query }: Route): readonly ErrorCode[] {
+function codesOf({ refusals: own, body, query }: Route): readonly ErrorCode[] {
   const ofInput: readonly ErrorCode[] = body !== null ? withBody : query !== null ? ['validation_error'] : []
   return [...new Set([...everywhere, ...ofInput, ...own])]
 }

@@ -104,7 +104,7 @@ function admit({ keyRing }: VisitDeps, { headers }: IncomingMessage, peer: Peer,
   return keyRing.admit(key, remoteAddress)
 }
 
-export const HTTPS_ONLY = 'the API is served over HTTPS only'
+const HTTPS_ONLY = 'the API is served over HTTPS only'
 
 const saneId = /^[\w.:-]{1,128}$/
 

@@ -23,7 +23,7 @@ import { releaseScheduled } from './ready-message.js'
 import type { RunnerDeps } from './runner-deps.js'
 
 /** Longer than any attempt may take. */
-export const LEASE = 15 * 60_000
+const LEASE = 15 * 60_000
 const POLL = 500
 /** How long nothing is taken after a fault of the database. */
 const PAUSE = 1_000

@@ -119,7 +119,7 @@ async function contentOf({ read, mime }: ResourceDeps, workspaceId: string, emai
 
 const unreadable: EmailContent = { html: null, text: null, headers: {}, attachments: [] }
 
-export function emailContent({ html, text, headers, attachments }: MimeParts): EmailContent {
+function emailContent({ html, text, headers, attachments }: MimeParts): EmailContent {
   return {
     html,
     text,

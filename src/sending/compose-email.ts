@@ -12,7 +12,7 @@ import type { Prepared, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions } from './submitted-message.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
-export const MAX_COMPOSED = 15 * 1_048_576
+const MAX_COMPOSED = 15 * 1_048_576
 
 export interface WantedEmail {
   readonly content: MessageContent

@@ -10,7 +10,7 @@ import { isServiceField } from './service-headers.js'
 
 export const MAX_CUSTOM_FIELDS = 50
 /** Of one value, in octets. */
-export const MAX_FIELD_VALUE = 8_192
+const MAX_FIELD_VALUE = 8_192
 /** Of a name and of a piece that cannot be folded: together they fit a line of 998 octets (RFC 5322 section 2.1.1). */
 const MAX_FIELD_NAME = 76
 const MAX_PIECE = 900

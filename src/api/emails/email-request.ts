@@ -24,7 +24,7 @@ import {
 } from './email-fields.js'
 
 /** Inline images counted. */
-export const MAX_ATTACHMENTS = 20
+const MAX_ATTACHMENTS = 20
 export const MAX_SUBJECT = 998
 
 const cacheKey = z.string().min(1).max(256).meta({ description: 'Of a file that was uploaded before.' })

@@ -11,7 +11,7 @@ import { releaseTime } from '../../sending/schedule.js'
 import type { EmailRequest } from './email-request.js'
 
 /** 10 MB: one attachment or image, decoded. */
-export const MAX_ATTACHMENT = 10 * 1_048_576
+const MAX_ATTACHMENT = 10 * 1_048_576
 
 /** Throws a Refusal for what is not there, too large or too far ahead. */
 export function wantedEmail(request: EmailRequest, now: number): WantedEmail {

@@ -15,6 +15,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../mail/header-fields.js'
+import { threadOptions } from '../platform/thread-options.js'
 import { relaxedBodyHashInTurns } from './dkim-canonical.js'
 import type { DkimKey } from './dkim-sign.js'
 import type { SigningAnswer, SigningBatch, SigningJob, ToSigner } from './signing-protocol.js'
@@ -35,7 +36,8 @@ interface Wanted {
   readonly reject: (error: Error) => void
 }
 
-const startWorker = (): Worker => new Worker(new URL('./signing-worker.js', import.meta.url), { resourceLimits })
+const startWorker = (): Worker =>
+  new Worker(new URL('./signing-worker.js', import.meta.url), { ...threadOptions, resourceLimits })
 
 export class SigningThread {
   readonly #start: () => Worker

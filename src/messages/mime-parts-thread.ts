@@ -8,6 +8,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../mail/assert-never.js'
+import { threadOptions } from '../platform/thread-options.js'
 import type { FromMimeThread, MimeResult, Unreadable } from './mime-parts-protocol.js'
 
 export interface ThreadLimits {
@@ -47,6 +48,7 @@ export class MimeThread {
 
   private started(): Worker {
     const worker = new Worker(new URL('./mime-parts-worker.js', import.meta.url), {
+      ...threadOptions,
       resourceLimits: { maxOldGenerationSizeMb: this.limits.memory, maxYoungGenerationSizeMb: 32 },
     })
     worker.on('message', (said: FromMimeThread) => this.hear(worker, said))

@@ -7,6 +7,7 @@
  * `restartAfter`; until it has opened the database, requests are rejected at once.
  */
 import { Worker } from 'node:worker_threads'
+import { threadOptions } from '../platform/thread-options.js'
 import type { ConnectionOptions } from './connection.js'
 import { StorageFault, type Write } from './write.js'
 import {
@@ -32,7 +33,7 @@ interface Promised {
 }
 
 const startThread = (options: ConnectionOptions): Worker =>
-  new Worker(new URL('./writer-worker.js', import.meta.url), { workerData: options })
+  new Worker(new URL('./writer-worker.js', import.meta.url), { ...threadOptions, workerData: options })
 
 export class Writer {
   readonly #options: WriterOptions

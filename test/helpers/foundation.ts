@@ -1,9 +1,11 @@
 /**
  * Two workspaces with a key each and a verified domain each (a.test, other.test), and the
- * service's own key: made once for all databases of a test file, because keys take time.
+ * service's own key: made once for all databases of all test files, because five RSA keys
+ * take a second. What was made is kept beside the compiled code, for as long as that code
+ * is the same.
  */
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { foundWorkspace } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { newDomain, serviceKey } from '../../src/domains/new-domain.js'
@@ -23,11 +25,36 @@ export interface Founded {
 const BORN = Date.UTC(2026, 0, 1)
 const nothing = (): [] => []
 
-let made: Promise<{ readonly founded: Founded; readonly writes: readonly Write[] }> | undefined
+interface Made {
+  readonly founded: Founded
+  readonly writes: readonly Write[]
+}
+
+let made: Promise<Made> | undefined
+
+/** Named after the newest compiled file of the program. */
+function keptFile(): string {
+  const compiled = readdirSync('dist/src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+  const newest = Math.max(...compiled.map((name) => statSync(join('dist/src', name)).mtimeMs))
+  return `dist/foundation-${newest}.json`
+}
+
+/** Several test files may come upon nothing at once: each makes its own, and one of them stays. */
+async function keptOrMade(): Promise<Made> {
+  const file = keptFile()
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Made
+  } catch {
+    const fresh = await make()
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify(fresh), { mode: 0o600 })
+    renameSync(`${file}.${process.pid}`, file)
+    return fresh
+  }
+}
 
 /** `file` null: the database has it already. */
 export async function foundation(file: string | null): Promise<Founded> {
-  made ??= make()
+  made ??= keptOrMade()
   const { founded, writes } = await made
   if (file !== null) {
     mkdirSync(dirname(file), { recursive: true })
@@ -40,13 +67,13 @@ export async function foundation(file: string | null): Promise<Founded> {
 
 /** The same in a database that is open. */
 export async function founded(database: Database): Promise<Founded> {
-  made ??= make()
+  made ??= keptOrMade()
   const { founded, writes } = await made
   await database.commit(writes)
   return founded
 }
 
-async function make(): Promise<{ founded: Founded; writes: Write[] }> {
+async function make(): Promise<Made> {
   const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, BORN)
   const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), UNLIMITED, BORN + 1)
   const domain = async (workspaceId: string, name: string): Promise<Write[]> => {

@@ -11,10 +11,11 @@ import { emailRecord } from '../messages/email-resource.js'
 import { type EmailStory, storyOfAnyWorkspace } from '../messages/email-story.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import { type Accept, accept } from '../sending/accept.js'
-import { prepareEmail } from '../sending/prepare-email.js'
+import { type PrepareDeps, prepareEmail } from '../sending/prepare-email.js'
 import { take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
 import {
   type Answer,
   atMost,
@@ -122,7 +123,8 @@ function accepting({ config, clock }: Call, { read, commit }: Database): Accept 
   const { domain_emails_per_day: domainEmailsPerDay } = limits
   const charge = chargeEmails({ read, planOf: planBook({ read, limits }).of, domainEmailsPerDay })
   const verifiedDomain = domainBook({ read }).verified
-  const prepare = prepareEmail({ read, hostname: service.hostname, verifiedDomain })
+  const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
+  const prepare = prepareEmail({ isSuppressed: suppressed, hostname: service.hostname, verifiedDomain })
   return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 

@@ -29,6 +29,7 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openDatabase } from '../storage/open.js'
+import { type SuppressionBook, suppressionBook } from '../suppressions/suppression-book.js'
 import { openApi } from './api.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
@@ -76,10 +77,12 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = lockDataFolder(folder)
     ends.push(() => lock.release())
-    const database = await openDatabase({ file: databaseFile(folder) })
-    ends.push(() => database.close())
+    const opened = await openDatabase({ file: databaseFile(folder) })
+    ends.push(() => opened.close())
+    const suppressions = suppressionBook(opened)
+    const database = { ...opened, commit: suppressions.watch(opened.commit) }
     const tls = await certificate(config, clock())
-    const rooms = await openRooms(parts, database, ends)
+    const rooms = { suppressions, ...(await openRooms(parts, database, ends)) }
     const doors = await openDoors(parts, database, tls, rooms, ends)
     database.onForeignCommit(doors.changed)
     return {
@@ -108,6 +111,7 @@ async function endAll(ends: Ends, log: Log): Promise<void> {
 }
 
 interface Rooms {
+  readonly suppressions: SuppressionBook
   readonly keyRing: KeyRing
   readonly domains: DomainBook
   readonly keys: KeyChain
@@ -118,7 +122,7 @@ interface Rooms {
   readonly walks: DomainWalks
 }
 
-async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Rooms> {
+async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Omit<Rooms, 'suppressions'>> {
   const { config, clock, log, patience = PATIENCE } = parts
   const edges = { ...systemEdges(), ...parts.edges }
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
@@ -157,7 +161,7 @@ async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, limits, mime } = rooms
+  const { keyRing, domains, delivery, limits, mime, suppressions } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -166,9 +170,12 @@ async function openDoors(
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   const { hostname } = config.service
-  const prepare = prepareEmail({ read, hostname, verifiedDomain: domains.verified })
+  const { isSuppressed } = suppressions
+  const prepare = prepareEmail({ isSuppressed, hostname, verifiedDomain: domains.verified })
   const { charge, requests } = limits
-  const taking = take({ read, commit, charge, handOver: (enqueued, raw) => delivery.runner.offer(enqueued, raw) })
+  const { runner } = delivery
+  const claim = runner.claim.bind(runner)
+  const taking = take({ read, commit, charge, claim, handOver: runner.offer.bind(runner) })
   const submission = await openSubmission({ ...own, requests, accept: accept({ read, clock, prepare, take: taking }) })
   open.push(submission)
   const changed = (): void => forget(rooms, submission, log)
@@ -206,7 +213,7 @@ function ownActs(
 }
 
 function forget(
-  { keyRing, domains, keys, signing, delivery, limits }: Rooms,
+  { keyRing, domains, keys, signing, delivery, limits, suppressions }: Rooms,
   door: SubmissionListener,
   log: Log,
 ): void {
@@ -214,6 +221,7 @@ function forget(
   domains.drop()
   keys.drop()
   signing.forget()
+  suppressions.drop()
   limits.plans.drop()
   delivery.runner.wake()
   try {

@@ -68,12 +68,23 @@ export class Lanes {
 
   constructor(private readonly limits: LaneLimits) {}
 
-  /** Takes an entry in; false when its lane or workspace is full, and it stays in the database. */
-  add(entry: QueueEntry): boolean {
+  /** Would it be taken at once? */
+  isFreeFor({ workspace_id, domain }: QueueEntry): boolean {
+    if (this.underWay >= this.limits.total) return false
+    const workspace = this.workspaces.get(workspace_id)
+    if (workspace !== undefined && (workspace.waiting > 0 || this.hasItsShare(workspace))) return false
+    return this.mayStart(workspace_id, this.places.hostOf(domain))
+  }
+
+  /**
+   * Takes an entry in; false when its lane or workspace is full, and it stays in the database.
+   * `anyway`: one that was found free for it a moment ago is not turned away.
+   */
+  add(entry: QueueEntry, anyway = false): boolean {
     if (this.known.has(entry.id)) return true
     const workspace = this.workspace(entry.workspace_id)
     const lane = laneOf(workspace, entry)
-    if (lane.entries.length >= this.limits.perLane || workspace.waiting >= this.mostWaiting()) {
+    if (!anyway && (lane.entries.length >= this.limits.perLane || workspace.waiting >= this.mostWaiting())) {
       lane.more = true
       this.noteShort(workspace, lane)
       return false
@@ -163,7 +174,7 @@ export class Lanes {
   }
 
   private takeOf(workspace: Workspace): QueueEntry | null {
-    if (workspace.waiting === 0 || workspace.underWay >= Math.max(1, Math.floor(this.limits.total * 0.75))) return null
+    if (workspace.waiting === 0 || this.hasItsShare(workspace)) return null
     const [lane] = workspace.rounds
       .flatMap((round) => this.firstToStart(workspace, round) ?? [])
       .sort((a, b) => turnOf(a) - turnOf(b))
@@ -178,6 +189,10 @@ export class Lanes {
     this.places.enter(entry.id, workspace.id, this.places.hostOf(entry.domain))
     this.noteShort(workspace, lane)
     return entry
+  }
+
+  private hasItsShare({ underWay }: Workspace): boolean {
+    return underWay >= Math.max(1, Math.floor(this.limits.total * 0.75))
   }
 
   private firstToStart(workspace: Workspace, round: Round): Lane | undefined {

@@ -1,5 +1,6 @@
 /** An attempt that was made: what the runner hands to be written down. */
 import type { QueueEntry } from '../messages/queue.js'
+import type { Write } from '../storage/write.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
 
@@ -14,6 +15,8 @@ export interface Patience {
 export interface MadeAttempt {
   readonly entry: QueueEntry
   readonly ready: ReadyMessage
+  /** Of the writes of `ready`, what did not go into the commit of the lease. */
+  readonly unwritten: readonly Write[]
   readonly result: AttemptResult
   readonly number: number
   readonly at: number

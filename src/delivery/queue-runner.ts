@@ -2,8 +2,9 @@
  * Takes entries whose turn it is, and sees each through to its outcome.
  *
  * One turn: make ready and sign, count the attempt (the lease, on disk), dial, write
- * down what came of it. A fresh message comes in by `offer`, from memory; retries,
- * scheduled ones and what memory had no room for come by the sweep.
+ * down what came of it. A fresh message comes in by `offer`, from memory and, where its
+ * attempt can begin at once, counted already (`claim`); retries, scheduled ones and what
+ * memory had no room for come by the sweep.
  *
  * A fault of the database stops the taking for a second, never loses an outcome: what
  * the remote answered is written down as soon as the disk takes it again. Any other fault
@@ -13,17 +14,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
-import { entryById, leaseEntry, parkEntry, type QueueEntry, recoverLeases, releaseLease } from '../messages/queue.js'
-import { Missed, StorageFault, type Write } from '../storage/write.js'
+import { entryById, parkEntry, type QueueEntry, recoverLeases } from '../messages/queue.js'
+import { StorageFault } from '../storage/write.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
+import { type Claim, Leases } from './leases.js'
 import type { MadeAttempt } from './made-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
 import { releaseScheduled } from './ready-message.js'
 import type { RunnerDeps } from './runner-deps.js'
 
-/** Longer than any attempt may take. */
-const LEASE = 15 * 60_000
 const POLL = 500
 /** How long nothing is taken after a fault of the database. */
 const PAUSE = 1_000
@@ -51,8 +51,7 @@ export class QueueRunner {
   private readonly lanes: Lanes
   private readonly sweep: DueSweep
   private readonly turns = new Set<Promise<void>>()
-  /** Leased, and nothing came of it yet. */
-  private readonly leased = new Set<string>()
+  private readonly leases: Leases
   private timer: NodeJS.Timeout | null = null
   private sweeping: NodeJS.Immediate | null = null
   private pause: NodeJS.Timeout | null = null
@@ -69,6 +68,7 @@ export class QueueRunner {
       perWorkspace: PER_WORKSPACE,
     })
     this.sweep = new DueSweep(deps.read, this.lanes, PER_LANE)
+    this.leases = new Leases(deps)
   }
 
   async start(): Promise<void> {
@@ -77,12 +77,21 @@ export class QueueRunner {
     this.feed()
   }
 
-  /** A message whose commit is on disk. */
-  offer({ email, entries, wishes }: Enqueued, raw: Buffer): void {
+  /** Whether the commit of a message may count its attempt too, because that can begin at once; null: not. */
+  claim({ email, entries: [entry, ...others] }: Enqueued): Claim | null {
+    if (this.stopping || this.pause !== null || email.scheduled_for !== null) return null
+    if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
+    return this.leases.claim(entry)
+  }
+
+  /** A message whose commit is on disk, with the claim that was in it. */
+  offer(enqueued: Enqueued, raw: Buffer, claim: Claim | null = null): void {
+    const { email, entries, wishes } = enqueued
     const isDue = email.scheduled_for === null
+    if (claim !== null) this.leases.claimed(enqueued, claim)
     if (isDue) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
     for (const entry of entries) {
-      if (!isDue || !this.lanes.add(entry)) this.sweep.missed(entry)
+      if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.missed(entry)
     }
     this.pump()
   }
@@ -109,12 +118,7 @@ export class QueueRunner {
     await this.turnsEnd(limit)
     this.abandoned.abort()
     await this.turnsEnd(LAST_WORDS)
-    const at = this.deps.clock()
-    const left = [...this.leased].map((id) => releaseLease({ id, at }))
-    if (left.length === 0) return
-    await this.deps.commit(left).catch((error: unknown) => {
-      this.deps.log.error({ err: error, leases: left.length }, 'leases could not be given back; the next start does it')
-    })
+    await this.leases.giveAllBack()
   }
 
   /** Resolves when no attempt is under way, after `limit` milliseconds at the latest. */
@@ -163,8 +167,10 @@ export class QueueRunner {
       return
     }
     this.leaveWire(turn)
-    if (made === 'changed') turn.late = true
-    else await this.settle(turn, made)
+    if (made === 'changed') {
+      turn.late = true
+      await this.leases.giveBack(entry, this.abandoned.signal)
+    } else await this.settle(turn, made)
     this.lanes.forget(entry)
     this.deps.shelf.release(entry.email_id)
     if (turn.late) this.lookAgain(entry)
@@ -184,8 +190,11 @@ export class QueueRunner {
     const [host] = found.kind === 'hosts' ? found.hosts : []
     if (host !== undefined && !this.lanes.bind(entry, host.mx)) return 'waits'
     const ready = await this.deps.ready(entry, at)
-    if (!(await this.lease(entry, at, ready.writes))) return 'changed'
-    ready.shelved.signatureKept = true
+    // After the end nobody would give it back: DNS may be slower than that.
+    this.abandoned.signal.throwIfAborted()
+    const lease = await this.leases.take(entry, at, ready.writes)
+    if (lease === 'changed') return 'changed'
+    if (lease === 'written') ready.shelved.signatureKept = true
     const message: OutboundMessage = {
       ...ready.message,
       handedOver: () => {
@@ -194,7 +203,8 @@ export class QueueRunner {
     }
     const { signal } = this.abandoned
     const result = await this.deps.attempt(message, ready.destination ?? found, entry.workspace_id, signal)
-    return { entry, ready, result, number: entry.attempts + 1, at }
+    const unwritten = lease === 'written' ? [] : ready.writes
+    return { entry, ready, unwritten, result, number: entry.attempts + 1, at }
   }
 
   /**
@@ -202,7 +212,7 @@ export class QueueRunner {
    * a bug keeps it from being written, the entry is held: the message may have arrived.
    */
   private async settle(turn: Turn, made: MadeAttempt): Promise<void> {
-    this.leased.delete(made.entry.id)
+    this.leases.ended(made.entry.id)
     const troubled = (): void => {
       turn.late = true
       this.rest()
@@ -217,21 +227,6 @@ export class QueueRunner {
     }
   }
 
-  /** False: the entry is not any more as it was read. */
-  private async lease(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<boolean> {
-    // After the end nobody would give it back: DNS may be slower than that.
-    this.abandoned.signal.throwIfAborted()
-    const { id, attempts, next_attempt_at: dueAt } = entry
-    try {
-      await this.deps.commit([leaseEntry({ id, attempts, dueAt, until: at + LEASE }), ...writes])
-      this.leased.add(id)
-      return true
-    } catch (error) {
-      if (error instanceof Missed) return false
-      throw error
-    }
-  }
-
   /** A fault of ours is a deferral like any other: counted, told, and given up when the message is too old. */
   private async fault(turn: Turn, error: unknown): Promise<MadeAttempt | 'changed'> {
     const { entry, at, handedOver } = turn
@@ -242,7 +237,8 @@ export class QueueRunner {
       return 'changed'
     }
     try {
-      const leased = this.leased.has(entry.id) || (await this.lease(entry, at, releaseScheduled(entry)))
+      const leased =
+        this.leases.has(entry.id) || (await this.leases.take(entry, at, releaseScheduled(entry))) !== 'changed'
       return leased ? this.deferral(turn, 'local error') : 'changed'
     } catch {
       this.rest()
@@ -255,7 +251,8 @@ export class QueueRunner {
     const ready = this.guarded(() => this.deps.bare(entry)) ?? null
     if (ready === null) return 'changed'
     const outcome = { kind: 'deferred', reason: 'local-error', response, reached: false } as const
-    return { entry, ready, result: { outcome, peer: null, transcript: '' }, number: entry.attempts + 1, at }
+    const result = { outcome, peer: null, transcript: '' }
+    return { entry, ready, unwritten: [], result, number: entry.attempts + 1, at }
   }
 
   /** What changed the entry may have made it due, at a moment that the sweep has passed already. */

@@ -44,7 +44,8 @@ export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: P
     const decision = decideOutcome(made.result.outcome, entryAge(deps.read, made), deps.policy, now, deps.dice())
     const attempted = attemptedOf(made, decision, now)
     const notice = noticeOf(deps, made, attempted, decision, now)
-    const writes = [...writesOf(attempted, decision, made, now), ...(notice?.enqueued.writes ?? [])]
+    const outcome = writesOf(attempted, decision, made, now)
+    const writes = [...made.unwritten, ...outcome, ...(notice?.enqueued.writes ?? [])]
     await untilStored(deps, writes, attempted, patience)
     logOutcome(deps.log, attempted, decision)
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)

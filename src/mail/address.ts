@@ -23,6 +23,9 @@ const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 /** What RFC 5321 and 6531 keep out of an atom: controls, blanks, specials; and halves of surrogate pairs, which UTF-8 cannot say. */
 const atom = '[^\\p{Cc}\\p{Cs}\\s()<>[\\]:;@\\\\,."]+'
 const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
+/** Most addresses as they are: every rule for them in one look. A shortcut, past nothing that the others refuse. */
+const plainAddress =
+  /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.){0,8}[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
 /** The domain name in `text`, or null. One label alone (`localhost`) is a domain name too. */
@@ -43,6 +46,7 @@ export function parseDomainName(text: string): DomainName {
 
 /** The mailbox in `text`, or null. */
 export function addressOrNull(text: string): Address | null {
+  if (text.length <= 254 && plainAddress.test(text)) return text as Address
   const at = text.lastIndexOf('@')
   if (at < 1) return null
   const local = text.slice(0, at)

@@ -11,6 +11,7 @@ import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, addressOrNull } from './address.js'
 import { headerText } from './header-text.js'
 import { Refusal } from './refusal.js'
+import { simpleMailbox } from './simple-mailbox.js'
 
 export interface Mailbox {
   /** Null: not an address. */
@@ -24,6 +25,8 @@ const MAX_MAILBOXES = 5000
 
 /** `value` is unfolded and not decoded: encoded words are names, never syntax. */
 export function mailboxes(value: string): readonly Mailbox[] {
+  const simple = simpleMailbox(value)
+  if (simple !== null) return [simple]
   if (value.length > MAX_LIST) throw tooLong()
   const entries = addressparser(value, { flatten: true })
   if (entries.length > MAX_MAILBOXES) throw tooLong()

@@ -6,7 +6,7 @@
  * which is how mail is smuggled. RFC 5322 section 2.1.1 allows 998 octets in a line;
  * many programs send more, so the limit is the caller's.
  *
- * One pass over the bytes: about a microsecond a kilobyte.
+ * Bytes are looked for, not looked at one by one: a fraction of a microsecond a kilobyte.
  */
 import { isAscii } from 'node:buffer'
 
@@ -29,18 +29,21 @@ const CR = 0x0d
 export function checkForm(raw: Buffer, { lineOctets }: FormLimits): MessageForm {
   let line = 1
   let start = 0
-  for (let at = 0; at < raw.length; at++) {
-    const byte = raw[at] as number
-    if (byte > CR) continue
-    if (byte === CR && raw[at + 1] === LF) {
-      if (at - start > lineOctets) return { kind: 'line-too-long', line, octets: at - start }
-      at++
-      start = at + 1
-      line++
-    } else if (byte === CR || byte === LF || byte === NUL) {
-      return { kind: 'bare-line-break', line }
-    }
+  const nul = indexOrEnd(raw, NUL, 0)
+  let cr = indexOrEnd(raw, CR, 0)
+  for (;;) {
+    const lf = indexOrEnd(raw, LF, start)
+    const end = lf < raw.length ? lf - 1 : lf
+    if (nul < lf || cr < end || (lf < raw.length && cr !== end)) return { kind: 'bare-line-break', line }
+    if (end - start > lineOctets) return { kind: 'line-too-long', line, octets: end - start }
+    if (lf === raw.length) return { kind: 'ok', has8bit: !isAscii(raw) }
+    start = lf + 1
+    cr = indexOrEnd(raw, CR, start)
+    line++
   }
-  if (raw.length - start > lineOctets) return { kind: 'line-too-long', line, octets: raw.length - start }
-  return { kind: 'ok', has8bit: !isAscii(raw) }
+}
+
+function indexOrEnd(raw: Buffer, byte: number, from: number): number {
+  const at = raw.indexOf(byte, from)
+  return at === -1 ? raw.length : at
 }

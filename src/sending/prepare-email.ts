@@ -13,14 +13,12 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/enqueue.js'
-import type { Read } from '../storage/prepared.js'
-import { isSuppressed } from '../suppressions/suppressions.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
 import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
-  readonly read: Read
+  readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
   /** The domain where the workspace has it verified. */
   readonly verifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
@@ -109,7 +107,7 @@ function checkSenders(
 
 /** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
 function wantedRecipients(
-  { read }: PrepareDeps,
+  { isSuppressed }: PrepareDeps,
   workspaceId: string,
   given: readonly SubmittedRecipient[],
 ): NewRecipient[] {
@@ -118,7 +116,7 @@ function wantedRecipients(
     if (wanted.has(address)) continue
     wanted.set(address, {
       address,
-      suppressed: isSuppressed(read, workspaceId, address),
+      suppressed: isSuppressed(workspaceId, address),
       notify: notify === null ? null : formatNotify(notify),
       orcpt,
     })

@@ -15,6 +15,7 @@ import { isUnambiguous, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
 import { messageDate } from '../mail/message-date.js'
 import { isMessageId, newMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
+import { simpleMailbox } from '../mail/simple-mailbox.js'
 import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
@@ -82,6 +83,8 @@ export function summarise(raw: Buffer, header: Header): MessageSummary {
 }
 
 function fromMailboxes(value: string): MessageSummary['from'] {
+  const simple = simpleMailbox(value)
+  if (simple !== null) return [simple]
   if (!isUnambiguous(value)) {
     throw new Refusal('malformed-message', `From: cannot be read in one way alone: ${shown(value)}`, {
       field: 'from',

@@ -10,6 +10,7 @@
  * email is there already is answered though nothing is left.
  */
 import type { Charge, ChargeEmails } from '../accounts/quota.js'
+import type { Claim } from '../delivery/leases.js'
 import type { Enqueued } from '../messages/enqueue.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/write.js'
@@ -27,8 +28,10 @@ export interface TakeDeps {
   readonly read: Read
   readonly commit: Commit
   readonly charge: ChargeEmails
-  /** Hands what is due now to delivery, in memory. */
-  readonly handOver: (enqueued: Enqueued, raw: Buffer) => void
+  /** What the commit writes to count the first attempt too, where that can begin at once. Absent: it cannot here. */
+  readonly claim?: (enqueued: Enqueued) => Claim | null
+  /** Hands what is due now to delivery, in memory, with what it claimed. */
+  readonly handOver: (enqueued: Enqueued, raw: Buffer, claim: Claim | null) => void
 }
 
 /** An idempotency key, and what its next use shall be told. */
@@ -52,20 +55,23 @@ export type Take = (
   options?: TakeOptions,
 ) => Promise<Earlier | null>
 
-export function take({ read, commit, charge, handOver }: TakeDeps): Take {
+export function take({ read, commit, charge, claim = () => null, handOver }: TakeDeps): Take {
   return async (emails, once, now, { batch = false } = {}) => {
     const charged = charge(emails.map(chargeable), now)
+    const claims = emails.map(({ enqueued }) => claim(enqueued))
     const writes = [
       ...charged.writes,
       ...(once === null ? [] : onceWrites(once, now)),
-      ...emails.flatMap(({ enqueued }) => enqueued.writes),
+      ...emails.flatMap(({ enqueued }, place) => [...enqueued.writes, ...(claims[place]?.writes ?? [])]),
     ]
     try {
       await commit(writes)
     } catch (error) {
       return otherwise(read, error, charged, once, now, batch)
     }
-    for (const { enqueued, raw } of emails) handOver(enqueued, raw)
+    emails.forEach(({ enqueued, raw }, place) => {
+      handOver(enqueued, raw, claims[place] ?? null)
+    })
     return null
   }
 }

@@ -49,8 +49,23 @@ const insert = prepareWrite<Suppression>(unlessThere)
 /** Misses where the address is on the list. */
 const insertNew = prepareWrite<Suppression>(unlessThere, 1)
 
+/** A write that puts an address on a list, which whoever remembers lists has to hear of. */
+interface Addition extends Write {
+  readonly suppression: Suppression
+}
+
+/** What a write puts on a list; null: nothing. */
+export function addedBy(write: Write): Suppression | null {
+  return 'suppression' in write ? (write as Addition).suppression : null
+}
+
 export function addSuppression(suppression: NewSuppression): Write {
-  return insert(rowOf(suppression))
+  const row = rowOf(suppression)
+  return adding(insert(row), row)
+}
+
+function adding(write: Write, suppression: Suppression): Addition {
+  return { suppression, ...write }
 }
 
 function rowOf({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewSuppression): Suppression {
@@ -79,7 +94,7 @@ export async function suppress(
   const row = rowOf(wanted)
   for (;;) {
     try {
-      await commit([insertNew(row)])
+      await commit([adding(insertNew(row), row)])
       return { record: row, isNew: true }
     } catch (error) {
       if (!(error instanceof Missed)) throw error

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
 import type { Destination } from '../../src/delivery/destination.js'
+import type { Claim } from '../../src/delivery/leases.js'
 import { MessageShelf } from '../../src/delivery/message-shelf.js'
 import { QueueRunner } from '../../src/delivery/queue-runner.js'
 import { bareMessage, type ReadyDeps, readyMessage } from '../../src/delivery/ready-message.js'
@@ -39,9 +40,12 @@ interface Running {
   readonly faults: { commit: ((write: Write) => boolean) | null; read: boolean }
   /** Commits an email; `offered`: and hands it over. */
   readonly add: (to: string, offered: boolean, more?: Partial<BulkEmail>) => Promise<string>
+  /** Commits an email with its claim, where it gets one, and hands it over unless `keep` does. */
+  readonly take: (to: string | readonly string[], keep?: (handOver: () => void) => void) => Promise<Claim | null>
   readonly row: (to: string) => { attempts: number; next_attempt_at: number; leased: number; held: number } | undefined
   readonly status: (to: string) => string | undefined
   readonly now: () => number
+  readonly pass: (milliseconds: number) => void
 }
 
 /** With a signing thread, which ends with the test. */
@@ -58,7 +62,8 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
   const faults: Running['faults'] = { commit: null, read: false }
   const attempted: string[] = []
   const errors: string[] = []
-  const now = (): number => Date.UTC(2026, 10, 21)
+  const time = { now: Date.UTC(2026, 10, 21) }
+  const now = (): number => time.now
   const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
   const commit = async (writes: readonly Write[]): Promise<void> => {
     if (faults.commit !== null && writes.some(faults.commit)) throw full
@@ -103,11 +108,22 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     errors,
     faults,
     now,
+    pass: (milliseconds) => {
+      time.now += milliseconds
+    },
     add: async (to, offered, more = {}) => {
       const email = bulkEmail({ workspaceId: home.workspaceId, to, at: now(), ...more })
       await database.commit(email.writes)
       if (offered) runner.offer(email, more.raw ?? Buffer.from('From: app@a.test\r\n\r\ntext\r\n'))
       return email.email.id
+    },
+    take: async (to, keep = (handOver) => handOver()) => {
+      const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
+      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: time.now, raw })
+      const claim = runner.claim(email)
+      await database.commit([...email.writes, ...(claim?.writes ?? [])])
+      keep(() => runner.offer(email, raw, claim))
+      return claim
     },
     row: (to) =>
       database.read<{ attempts: number; next_attempt_at: number; leased: number; held: number }>(
@@ -365,4 +381,92 @@ t.test('a fresh message is made ready without a look into the database', async (
   }
   const { message } = await readyMessage({ ...deps, read: unread }, entry, 5_000)
   t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
+})
+
+/** Attempts that wait until they are told to end. */
+function waiting(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
+  const ends: (() => void)[] = []
+  return {
+    attempt: ({ recipient }, _to, _party, signal) => {
+      attempted.push(recipient)
+      return new Promise((resolve, reject) => {
+        ends.push(() => resolve(taken))
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    },
+    end: () => {
+      for (const end of ends.splice(0)) end()
+    },
+  }
+}
+
+const signatures = (database: Database): unknown[] => database.read('select field from dkim_signatures', [])
+
+t.test('an attempt that can begin at once is counted by the commit that accepts its message', async (t) => {
+  const { runner, take, row, status, database, attempted } = await running(t)
+  await runner.start()
+  const before = database.commits()
+  const counted: unknown[] = []
+  const claim = await take('one@b.test', (handOver) => {
+    counted.push(row('one@b.test'))
+    handOver()
+  })
+  t.ok(claim)
+  t.match(counted, [{ attempts: 1, leased: 1 }], 'before anything was handed over')
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+  t.equal(database.commits() - before, 2, 'accepted, settled')
+  t.same(attempted, ['one@b.test'])
+  t.match(database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
+  t.equal(signatures(database).length, 1, 'what was sent can still be shown')
+})
+
+t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
+  const ends = waiting([])
+  const { runner, take, row, founded: home, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
+  await runner.start()
+  t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
+  t.equal(
+    runner.claim(bulkEmail({ workspaceId: home.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
+    null,
+  )
+  await until('one is under way', () => row('a@b.test')?.leased === 1)
+  t.equal(await take('late@b.test'), null, 'every place is taken')
+  t.match(row('late@b.test'), { attempts: 0, leased: 0 })
+  ends.end()
+  await runner.stop(0)
+  t.equal(await take('last@b.test'), null, 'after the end')
+})
+
+t.test('a claim whose turn comes late is leased anew, and so sees that it was held', async (t) => {
+  const { runner, take, row, pass, attempted, database } = await running(t)
+  await runner.start()
+  const handOvers: (() => void)[] = []
+  await take('held@b.test', (handOver) => handOvers.push(handOver))
+  await take('late@b.test', (handOver) => handOvers.push(handOver))
+  await database.commit([{ sql: "update queue set held = 1 where recipient = 'held@b.test'", parameters: [] }])
+  pass(60_000)
+  for (const handOver of handOvers) handOver()
+  await until('one arrives', () => row('late@b.test') === undefined)
+  await until('the other is given back', () => row('held@b.test')?.leased === 0)
+  t.match(row('held@b.test'), { attempts: 0, held: 1 })
+  t.same(attempted, ['late@b.test'])
+})
+
+t.test('a claim is given back when nothing came of it: the database failed, or the end came', async (t) => {
+  const { runner, take, row, faults, status, attempted } = await running(t)
+  await runner.start()
+  const handOvers: (() => void)[] = []
+  await take('one@b.test', (handOver) => handOvers.push(handOver))
+  faults.read = true
+  for (const handOver of handOvers.splice(0)) handOver()
+  await until('it is given back', () => row('one@b.test')?.leased === 0)
+  t.match(row('one@b.test'), { attempts: 0 })
+  faults.read = false
+  runner.wake()
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+  await take('two@b.test', (handOver) => handOvers.push(handOver))
+  await runner.stop(0)
+  for (const handOver of handOvers) handOver()
+  t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'whoever starts next puts it in order')
+  t.notOk(attempted.includes('two@b.test'))
 })

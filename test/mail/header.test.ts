@@ -5,6 +5,7 @@ import { headerText } from '../../src/mail/header-text.js'
 import { isUnambiguous, mailboxes } from '../../src/mail/mailbox-list.js'
 import { messageDate } from '../../src/mail/message-date.js'
 import { isMessageId, newMessageId } from '../../src/mail/message-id.js'
+import { simpleMailbox } from '../../src/mail/simple-mailbox.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
 
 function scanned(text: string): { readonly fields: readonly [string, string][]; readonly body: string | null } {
@@ -214,6 +215,49 @@ t.test('a list of authors is one that everybody reads alike, or it is not', (t) 
     for (const { name } of mailboxes(value)) if (name.includes('<')) throw new Error(`${value} hides ${name}`)
   })
   fc.assert(property, { numRuns: 500, seed: 7 })
+  t.end()
+})
+
+t.test('the short way for simple mailboxes gives what the long way gives', (t) => {
+  t.strictSame(simpleMailbox('Some One <Some.One+x@b.test>'), { address: 'Some.One+x@b.test', name: 'Some One' })
+  t.strictSame(simpleMailbox('a@B.test'), { address: 'a@b.test', name: '' })
+  for (const value of [
+    '',
+    'a@b.test, c@d.test',
+    '"a" <a@b.test>',
+    'a (x) <a@b.test>',
+    '=?utf-8?q?x?= <a@b.test>',
+    '<a@b@c>',
+  ])
+    t.equal(simpleMailbox(value), null, value)
+  const unit = fc.constantFrom(
+    'a',
+    'B.c',
+    '@',
+    'b.test',
+    '<',
+    '>',
+    ' ',
+    '-',
+    '+',
+    '=?',
+    '?=',
+    '%',
+    'x@y.test',
+    '<x@y.test>',
+    "'",
+    '/',
+    '!',
+  )
+  const property = fc.property(fc.array(unit, { maxLength: 8 }), (parts) => {
+    const value = parts.join('').trim()
+    const simple = simpleMailbox(value)
+    if (simple === null) return
+    // A blank behind it is all that keeps the short way from being taken.
+    t.strictSame([simple], mailboxes(`${value} `), value)
+    t.ok(isUnambiguous(value), value)
+  })
+  fc.assert(property, { numRuns: 20_000, seed: 3 })
   t.end()
 })
 

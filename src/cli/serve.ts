@@ -4,6 +4,7 @@
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
 import { type Daemon, type DaemonParts, startDaemon } from '../daemon/daemon.js'
+import { keepHeapSmall } from '../platform/heap.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
 import { atMost, type Call } from './command.js'
@@ -14,6 +15,7 @@ export async function serve(
   parts: Pick<DaemonParts, 'patience'> = {},
 ): Promise<void> {
   atMost(words, 0)
+  keepHeapSmall()
   const log = openLog(config.log)
   const systemd = notifySocket(socket, log)
   const stopped = signalled()

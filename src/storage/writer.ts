@@ -1,6 +1,7 @@
 /**
  * The writer as the main thread sees it: `commit` gathers what one turn of the event
- * loop asks for, posts it to the writer thread and resolves when it is on disk.
+ * loop asks for, posts it to the writer thread in a few messages and resolves when it is
+ * on disk.
  *
  * When the thread dies, whatever it had not answered is rejected with a StorageFault:
  * it may or may not be on disk, as after a power cut. The thread is started again after
@@ -26,6 +27,12 @@ export interface WriterOptions extends ConnectionOptions {
   /** Starts the thread; a test keeps it, to end it. */
   readonly start?: ((options: ConnectionOptions) => Worker) | undefined
 }
+
+/**
+ * Requests that are posted without waiting for the end of the turn. A turn in which fifty clients
+ * speak takes the main thread many milliseconds: the writer would wait for it, then it for the writer.
+ */
+const POSTED_AT_ONCE = 16
 
 interface Promised {
   readonly resolve: () => void
@@ -88,6 +95,7 @@ export class Writer {
       if (this.#gathered.length === 0) setImmediate(() => this.#post())
       this.#gathered.push(request)
       this.#gatheredPromises.push({ resolve, reject })
+      if (this.#gathered.length === POSTED_AT_ONCE) this.#post()
     })
   }
 

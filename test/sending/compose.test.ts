@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type ParsedMail, simpleParser } from 'mailparser'
+import { encode } from 'nodemailer/lib/qp'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { checkForm } from '../../src/mail/message-form.js'
 import { type NamedAddress, namedAddressOrNull } from '../../src/mail/named-address.js'
 import { composedMessage, composeMessage } from '../../src/sending/compose-message.js'
+import { quoted } from '../../src/sending/compose-plain.js'
 import { textOfHtml } from '../../src/sending/compose-text.js'
 import { customFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
@@ -340,4 +342,13 @@ t.test('fields that are ours or have no right form are refused', async (t) => {
   for (const value of ['x', '<a@b.test>,<c@d.test>', '']) {
     t.match(customFieldFault('References', value), /message ids/, value)
   }
+})
+
+t.test('plain ASCII is quoted as nodemailer quotes it', (t) => {
+  const unit = fc.constantFrom('a', '=', ' ', '\t', '\r\n', '\n', '~', 'ü', '. ')
+  const property = fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
+    assert.equal(quoted(text), encode(text))
+  })
+  fc.assert(property, { numRuns: 2000, seed: 12 })
+  t.end()
 })

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { compare } from './compare.mjs'
+import { floor } from './floor.mjs'
 import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
 import { readOptions, usage } from './options.mjs'
@@ -65,6 +66,17 @@ const run = {
       ]
       const title = `POST /v1/emails, ${connections} kept connections, about 4096 octets`
       results.push(await compare(title, doors, options.rounds ?? 3))
+    }
+    return results
+  },
+  floor: async () => {
+    const results = []
+    for (const sessions of options.sessions) {
+      const { messages, warmUp } = options
+      const how = { folder, messages: messages ?? 5000, warmUp, size: 4096, sessions, kept: true }
+      const sides = [posthorn, floor].map((side) => ({ name: side.name, measure: () => measureAccept(side, how) }))
+      const title = `accept, ${sessions} sessions kept, 4096 octets, beside a server that does nothing`
+      results.push(await compare(title, sides, options.rounds ?? 3))
     }
     return results
   },

@@ -2,13 +2,14 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'queue']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [queue] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
+  floor   what smtp-server takes alone, with nothing behind it, beside all of Posthorn
   queue   cost of a message while many others wait; there is no peer
   Without any of them: accept and relay.
 

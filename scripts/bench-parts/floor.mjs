@@ -1,0 +1,38 @@
+// smtp-server with nothing behind it: it reads a message, looks at nothing, keeps nothing, answers 250.
+//
+// What it takes a message is what no server built on it can do without. Started with a port it
+// is that server; imported it is a side of a comparison.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { SMTPServer } from 'smtp-server'
+import { freePort, listening } from './processes.mjs'
+
+const program = fileURLToPath(import.meta.url)
+
+export const floor = {
+  name: 'smtp-server alone',
+  start: async () => {
+    const port = await freePort()
+    const child = spawn(process.execPath, [program, String(port)], { stdio: 'inherit' })
+    await listening(port)
+    return {
+      port,
+      pids: () => [child.pid],
+      stop: async () => {
+        child.kill()
+        await once(child, 'exit')
+      },
+    }
+  },
+}
+
+if (process.argv[1] === program) {
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    onData: (stream, _session, done) => stream.on('end', () => done(null, 'ok')).resume(),
+  })
+  server.listen(Number(process.argv[2]), '127.0.0.1')
+}

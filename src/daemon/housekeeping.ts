@@ -9,6 +9,7 @@ import { schedule } from 'node-cron'
 import { forgetActs } from '../accounts/audit-log.js'
 import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
+import { forgetInboundStep } from '../messages/inbound-retention.js'
 import { forgetStep } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -60,6 +61,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
       () => forgetKeys(database, now - IDEMPOTENCY_LIFETIME),
       forgetUsage(database, now),
       () => forgetStep(database, limits),
+      () => forgetInboundStep(database, limits),
       () => forgetActs(database, now - config.retention.audit),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)

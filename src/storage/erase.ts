@@ -37,6 +37,8 @@ const places = {
   events: { key: 'seq', by: 'index' },
   audit_log: { key: 'seq', by: 'index' },
   suppressions: { key: 'id', by: 'index' },
+  inbound_emails: { key: 'id', by: 'index' },
+  inbound_raw: { key: 'inbound_id', by: 'slices' },
   idempotency: { key: 'key', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 

@@ -17,8 +17,10 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
+import type { InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
 
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
+export type { InboundStatus, SpamStatus } from './inbound-tables.js'
 
 /** Stands where a workspace id stands, for what belongs to the service itself. No workspace can have it. */
 export const SERVICE = 'service'
@@ -185,5 +187,7 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  inbound_emails: InboundEmailsTable
+  inbound_raw: InboundRawTable
   service_state: ServiceStateTable
 }

@@ -62,6 +62,17 @@ const checks: readonly Check[] = [
     message: `rows of ${table} without their email`,
     sql: missing(table, 'email_id', 'emails'),
   })),
+  {
+    check: 'inbound_raw-inbound',
+    message: 'rows of inbound_raw without their inbound email',
+    sql: missing('inbound_raw', 'inbound_id', 'inbound_emails'),
+  },
+  {
+    check: 'inbound-raw',
+    message: 'inbound emails to be processed without their raw message',
+    sql: `select id from inbound_emails where status = 'received'
+      and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
+  },
   ...workspaceTables.map((table) => ({
     check: `${table}-workspace`,
     message: `rows of ${table} without their workspace`,

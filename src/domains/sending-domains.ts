@@ -7,9 +7,11 @@
  * unverified claim blocks nobody (unique index `domains_verified_once`).
  */
 import { type Selectable, sql } from 'kysely'
-import { type DomainName, parseDomainName } from '../mail/address.js'
+import { type DomainName, domainNameOrNull, parseDomainName } from '../mail/address.js'
 import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
+
+const MAIL_LABEL = 'posthorn.'
 
 export type SendingDomain = Selectable<Tables['domains']>
 
@@ -89,5 +91,10 @@ export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot })
  * tracking links lie there, so that SPF aligns with the From domain.
  */
 export function mailHost(domain: string): DomainName {
-  return parseDomainName(`posthorn.${domain}`)
+  return parseDomainName(`${MAIL_LABEL}${domain}`)
+}
+
+/** The domain whose mail host this would be; null: no mail host has such a name. */
+export function domainOfMailHost(host: DomainName): DomainName | null {
+  return host.startsWith(MAIL_LABEL) ? domainNameOrNull(host.slice(MAIL_LABEL.length)) : null
 }

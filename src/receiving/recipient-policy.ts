@@ -1,0 +1,72 @@
+/**
+ * For whom mail is taken in, decided at RCPT; everything else is refused, so nobody can relay.
+ *
+ * Mailboxes: any local part of a verified domain whose workspace receives mail there.
+ * Return paths: `bounce+…` at the mail host of a sending domain, or at the host in the zone
+ * that it is a CNAME for (some senders write the name that they have looked up). One without
+ * a valid token is taken too, and then speaks of nobody: what sends there is often a robot
+ * that would complain to the postmaster instead.
+ * System addresses: those of RFC 2142 and of our own reports, at the service's hostname and
+ * zone and at every host of return paths.
+ */
+import type { KeyObject } from 'node:crypto'
+import { domainOfMailHost } from '../domains/sending-domains.js'
+import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
+import { recipientOfReturnPath } from '../mail/return-path.js'
+
+export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
+
+export type InboundRecipient =
+  | { readonly kind: 'mailbox'; readonly workspaceId: string; readonly domain: DomainName }
+  /** Null: the token is not one of ours. */
+  | { readonly kind: 'return-path'; readonly recipientId: string | null }
+  /** `detail`: what stands behind a `+`, else empty. */
+  | { readonly kind: 'system'; readonly name: SystemName; readonly detail: string }
+  /** `unknown`: the domain is ours, the address is not. `relay`: the domain is somebody else's. */
+  | { readonly kind: 'refused'; readonly why: 'unknown' | 'relay' }
+
+export interface ReceivingDomain {
+  readonly workspaceId: string
+  readonly inbound: boolean
+}
+
+export interface RecipientPolicy {
+  readonly hostname: DomainName
+  readonly zone: DomainName
+  /** Of the return paths. */
+  readonly secret: KeyObject
+  /** A domain that is verified, in whichever workspace. */
+  readonly verifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
+}
+
+const plainNames: ReadonlySet<string> = new Set<SystemName>(['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt'])
+const RETURN_PATH = /^bounce\+/i
+const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
+
+export function inboundRecipient(policy: RecipientPolicy, address: Address): InboundRecipient {
+  const domain = domainOf(address)
+  const localPart = localPartOf(address)
+  const owner = policy.verifiedDomain(domain)
+  if (owner?.inbound === true) return { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
+  const isService = domain === policy.hostname || domain === policy.zone
+  const isBounceHost = isReturnPathHost(policy, domain)
+  if (isBounceHost && RETURN_PATH.test(localPart)) {
+    return { kind: 'return-path', recipientId: recipientOfReturnPath(policy.secret, localPart) }
+  }
+  const system = isService || isBounceHost ? systemAddress(localPart) : null
+  if (system !== null) return system
+  return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }
+}
+
+function isReturnPathHost({ zone, verifiedDomain }: RecipientPolicy, host: DomainName): boolean {
+  if (host === `mail.${zone}`) return true
+  const domain = domainOfMailHost(host)
+  return domain !== null && verifiedDomain(domain) !== undefined
+}
+
+function systemAddress(localPart: string): InboundRecipient | null {
+  const name = localPart.toLowerCase()
+  if (plainNames.has(name)) return { kind: 'system', name: name as SystemName, detail: '' }
+  const detail = UNSUBSCRIBE.exec(localPart)?.[1]
+  return detail === undefined ? null : { kind: 'system', name: 'unsubscribe', detail }
+}

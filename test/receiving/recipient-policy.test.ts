@@ -1,0 +1,81 @@
+/** For whom mail is taken in: a table of every kind of address. */
+import { createSecretKey } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { addressOrNull, type DomainName, parseAddress } from '../../src/mail/address.js'
+import { returnPath } from '../../src/mail/return-path.js'
+import { type InboundRecipient, inboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
+
+const secret = createSecretKey(Buffer.alloc(32, 7))
+const domains: Readonly<Record<string, { workspaceId: string; inbound: boolean }>> = {
+  'in.test': { workspaceId: 'ws_1', inbound: true },
+  'out.test': { workspaceId: 'ws_2', inbound: false },
+}
+const policy: RecipientPolicy = {
+  hostname: 'mx.service.test' as DomainName,
+  zone: 'zone.test' as DomainName,
+  secret,
+  verifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
+}
+
+const id = '0190a000-0000-7000-8000-000000000001'
+const valid = (host: string): string => returnPath(secret, id, host as DomainName)
+const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
+const unknown = { kind: 'refused', why: 'unknown' }
+const relay = { kind: 'refused', why: 'relay' }
+const system = (name: string, detail = ''): unknown => ({ kind: 'system', name, detail })
+const bounce = (recipientId: string | null): unknown => ({ kind: 'return-path', recipientId })
+
+const cases: readonly (readonly [address: string, wanted: unknown])[] = [
+  ['info@in.test', mailbox],
+  ['Any.Thing+sub@IN.test', mailbox],
+  ['postmaster@in.test', mailbox],
+  ['"quoted local"@in.test', mailbox],
+  ['info@out.test', unknown],
+  ['postmaster@out.test', unknown],
+  ['info@sub.in.test', relay],
+  ['info@elsewhere.test', relay],
+  [`info@${`${'x'.repeat(60)}.`.repeat(4)}test`, relay],
+  ['bounce+x@posthorn', relay],
+  ['postmaster@elsewhere.test', relay],
+  [valid('posthorn.out.test'), bounce(id)],
+  [valid('posthorn.out.test').toUpperCase(), bounce(id)],
+  [valid('posthorn.in.test'), bounce(id)],
+  [valid('mail.zone.test'), bounce(id)],
+  [valid('posthorn.out.test').replace(/@/, 'x@'), bounce(null)],
+  ['bounce+forged@posthorn.out.test', bounce(null)],
+  [valid('posthorn.elsewhere.test'), relay],
+  [valid('mx.service.test'), unknown],
+  ['info@posthorn.out.test', unknown],
+  ['info@mail.zone.test', unknown],
+  ['Postmaster@mx.service.test', system('postmaster')],
+  ['abuse@zone.test', system('abuse')],
+  ['fbl@mx.service.test', system('fbl')],
+  ['dmarc@zone.test', system('dmarc')],
+  ['tlsrpt@mail.zone.test', system('tlsrpt')],
+  ['postmaster@posthorn.out.test', system('postmaster')],
+  ['unsubscribe+AbC.1@mx.service.test', system('unsubscribe', 'AbC.1')],
+  ['unsubscribe@mx.service.test', unknown],
+  ['root@mx.service.test', unknown],
+  ['constructor@zone.test', unknown],
+]
+
+for (const [address, wanted] of cases) {
+  t.test(`RCPT TO:<${address}>`, async (t) => {
+    t.same(inboundRecipient(policy, parseAddress(address)), wanted)
+  })
+}
+
+t.test('nothing outside our own domains is ever taken', (t) => {
+  const ours = /(^|\.)(in\.test|out\.test|service\.test|zone\.test)$/
+  const label = fc.constantFrom('in', 'out', 'test', 'mail', 'zone', 'posthorn', 'mx', 'service', 'evil')
+  const local = fc.constantFrom('postmaster', 'abuse', 'bounce+x', 'info', 'unsubscribe+x')
+  const property = fc.property(local, fc.array(label, { minLength: 1, maxLength: 4 }), (name, labels) => {
+    const address = addressOrNull(`${name}@${labels.join('.')}`)
+    if (address === null) return
+    const found: InboundRecipient = inboundRecipient(policy, address)
+    if (!ours.test(labels.join('.'))) t.same(found, relay, address)
+  })
+  fc.assert(property, { numRuns: 2000, seed: 4 })
+  t.end()
+})

@@ -1,0 +1,99 @@
+/**
+ * What a record keeps of the header of a stranger's message, and the event that announces it.
+ * Pure; whatever the header says, something comes out: what cannot be read is empty.
+ *
+ * Limits: 200 addresses of a list and 50 references are kept, the first or, of references,
+ * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last).
+ */
+import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { headerText } from '../mail/header-text.js'
+import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { isMessageId } from '../mail/message-id.js'
+import { Refusal } from '../mail/refusal.js'
+import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
+import type { MimeParts } from '../messages/mime-parts-protocol.js'
+
+const MAX_ADDRESSES = 200
+const MAX_REFERENCES = 50
+const MAX_SUBJECT = 998
+
+type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
+
+export function inboundContent(raw: Buffer, parts: Pick<MimeParts, 'html' | 'text' | 'attachments'>): Read {
+  const header = readableHeader(raw)
+  const value = (name: string): string => firstValue(raw, header, name)
+  const [author] = listed(raw, header, 'from')
+  const messageId = value('message-id')
+  return {
+    message_id: isMessageId(messageId) ? messageId : null,
+    reference_ids: JSON.stringify(referenceIds(value('references'), value('in-reply-to'))),
+    from_email: author?.address ?? '',
+    from_name: author?.name ?? '',
+    to_emails: addresses(listed(raw, header, 'to')),
+    cc_emails: addresses(listed(raw, header, 'cc')),
+    subject: headerText(value('subject'), MAX_SUBJECT),
+    has_html: parts.html === null ? 0 : 1,
+    has_text: parts.text === null ? 0 : 1,
+    attachment_count: parts.attachments.length,
+  }
+}
+
+/** The payload of `email.received`: what can be known without fetching the email. */
+export function receivedData(
+  email: Pick<InboundEmail, 'id' | 'envelope_to'>,
+  content: Read,
+): Readonly<Record<string, unknown>> {
+  const to = JSON.parse(content.to_emails) as readonly string[]
+  const cc = JSON.parse(content.cc_emails) as readonly string[]
+  return {
+    inbound_email_id: email.id,
+    from: content.from_email,
+    from_name: content.from_name,
+    // A blind copy names nobody: it was written to whom it was sent.
+    to: to.length > 0 ? to : (JSON.parse(email.envelope_to) as readonly string[]),
+    cc: cc.length > 0 ? cc : null,
+    subject: content.subject,
+    has_html: content.has_html === 1,
+    has_text: content.has_text === 1,
+    attachment_count: content.attachment_count,
+  }
+}
+
+/** The ids of a thread, oldest first; In-Reply-To where there are no References. */
+export function referenceIds(references: string, inReplyTo: string): string[] {
+  const ids = (references.match(/<[^<>\s]+>/g) ?? inReplyTo.match(/<[^<>\s]+>/g) ?? []).filter(isMessageId)
+  const distinct = [...new Set(ids)]
+  const [first, ...others] = distinct
+  if (first === undefined || distinct.length <= MAX_REFERENCES) return distinct
+  return [first, ...others.slice(1 - MAX_REFERENCES)]
+}
+
+function readableHeader(raw: Buffer): Header {
+  try {
+    return scanHeader(raw)
+  } catch (error) {
+    if (error instanceof Refusal) return { fields: [], end: 0, bodyStart: 0 }
+    throw error
+  }
+}
+
+function firstValue(raw: Buffer, header: Header, name: string): string {
+  const [field] = fieldsNamed(header, name)
+  return field === undefined ? '' : fieldValue(raw, field)
+}
+
+function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
+  return fieldsNamed(header, name).flatMap((field) => {
+    try {
+      return mailboxes(fieldValue(raw, field))
+    } catch (error) {
+      if (error instanceof Refusal) return []
+      throw error
+    }
+  })
+}
+
+function addresses(list: readonly Mailbox[]): string {
+  const known = list.flatMap(({ address }) => (address === null ? [] : [address]))
+  return JSON.stringify(known.slice(0, MAX_ADDRESSES))
+}

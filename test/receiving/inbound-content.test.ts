@@ -1,0 +1,84 @@
+/** What a record keeps of a stranger's header: something, whatever it says. */
+import fc from 'fast-check'
+import t from 'tap'
+import { inboundContent, receivedData, referenceIds } from '../../src/receiving/inbound-content.js'
+
+const nothing = { html: null, text: null, attachments: [] }
+const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
+
+t.test('the fields that lists and replies need are kept, decoded', async (t) => {
+  const raw = message(
+    'From: =?utf-8?q?M=C3=BCller?= <mueller@b.test>',
+    'To: info@a.test, "Sales, all" <sales@a.test>',
+    'Cc: undisclosed-recipients:;',
+    'Subject: =?utf-8?b?R3LDvMOfZQ==?=',
+    'Message-ID: <3@b.test>',
+    'References: <1@b.test>',
+    ' <2@b.test>',
+  )
+  const attachment = {
+    filename: 'a.pdf',
+    content_type: 'application/pdf',
+    size: 3,
+    content_id: null,
+    disposition: 'attachment',
+  }
+  const content = inboundContent(raw, { html: '<p>x</p>', text: null, attachments: [attachment as never] })
+  t.same(content, {
+    message_id: '<3@b.test>',
+    reference_ids: '["<1@b.test>","<2@b.test>"]',
+    from_email: 'mueller@b.test',
+    from_name: 'Müller',
+    to_emails: '["info@a.test","sales@a.test"]',
+    cc_emails: '[]',
+    subject: 'Grüße',
+    has_html: 1,
+    has_text: 0,
+    attachment_count: 1,
+  })
+  t.same(receivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), {
+    inbound_email_id: 'in_1',
+    from: 'mueller@b.test',
+    from_name: 'Müller',
+    to: ['info@a.test', 'sales@a.test'],
+    cc: null,
+    subject: 'Grüße',
+    has_html: true,
+    has_text: false,
+    attachment_count: 1,
+  })
+})
+
+t.test('a header without what it should have leaves that empty', async (t) => {
+  const content = inboundContent(Buffer.from('no header at all\r\n'), nothing)
+  t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
+  t.match(receivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), { to: ['info@a.test'], from: '' })
+  t.match(inboundContent(message('From: nobody', 'Message-ID: bare'), nothing), { from_email: '', message_id: null })
+  const many = message(`To: ${Array.from({ length: 5001 }, () => 'x@b.test').join(', ')}`, 'Subject: still here')
+  t.match(inboundContent(many, nothing), { to_emails: '[]', subject: 'still here' })
+  t.match(inboundContent(message(...Array.from({ length: 10_001 }, () => 'X: y')), nothing), { subject: '' })
+})
+
+t.test('of a long thread its first and its last messages are kept', async (t) => {
+  const ids = Array.from({ length: 80 }, (_, n) => `<${n}@b.test>`)
+  const kept = referenceIds(ids.join(' '), '')
+  t.equal(kept.length, 50)
+  t.same([kept[0], kept[1], kept.at(-1)], ['<0@b.test>', '<31@b.test>', '<79@b.test>'])
+  t.same(referenceIds('', 'your message <7@b.test> of Monday'), ['<7@b.test>'])
+  t.same(referenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
+})
+
+t.test('no bytes are too strange', (t) => {
+  const name = fc.constantFrom('From', 'To', 'Cc', 'Subject', 'References', 'Message-ID', 'In-Reply-To', 'from ', '')
+  const value = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('<a@b.test>', '=?x?q?=ff?=', '"', ':;,', '<<>>', '@'),
+  )
+  const property = fc.property(fc.array(fc.tuple(name, value), { maxLength: 8 }), (fields) => {
+    const raw = Buffer.from(fields.map(([field, text]) => `${field}:${text}\r\n`).join(''))
+    const content = inboundContent(raw, nothing)
+    JSON.stringify(receivedData({ id: 'in_1', envelope_to: '[]' }, content))
+  })
+  fc.assert(property, { numRuns: 1000, seed: 9 })
+  t.end()
+})

@@ -1,0 +1,127 @@
+/**
+ * Looks at mail that is on disk and was answered 250: takes it apart, lets it be judged, and
+ * writes down what came of it, all in one commit.
+ *
+ * The database is its queue: whatever has status `received` is taken up, after a crash too. A
+ * message that cannot be taken apart has failed, and its bytes stay; so has one over which a
+ * bug of ours stumbles, or it would be taken up for ever. A fault of the database stops the
+ * taking for a second, and then the same messages come again.
+ *
+ * Many are taken up at once, because those of one workspace may wait long for their turn in the
+ * threads (`messages/mime-parts.ts`) while others pass. None holds its bytes while it waits.
+ */
+import { Refusal } from '../mail/refusal.js'
+import { type InboundEmail, markFailed, rawOfInbound, waitingInbound } from '../messages/inbound-email.js'
+import type { MimeReader } from '../messages/mime-parts.js'
+import type { MimeParts } from '../messages/mime-parts-protocol.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Read } from '../storage/prepared.js'
+import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
+
+/** What shall be written of a message; it holds `markProcessed`, or removes the record. */
+export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => readonly Write[] | Promise<readonly Write[]>
+
+export interface ProcessorDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+  readonly mime: Pick<MimeReader, 'read'>
+  readonly judge: Judge
+}
+
+const AT_ONCE = 200
+const POLL = 1_000
+
+export class InboundProcessor {
+  private readonly underWay = new Map<string, Promise<void>>()
+  private timer: NodeJS.Timeout | null = null
+  private resting = false
+  private stopping = false
+
+  constructor(private readonly deps: ProcessorDeps) {}
+
+  start(): void {
+    // A rest is over when the timer strikes next.
+    this.timer = setInterval(() => {
+      this.resting = false
+      this.takeUp()
+    }, POLL)
+    this.takeUp()
+  }
+
+  /** Something new is on disk. */
+  notice(): void {
+    this.takeUp()
+  }
+
+  /** Takes nothing more up; resolves when what is under way is over. The rest waits for the next start. */
+  async stop(): Promise<void> {
+    this.stopping = true
+    if (this.timer !== null) clearInterval(this.timer)
+    await Promise.all(this.underWay.values())
+  }
+
+  private takeUp(): void {
+    if (this.stopping || this.resting || this.underWay.size >= AT_ONCE) return
+    for (const email of this.waiting()) {
+      if (this.underWay.has(email.id)) continue
+      const work = this.process(email).finally(() => {
+        this.underWay.delete(email.id)
+        this.takeUp()
+      })
+      this.underWay.set(email.id, work)
+    }
+  }
+
+  private waiting(): readonly InboundEmail[] {
+    try {
+      return waitingInbound(this.deps.read, { afterTime: 0, afterId: '', limit: AT_ONCE })
+    } catch (error) {
+      this.rest(error)
+      return []
+    }
+  }
+
+  private async process(email: InboundEmail): Promise<void> {
+    const { commit, log } = this.deps
+    try {
+      await commit(await this.judged(email))
+    } catch (error) {
+      if (error instanceof Missed) return // deleted meanwhile
+      if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
+      else {
+        log.error({ err: error, inbound: email.id }, 'a message could not be judged')
+        await this.fail(email)
+      }
+    }
+  }
+
+  private async judged(email: InboundEmail): Promise<readonly Write[]> {
+    const { mime, judge, log } = this.deps
+    const place = { id: email.id, workspaceId: email.workspace_id }
+    let raw: Buffer | undefined
+    const result = await mime.read(email.workspace_id, () => {
+      raw = rawOfInbound(this.deps.read, place)[0]?.raw
+      return raw
+    })
+    if (result.kind === 'parts' && raw !== undefined) return judge(email, raw, result.parts)
+    const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
+    log.info({ inbound: email.id, ...why }, 'a message cannot be taken apart')
+    return [markFailed({ ...place, at: this.deps.clock() })]
+  }
+
+  private async fail({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {
+    try {
+      await this.deps.commit([markFailed({ id, workspaceId, at: this.deps.clock() })])
+    } catch (error) {
+      if (!(error instanceof Missed)) this.rest(error)
+    }
+  }
+
+  private rest(error: unknown): void {
+    if (!this.resting) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
+    this.resting = true
+  }
+}

@@ -1,0 +1,156 @@
+/** Mail on disk is looked at, once, whatever it is and whatever breaks meanwhile. */
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { recordEvent } from '../../src/events/event-log.js'
+import { fileInbound, markProcessed, removeInbound, removeInboundRaw } from '../../src/messages/inbound-email.js'
+import { MimeReader } from '../../src/messages/mime-parts.js'
+import { inboundContent } from '../../src/receiving/inbound-content.js'
+import { InboundProcessor, type Judge, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
+import type { Database } from '../../src/storage/database.js'
+import { StorageFault } from '../../src/storage/write.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
+
+const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
+
+const judge: Judge = (email, raw, parts) => {
+  const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
+  const { id, workspace_id } = email
+  return [
+    markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 }),
+    recordEvent({ workspaceId: workspace_id, type: 'email.sent', emailId: null, recipient: null, at: 2000, data: {} }),
+  ]
+}
+
+interface Fixture {
+  readonly database: Database
+  readonly processor: InboundProcessor
+  readonly errors: string[]
+  readonly faults: { commit: boolean; read: boolean }
+  readonly file: (id: string, raw?: Buffer) => Promise<void>
+  readonly status: (id: string) => string | undefined
+}
+
+async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixture> {
+  const { database } = await temporaryDatabase(t)
+  const errors: string[] = []
+  const faults = { commit: false, read: false }
+  const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
+  const mime = new MimeReader({ time: 300, memory: 64, threads: 2, waiting: 1000, waitingOfParty: 500 })
+  const processor = new InboundProcessor({
+    read: (sql, parameters) => {
+      if (faults.read) throw full
+      return database.read(sql, parameters)
+    },
+    commit: async (writes) => {
+      if (faults.commit) throw full
+      return database.commit(writes)
+    },
+    clock: () => 2000,
+    log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
+    mime,
+    judge,
+    ...deps,
+  })
+  t.teardown(async () => {
+    Object.assign(faults, { commit: false, read: false })
+    await processor.stop()
+    await mime.close()
+  })
+  const about = {
+    workspace_id: 'ws_1',
+    kind: 'mail',
+    domain: 'a.test',
+    envelope_from: '',
+    envelope_to: '[]',
+    helo: 'b',
+  } as const
+  const results = { spf_result: 'pass', dkim_result: 'none', dmarc_result: 'none', authentication: '{}' } as const
+  return {
+    database,
+    processor,
+    errors,
+    faults,
+    file: (id, raw = text) =>
+      database.commit(fileInbound({ id, ...about, ...results, client_address: '192.0.2.1', received_at: 1000 }, raw)),
+    status: (id) =>
+      database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
+  }
+}
+
+const events = ({ read }: Database): number => read<{ n: number }>('select count(*) as n from events', [])[0]?.n ?? -1
+
+t.test('what waited before the start and what comes after it is processed, each once', async (t) => {
+  const { processor, file, status, database, errors } = await fixture(t)
+  const early = Array.from({ length: 250 }, (_, n) => `early-${n}`)
+  for (const id of early) await file(id)
+  processor.start()
+  await file('late')
+  processor.notice()
+  processor.notice()
+  await until('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
+  t.equal(events(database), 251)
+  t.match(database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
+    { subject: 'hello', has_text: 1 },
+  ])
+  t.same(errors, [])
+})
+
+t.test('a message that cannot be read has failed and keeps its bytes; the others go on', async (t) => {
+  const { processor, file, status, database } = await fixture(t)
+  const deep = Array.from(
+    { length: 2000 },
+    (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+  )
+  await file('bomb', Buffer.from(`From: x@b.test\r\n${deep.join('')}`))
+  await file('good')
+  processor.start()
+  await until('both are over', () => status('bomb') === 'failed' && status('good') === 'processed')
+  t.equal(database.read('select 1 from inbound_raw where inbound_id = ?', ['bomb']).length, 1)
+  t.equal(events(database), 1)
+})
+
+t.test('while the database takes nothing, mail waits, and is processed when it does again', async (t) => {
+  const { processor, file, status, faults, errors, database } = await fixture(t)
+  faults.commit = true
+  await file('a')
+  processor.start()
+  await until('the fault is noticed', () => errors.length > 0)
+  t.equal(status('a'), 'received')
+  faults.read = true
+  processor.notice()
+  Object.assign(faults, { commit: false, read: false })
+  await until('it is processed', () => status('a') === 'processed')
+  t.equal(events(database), 1)
+})
+
+t.test('a bug of ours fails one message, and says so in the log', async (t) => {
+  const buggy: Judge = (email, raw, parts) => {
+    if (email.id === 'odd') throw new TypeError('a bug')
+    return judge(email, raw, parts)
+  }
+  const { processor, file, status, errors } = await fixture(t, { judge: buggy })
+  await file('odd')
+  await file('good')
+  processor.start()
+  await until('both are over', () => status('odd') === 'failed' && status('good') === 'processed')
+  t.match(errors, [/a bug/])
+})
+
+t.test('what is deleted while it is looked at leaves no event', async (t) => {
+  let commit: Database['commit'] | undefined
+  const deleted: string[] = []
+  const slow: Judge = async (email, raw, parts) => {
+    const place = { id: email.id, workspaceId: 'ws_1' }
+    await commit?.([removeInbound(place), removeInboundRaw(place)])
+    deleted.push(email.id)
+    return judge(email, raw, parts)
+  }
+  const { processor, file, database, errors, status } = await fixture(t, { judge: slow })
+  commit = database.commit
+  await file('a')
+  processor.start()
+  await until('it is deleted', () => deleted.length > 0)
+  await processor.stop()
+  t.same([status('a'), events(database), errors], [undefined, 0, []])
+})

@@ -8,6 +8,8 @@ import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
+import { listRoute as listInboundRoute } from '../api/inbound/list.js'
+import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { usageRoutes } from '../api/usage.js'
@@ -44,6 +46,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...emailRoutes(parts),
     ...domainRoutes({ read, commit, deleted: domainDeleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
+    ...inboundRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),
   ]
@@ -65,4 +68,10 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
     rescheduleRoute(changing),
     cancelRoute(changing),
   ]
+}
+
+function inboundRoutes({ database, mime }: RouteParts): readonly Route[] {
+  const { read, commit } = database
+  const reading = { read, commit, mime }
+  return [listInboundRoute(reading), showInboundRoute(reading), rawInboundRoute(reading), deleteRoute(reading)]
 }

@@ -10,7 +10,10 @@ import { insertKey, newKey } from '../../src/accounts/api-keys.js'
 import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/answer.js'
 import type { Route } from '../../src/api/route.js'
+import { fileInbound } from '../../src/messages/inbound-email.js'
+import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
+import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 
@@ -31,7 +34,7 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions'
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound'
 
 interface Expected {
   readonly who: Who
@@ -63,6 +66,10 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },
   'DELETE /suppressions/:id': { who: writes, of: 'suppressions' },
   'DELETE /suppressions': { who: writes },
+  'GET /inbound': { who: reads, lists: 'inbound' },
+  'GET /inbound/:id': { who: reads, of: 'inbound' },
+  'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
+  'DELETE /inbound/:id': { who: writes, of: 'inbound' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -72,6 +79,7 @@ const codes: Readonly<Record<Resource, string>> = {
   'api-keys': 'not_found',
   domains: 'domain_not_found',
   suppressions: 'not_found',
+  inbound: 'not_found',
 }
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
@@ -97,12 +105,37 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     'api-keys': await made('/v1/api-keys', { name: `key of ${domain}` }),
     domains: await made('/v1/domains', { domain: `new.${domain}` }),
     suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
+    inbound: await filed(app, key, domain),
   }
+}
+
+/** An email that came in, as the listener files it. */
+async function filed(app: TestDaemon, key: string, domain: string): Promise<string> {
+  const id = uuidv7(app.now())
+  const email = inboundMail({
+    id,
+    workspace_id: key === app.key ? app.workspaceId : app.otherWorkspaceId,
+    domain,
+    envelope_to: JSON.stringify([`info@${domain}`]),
+  })
+  await app.daemon.database.commit(fileInbound(email, Buffer.from(`To: info@${domain}\r\n\r\nhello\r\n`)))
+  return id
 }
 
 /** All that a workspace has, but when its keys were used. */
 function everythingOf(app: TestDaemon, workspaceId: string): unknown {
-  const tables = ['emails', 'recipients', 'queue', 'raw_messages', 'domains', 'dkim_keys', 'suppressions', 'audit_log']
+  const tables = [
+    'emails',
+    'recipients',
+    'queue',
+    'raw_messages',
+    'domains',
+    'dkim_keys',
+    'suppressions',
+    'audit_log',
+    'inbound_emails',
+    'inbound_raw',
+  ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [
     app.rows(keys, workspaceId),

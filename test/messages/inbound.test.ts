@@ -18,27 +18,11 @@ import type { Database } from '../../src/storage/database.js'
 import { verifyData } from '../../src/storage/verify.js'
 import { Missed } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
+import { inboundMail } from '../helpers/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
 
-function mail(id: string, more: Partial<NewInbound> = {}): NewInbound {
-  return {
-    id,
-    workspace_id: 'ws_1',
-    kind: 'mail',
-    domain: 'a.test',
-    envelope_from: 'bob@b.test',
-    envelope_to: '["info@a.test"]',
-    client_address: '192.0.2.1',
-    helo: 'mx.b.test',
-    spf_result: 'pass',
-    dkim_result: 'none',
-    dmarc_result: 'none',
-    authentication: '{}',
-    received_at: 1000,
-    ...more,
-  }
-}
+const mail = (id: string, more: Partial<NewInbound> = {}): NewInbound => inboundMail({ id, ...more })
 
 const content: InboundContent = {
   message_id: '<1@b.test>',

@@ -9,6 +9,7 @@ import { InboundProcessor, type Judge, type ProcessorDeps } from '../../src/rece
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
+import { inboundMail } from '../helpers/inbound-mail.js'
 import { until } from '../helpers/until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
@@ -57,22 +58,12 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     await processor.stop()
     await mime.close()
   })
-  const about = {
-    workspace_id: 'ws_1',
-    kind: 'mail',
-    domain: 'a.test',
-    envelope_from: '',
-    envelope_to: '[]',
-    helo: 'b',
-  } as const
-  const results = { spf_result: 'pass', dkim_result: 'none', dmarc_result: 'none', authentication: '{}' } as const
   return {
     database,
     processor,
     errors,
     faults,
-    file: (id, raw = text) =>
-      database.commit(fileInbound({ id, ...about, ...results, client_address: '192.0.2.1', received_at: 1000 }, raw)),
+    file: (id, raw = text) => database.commit(fileInbound(inboundMail({ id }), raw)),
     status: (id) =>
       database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
   }

@@ -1,0 +1,85 @@
+/** GET /v1/inbound: mail that came in for the workspace, newest first. */
+import { z } from 'zod'
+import { type ListedInbound, listInbound } from '../../messages/inbound-list.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { wholeNumber } from '../query-number.js'
+import { json, type Route, route } from '../route.js'
+import { addressInQuery, domainName, moment, timestamp } from '../values.js'
+
+const MOST = 10_000_000
+const MOST_AT_ONCE = 100
+const DEFAULT_LIMIT = 50
+
+export const inboundStatus = z.enum(['received', 'processed', 'failed'])
+export const spamStatus = z.enum(['clean', 'suspicious', 'spam'])
+
+const query = z.strictObject({
+  limit: wholeNumber(1, MOST_AT_ONCE)
+    .optional()
+    .meta({ description: `Default ${DEFAULT_LIMIT}.` }),
+  offset: wholeNumber(0, MOST).optional().meta({ description: 'Default 0.' }),
+  status: inboundStatus.optional(),
+  spam_status: spamStatus.optional(),
+  domain: domainName.optional().meta({ description: 'That it was written to.' }),
+  from: addressInQuery.optional().meta({ description: 'Address of its From field.' }),
+  since: moment.optional().meta({ description: 'Received at this moment or later.' }),
+})
+
+type Query = z.infer<typeof query>
+
+export const listedFields = {
+  id: z.string(),
+  from: z.string(),
+  from_name: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()).nullable(),
+  subject: z.string(),
+  has_html: z.boolean(),
+  has_text: z.boolean(),
+  attachment_count: z.int(),
+  received_at: timestamp,
+  status: inboundStatus,
+  spam_status: spamStatus.nullable().meta({ description: 'Null until it is processed.' }),
+  spam_score: z.number().nullable(),
+}
+
+const item = z.strictObject(listedFields)
+
+export function listRoute({ read }: { readonly read: Read }): Route {
+  return route<Query>({
+    method: 'GET',
+    path: '/inbound',
+    area: 'read',
+    tag: 'Inbound email',
+    summary: 'List mail that came in, newest first',
+    query,
+    answers: { 200: { description: 'The emails', schema: z.object({ data: z.array(item) }) } },
+    refusals: ['invalid_email_address'],
+    run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...wanted } }) => {
+      const { status, spam_status, domain, from, since } = wanted
+      const filter = { workspaceId, status, spamStatus: spam_status, domain, from, since }
+      const rows = await listInbound(read, filter, { offset, limit })
+      return json(200, { data: rows.map(listedOf) })
+    },
+  })
+}
+
+export function listedOf(row: ListedInbound): z.output<typeof item> {
+  const cc = JSON.parse(row.cc_emails) as string[]
+  return {
+    id: row.id,
+    from: row.from_email,
+    from_name: row.from_name,
+    to: JSON.parse(row.to_emails) as string[],
+    cc: cc.length > 0 ? cc : null,
+    subject: row.subject,
+    has_html: row.has_html === 1,
+    has_text: row.has_text === 1,
+    attachment_count: row.attachment_count,
+    received_at: iso(row.received_at),
+    status: row.status,
+    spam_status: row.spam_status,
+    spam_score: row.spam_score === null ? null : row.spam_score / 100,
+  }
+}

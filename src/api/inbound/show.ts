@@ -1,0 +1,150 @@
+/**
+ * GET /v1/inbound/:id and its /raw, and DELETE: one email that came in.
+ *
+ * Bodies, header and attachments are read out of the message when they are asked for. Where it
+ * is not kept any more, or cannot be taken apart, the record is shown without them.
+ */
+import { z } from 'zod'
+import type { Refusal } from '../../mail/refusal.js'
+import {
+  type InboundEmail,
+  inboundById,
+  rawOfInbound,
+  removeInbound,
+  removeInboundRaw,
+} from '../../messages/inbound-email.js'
+import type { MimeReader } from '../../messages/mime-parts.js'
+import type { MimeParts } from '../../messages/mime-parts-protocol.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/unless-missed.js'
+import type { Commit } from '../../storage/write.js'
+import { json, type Route, route } from '../route.js'
+import { notFound, timestamp } from '../values.js'
+import { listedFields, listedOf } from './list.js'
+
+export interface InboundDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly mime: MimeReader
+}
+
+const contribution = z.object({ name: z.string(), score: z.number(), description: z.string() })
+
+const record = z
+  .strictObject({
+    ...listedFields,
+    envelope_from: z.string().meta({ description: 'Empty for the null sender.' }),
+    envelope_to: z.array(z.string()).meta({ description: 'Your addresses that it was written to.' }),
+    message_id: z.string().nullable(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    headers: z.array(z.object({ name: z.string(), value: z.string() })),
+    attachments: z.array(
+      z.object({ id: z.string(), filename: z.string().nullable(), contentType: z.string(), size: z.int() }),
+    ),
+    spf_result: z.enum(['pass', 'fail', 'neutral']),
+    dkim_result: z.string(),
+    dmarc_result: z.string(),
+    authentication: z.record(z.string(), z.unknown()),
+    spam_report: z.array(contribution).meta({ description: 'What the score is made of.' }),
+    processed_at: timestamp.nullable(),
+  })
+  .meta({ id: 'InboundEmail' })
+
+const tag = 'Inbound email'
+const path = '/inbound/:id'
+
+export function showRoute(deps: InboundDeps): Route {
+  return route({
+    method: 'GET',
+    path,
+    area: 'read',
+    tag,
+    summary: 'Read an email that came in',
+    answers: { 200: { description: 'The email', schema: record } },
+    refusals: ['not_found'],
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      found(deps.read, workspaceId, id)
+      const parts = await partsOf(deps, workspaceId, id)
+      // Read after its content, which takes time: what is shown is how things are now.
+      return json(200, recordOf(found(deps.read, workspaceId, id), parts))
+    },
+  })
+}
+
+export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
+  return route({
+    method: 'GET',
+    path: `${path}/raw`,
+    area: 'read',
+    tag,
+    summary: 'Read the message as it came in',
+    description: 'With the fields on top that say how it came and what its authentication gave.',
+    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    refusals: ['not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      found(read, workspaceId, id)
+      const raw = rawOfInbound(read, { workspaceId, id })[0]?.raw
+      if (raw === undefined) throw notFound('not-found', 'message kept of inbound email', id)
+      return { kind: 'bytes', type: 'message/rfc822', bytes: raw }
+    },
+  })
+}
+
+export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
+  return route({
+    method: 'DELETE',
+    path,
+    area: 'write',
+    tag,
+    summary: 'Delete an email that came in, for good',
+    description: 'Its bytes and attachments go with it.',
+    answers: { 200: { description: 'It is gone.', schema: z.object({ deleted: z.literal(true), id: z.string() }) } },
+    refusals: ['not_found'],
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const place = { workspaceId, id }
+      if (!(await unlessMissed(commit([removeInbound(place), removeInboundRaw(place)])))) throw unknown(id)
+      return json(200, { deleted: true, id })
+    },
+  })
+}
+
+function found(read: Read, workspaceId: string, id: string): InboundEmail {
+  const [email] = inboundById(read, { workspaceId, id })
+  if (email === undefined) throw unknown(id)
+  return email
+}
+
+function unknown(id: string): Refusal {
+  return notFound('not-found', 'inbound email', id)
+}
+
+async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<MimeParts> {
+  const result = await mime.read(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
+  return result.kind === 'parts' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
+}
+
+function recordOf(email: InboundEmail, { html, text, headers, attachments }: MimeParts): z.output<typeof record> {
+  return {
+    ...listedOf(email),
+    envelope_from: email.envelope_from,
+    envelope_to: JSON.parse(email.envelope_to) as string[],
+    message_id: email.message_id,
+    html,
+    text,
+    headers: [...headers],
+    attachments: attachments.map(({ filename, content_type, size }, place) => ({
+      id: `${email.id}.${place}`,
+      filename,
+      contentType: content_type,
+      size,
+    })),
+    spf_result: email.spf_result,
+    dkim_result: email.dkim_result,
+    dmarc_result: email.dmarc_result,
+    authentication: JSON.parse(email.authentication) as Record<string, unknown>,
+    spam_report: JSON.parse(email.spam_report) as z.output<typeof contribution>[],
+    processed_at: email.processed_at === null ? null : iso(email.processed_at),
+  }
+}

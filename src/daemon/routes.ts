@@ -5,10 +5,11 @@ import { auditLogRoutes } from '../api/audit-log.js'
 import { domainRoutes } from '../api/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
-import { createRoute } from '../api/emails/create.js'
+import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
+import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
@@ -52,11 +53,14 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
+function creatingIn({ config, database: { read }, prepare, take, mayTake }: RouteParts): CreateDeps {
+  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), take, mayTake }
+}
+
 function emailRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, prepare, take, mayTake, mime, noticeDue } = parts
+  const { database, limits, mime, noticeDue } = parts
   const { read, commit } = database
-  const compose = composeEmail({ hostname: config.service.hostname, prepare })
-  const creating = { read, compose, take, mayTake }
+  const creating = creatingIn(parts)
   const reading = { read, mime }
   const changing = { ...reading, commit, noticeDue }
   return [
@@ -70,8 +74,14 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function inboundRoutes({ database, mime }: RouteParts): readonly Route[] {
-  const { read, commit } = database
-  const reading = { read, commit, mime }
-  return [listInboundRoute(reading), showInboundRoute(reading), rawInboundRoute(reading), deleteRoute(reading)]
+function inboundRoutes(parts: RouteParts): readonly Route[] {
+  const { read, commit } = parts.database
+  const reading = { read, commit, mime: parts.mime }
+  return [
+    listInboundRoute(reading),
+    showInboundRoute(reading),
+    rawInboundRoute(reading),
+    replyRoute(creatingIn(parts)),
+    deleteRoute(reading),
+  ]
 }

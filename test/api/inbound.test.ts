@@ -144,3 +144,24 @@ t.test('deleting is for good, with the bytes', async (t) => {
   t.match((await app.rest('GET', `/v1/inbound/${failed}`)).json(), { html: null, headers: [] })
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).status, 404, 'bytes are kept for a time')
 })
+
+t.test('an answer goes to the author, from the address that was written to, in its thread', async (t) => {
+  const { app, processed, failed } = await filed(t)
+  const attachments = [{ filename: 'b.txt', content: 'aGVsbG8=', content_type: 'text/plain' }]
+  const answer = await app.rest('POST', `/v1/inbound/${processed}/reply`, { body: { text: 'thank you', attachments } })
+  t.same(schemaCheck(app.daemon.routes)('POST /inbound/:id/reply', answer), [])
+  const { emailId, messageId } = answer.json<{ emailId: string; messageId: string }>()
+  const email = (await app.rest('GET', `/v1/emails/${emailId}`)).json()
+  t.match(email, {
+    message_id: messageId,
+    from: 'info@a.test',
+    to: ['bob@b.test'],
+    subject: 'Re: Grüße',
+    text: 'thank you',
+    headers: { 'In-Reply-To': '<1@b.test>', References: '<1@b.test>' },
+    attachments: [{ filename: 'b.txt', size: 5 }],
+  })
+  const nobody = await app.rest('POST', `/v1/inbound/${failed}/reply`, { body: { text: 'hello?' } })
+  t.equal(nobody.status, 400)
+  t.match(nobody.json(), { error: { code: 'validation_error', message: /nobody/ } })
+})

@@ -69,6 +69,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /inbound': { who: reads, lists: 'inbound' },
   'GET /inbound/:id': { who: reads, of: 'inbound' },
   'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
+  'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
@@ -118,7 +119,9 @@ async function filed(app: TestDaemon, key: string, domain: string): Promise<stri
     domain,
     envelope_to: JSON.stringify([`info@${domain}`]),
   })
-  await app.daemon.database.commit(fileInbound(email, Buffer.from(`To: info@${domain}\r\n\r\nhello\r\n`)))
+  await app.daemon.database.commit(
+    fileInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
+  )
   return id
 }
 

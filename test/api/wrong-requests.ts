@@ -142,6 +142,12 @@ const others: readonly Wrong[] = [
     code: WRONG,
     field: 'subject',
   },
+  ...posts(`/v1/inbound/${unknownId}/reply`, [
+    ['neither html nor text', {}, MISSING, 'html'],
+    ['a text that is none', { text: 1 }, WRONG, 'text'],
+    ['an unknown field', { text: 'x', to: 'bob@b.test' }, WRONG, 'to'],
+    ['an attachment that is none', { text: 'x', attachments: [1] }, WRONG, 'attachments[0]'],
+  ]),
   ...posts('/v1/suppressions', [
     ['no email', {}, MISSING, 'email'],
     ['no address', { email: 'nobody' }, ADDRESS, 'email'],

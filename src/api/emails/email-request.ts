@@ -37,6 +37,8 @@ const attachment = z.union(
   { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
 )
 
+export const attachments = atMost(MAX_ATTACHMENTS, 'attachments', z.array(attachment).max(MAX_ATTACHMENTS)).optional()
+
 const inlineImage = z.union(
   [
     z.strictObject({
@@ -93,7 +95,7 @@ const fields = z.strictObject({
     example: '2030-01-31T09:00:00Z',
   }),
   headers: headers.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
-  attachments: atMost(MAX_ATTACHMENTS, 'attachments', z.array(attachment).max(MAX_ATTACHMENTS)).optional(),
+  attachments,
   inline_images: atMost(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
   tags: atMost(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
     .optional()

@@ -27,7 +27,7 @@ export function wantedEmail(request: EmailRequest, now: number): WantedEmail {
       html: request.html ?? request.htmlbody ?? null,
       text: request.text ?? request.textbody ?? null,
       fields: Object.entries(headers).map(([name, value]) => ({ name, value })),
-      attachments: (request.attachments ?? []).map(attachment),
+      attachments: (request.attachments ?? []).map(sentAttachment),
       inlineImages: (request.inline_images ?? []).map(inlineImage),
     },
     options: {
@@ -43,7 +43,7 @@ export function wantedEmail(request: EmailRequest, now: number): WantedEmail {
 type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
 type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
 
-function attachment(file: RequestedAttachment, place: number): Attachment {
+export function sentAttachment(file: RequestedAttachment, place: number): Attachment {
   const field = `attachments[${place}]`
   if ('file_cache_key' in file) throw unknownFile(field, file.file_cache_key)
   return { filename: file.filename, content: withinLimit(field, file.content), contentType: file.content_type }

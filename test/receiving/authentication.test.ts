@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import t from 'tap'
 import { dkimSign } from '../../src/domains/dkim-sign.js'
+import { defaultResolverSettings, openResolver } from '../../src/platform/resolver.js'
 import { type AuthenticateDeps, authenticate } from '../../src/receiving/authentication/authenticate.js'
 import type { Authentication, Connection } from '../../src/receiving/authentication/authentication.js'
 import { foldedResults } from '../../src/receiving/authentication/folded-results.js'
@@ -9,6 +10,7 @@ import { type DmarcSetting, judge } from '../../src/receiving/authentication/jud
 import { messageQuestions } from '../../src/receiving/authentication/questions.js'
 import { authenticationResults, receivedSpf } from '../../src/receiving/authentication/result-fields.js'
 import { ed25519Key, rsaKey, type SignatureTags, signed, type TestKey } from '../helpers/dkim-signed.js'
+import { type DnsRecord, dnsServer } from '../helpers/dns-server.js'
 import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../helpers/record-zone.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
@@ -138,6 +140,20 @@ t.test('ten signatures are verified, the rest named', async (t) => {
   t.equal(dkim.filter(({ result }) => result === 'pass').length, 10)
   t.match(dkim.slice(10), [{ result: 'policy', domain: 'b.test', selector: 's2' }, {}, { selector: 's0' }])
   t.equal(asked.filter((question) => question.includes('_domainkey')).length, 10)
+})
+
+t.test('what is longer than any signer writes is passed over, before it costs anything', async (t) => {
+  const many = `from${':to'.repeat(201)}`
+  const long = `from; x-pad=${'a'.repeat(17_000)}`
+  for (const names of [many, long]) {
+    const { dkim, asked } = await look(`DKIM-Signature: v=1; d=b.test; s=s; h=${names}\r\n${plain}`, { zone: good })
+    t.match(dkim, [{ result: 'policy', domain: 'b.test', reason: 'not verified: signature too long' }])
+    t.notOk(asked.some((question) => question.includes('_domainkey')))
+    const { arc } = await look(`ARC-Message-Signature: i=1; h=${names}\r\n${plain}`)
+    t.same(arc, { result: 'fail', reason: 'field too long' })
+  }
+  const crowded = plain.replace('A <a@b.test>', 'a@b.test,'.repeat(8_000))
+  await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 72\d+ octets/ })
 })
 
 interface DmarcRow {
@@ -398,6 +414,37 @@ t.test('no value of a stranger breaks out of its field', async (t) => {
     }),
   )
   t.pass('every field stayed one field')
+})
+
+t.test('over a true resolver and UDP: passes, and a fault that is no failure', async (t) => {
+  const zone: Readonly<Record<string, DnsRecord>> = {
+    'TXT b.test': { type: 'TXT', ttl: 60, strings: ['v=spf1 a:', 'h.test -all'] },
+    'A h.test': { type: 'A', ttl: 60, value: '192.0.2.1' },
+    [`PTR ${reverse}`]: { type: 'PTR', ttl: 60, value: 'h.test' },
+    'TXT s._domainkey.b.test': { type: 'TXT', ttl: 60, strings: [key.record.slice(0, 99), key.record.slice(99)] },
+    'TXT _dmarc.b.test': { type: 'TXT', ttl: 60, strings: ['v=DMARC1; p=reject; adkim=s; aspf=s'] },
+  }
+  const server = await dnsServer((question) => {
+    const found = zone[question]
+    if (found !== undefined) return [found]
+    return /[ .]c\.test$/.test(question) ? 'SERVFAIL' : 'NXDOMAIN'
+  })
+  t.teardown(() => server.close())
+  const settings = { ...defaultResolverSettings, servers: [server.address], timeout: 500, tries: 1 }
+  const resolver = openResolver(settings, () => now, new AbortController().signal)
+  const at = async (domain: string): Promise<Authentication> => {
+    const message = signed(plain.replace('b.test', domain), key, { domain })
+    return authenticate(
+      Buffer.from(message),
+      { ...hereby, envelopeFrom: `x@${domain}` },
+      { resolver, clock: () => now },
+    )
+  }
+  const words = ({ spf, dkim, dmarc, iprev }: Authentication): readonly string[] =>
+    [spf, ...dkim, dmarc, iprev].map(({ result }) => result)
+  t.same(words(await at('b.test')), ['pass', 'pass', 'pass', 'pass'])
+  t.same(words(await at('c.test')), ['temperror', 'temperror', 'temperror', 'pass'])
+  t.same(words(await at('d.test')), ['none', 'permerror', 'none', 'pass'])
 })
 
 t.test('a check asks no more than it may, and an answer that is there costs nothing', async (t) => {

@@ -64,7 +64,7 @@ export interface IprevVerdict {
 
 export interface Authentication {
   readonly spf: SpfVerdict
-  /** In the order of the fields. */
+  /** In the order of the fields; behind them those that were not verified. */
   readonly dkim: readonly DkimVerdict[]
   readonly dmarc: DmarcVerdict
   readonly arc: ArcVerdict

@@ -14,6 +14,9 @@ import type { ArcVerdict } from './authentication.js'
 import { keyResolver, minKeyBits } from './check-dkim.js'
 import { NoAnswer } from './questions.js'
 
+/** Of a chain that is not looked at. */
+export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }
+
 export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSResolver): Promise<ArcVerdict> {
   if (chain === undefined) return { result: 'none', reason: null }
   let faults = 0

@@ -6,8 +6,9 @@
  * for a few seconds, so that a burst of mail to a dead domain asks once. Questions asked
  * at the same time are asked once. The cache is bounded; the oldest entry goes first.
  *
- * Known limits: node gives no time to live for MX records (60 s are assumed) nor for
- * negative answers; the hosts file is not read, only `localhost` is known (RFC 6761).
+ * Known limits: node gives a time to live for addresses alone: 60 s are assumed for all
+ * other records and for negative answers. The hosts file is not read, only `localhost` is
+ * known (RFC 6761).
  */
 import { Resolver as NodeResolver } from 'node:dns/promises'
 import type { Clock } from './clock.js'
@@ -33,6 +34,15 @@ export interface Resolver {
   readonly addresses: (name: string) => Promise<Lookup<string>>
 }
 
+export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME'
+
+/** Records of one type, for who must tell the types apart: authentication of incoming mail. */
+export interface RecordResolver {
+  /** As text: an address, a name without trailing dot, the strings of one TXT record joined. */
+  readonly records: (name: string, type: RecordType) => Promise<Lookup<string>>
+  readonly mx: (name: string) => Promise<Lookup<MxRecord>>
+}
+
 export interface ResolverSettings {
   /** Empty: the system's. Entries may carry a port. */
   readonly servers: readonly string[]
@@ -46,7 +56,7 @@ export interface ResolverSettings {
 export const defaultResolverSettings: ResolverSettings = { servers: [], timeout: 3000, tries: 3, cacheSize: 20_000 }
 
 /** Questions under way end as failures once `signal` is aborted. */
-export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver {
+export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver & RecordResolver {
   const node = new NodeResolver({ timeout: settings.timeout, tries: settings.tries })
   if (settings.servers.length > 0) node.setServers(settings.servers)
   signal.addEventListener('abort', () => node.cancel(), { once: true })
@@ -54,22 +64,35 @@ export function openResolver(settings: ResolverSettings, clock: Clock, signal: A
   const cached = answerCache(settings.cacheSize, clock)
   const guarded = <T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> =>
     signal.aborted ? Promise.resolve(failed('CANCELLED')) : ask().catch(failureOf)
-  const v4 = (name: string): Promise<Lookup<string>> =>
-    cached(`A ${name}`, () => guarded(async () => addressAnswer(await node.resolve4(name, { ttl: true }))))
-  const v6 = (name: string): Promise<Lookup<string>> =>
-    cached(`AAAA ${name}`, () => guarded(async () => addressAnswer(await node.resolve6(name, { ttl: true }))))
+  const typed = (name: string, type: RecordType): Promise<Lookup<string>> =>
+    cached(`${type} ${name}`, () => guarded(() => askers[type](node, name)))
 
   return {
     mx: (name) => {
       const key = canonical(name)
       return cached(`MX ${key}`, () => guarded(async () => mxAnswer(await node.resolveMx(key))))
     },
+    records: (name, type) => typed(canonical(name), type),
     addresses: async (name) => {
       const key = canonical(name)
       if (key === 'localhost') return { kind: 'records', records: ['127.0.0.1', '::1'] }
-      return joined(...(await Promise.all([v4(key), v6(key)])))
+      return joined(...(await Promise.all([typed(key, 'A'), typed(key, 'AAAA')])))
     },
   }
+}
+
+const askers: Readonly<Record<RecordType, (node: NodeResolver, name: string) => Promise<Answer<string>>>> = {
+  A: async (node, name) => addressAnswer(await node.resolve4(name, { ttl: true })),
+  AAAA: async (node, name) => addressAnswer(await node.resolve6(name, { ttl: true })),
+  TXT: async (node, name) => {
+    const found = await node.resolveTxt(name)
+    return records(
+      found.map((strings) => strings.join('')),
+      assumedTtl,
+    )
+  },
+  PTR: async (node, name) => records((await node.resolvePtr(name)).map(canonical), assumedTtl),
+  CNAME: async (node, name) => records((await node.resolveCname(name)).map(canonical), assumedTtl),
 }
 
 function canonical(name: string): string {

@@ -6,8 +6,14 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
 export type DnsRecord =
-  | { readonly type: 'A' | 'AAAA' | 'CNAME'; readonly ttl: number; readonly value: string; readonly name?: string }
+  | {
+      readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR'
+      readonly ttl: number
+      readonly value: string
+      readonly name?: string
+    }
   | { readonly type: 'MX'; readonly ttl: number; readonly preference: number; readonly value: string }
+  | { readonly type: 'TXT'; readonly ttl: number; readonly strings: readonly string[] }
 
 export type DnsAnswer =
   | readonly DnsRecord[]
@@ -27,7 +33,7 @@ export interface DnsServer {
   readonly close: () => void
 }
 
-const codes = { A: 1, CNAME: 5, MX: 15, AAAA: 28 } as const
+const codes = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
 const failures = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
 
 export async function dnsServer(zone: DnsZone): Promise<DnsServer> {
@@ -86,9 +92,12 @@ function contentOf(record: DnsRecord): Buffer {
         record.value.split(':').flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]),
       )
     case 'CNAME':
+    case 'PTR':
       return labels(record.value)
     case 'MX':
       return Buffer.concat([Buffer.from([record.preference >> 8, record.preference & 255]), labels(record.value)])
+    case 'TXT':
+      return Buffer.from(record.strings.map((text) => `${String.fromCharCode(text.length)}${text}`).join(''), 'latin1')
   }
 }
 

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import type { Clock } from '../../src/platform/clock.js'
-import { openResolver, type Resolver, type ResolverSettings } from '../../src/platform/resolver.js'
+import { openResolver, type RecordResolver, type Resolver, type ResolverSettings } from '../../src/platform/resolver.js'
 import { type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../helpers/dns-server.js'
 
 interface Fixture {
   readonly server: DnsServer
-  readonly resolver: Resolver
+  readonly resolver: Resolver & RecordResolver
   readonly abort: () => void
 }
 
@@ -58,6 +58,40 @@ t.test('one family is enough, whatever befalls the other', async (t) => {
     const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [a('192.0.2.1')] : other))
     t.same(await resolver.addresses('b.test'), { kind: 'records', records: ['192.0.2.1'] }, String(other))
   }
+})
+
+t.test('records of one type come as text, the strings of one TXT record joined', async (t) => {
+  const zone: Readonly<Record<string, DnsRecord>> = {
+    'TXT b.test': { type: 'TXT', ttl: 300, strings: ['v=spf1 ', '-all'] },
+    'PTR 1.2.0.192.in-addr.arpa': { type: 'PTR', ttl: 300, value: 'Mail.B.test.' },
+    'CNAME www.b.test': { type: 'CNAME', ttl: 300, value: 'b.test' },
+    'A b.test': a('192.0.2.1'),
+    'AAAA b.test': { type: 'AAAA', ttl: 300, value: '2001:db8:0:0:0:0:0:1' },
+  }
+  const { resolver } = await open(t, (question) => {
+    const found = zone[question]
+    return found === undefined ? 'NXDOMAIN' : [found]
+  })
+  const one = (record: string): object => ({ kind: 'records', records: [record] })
+  t.same(await resolver.records('B.test.', 'TXT'), one('v=spf1 -all'))
+  t.same(await resolver.records('1.2.0.192.in-addr.arpa', 'PTR'), one('mail.b.test'))
+  t.same(await resolver.records('www.b.test', 'CNAME'), one('b.test'))
+  t.same(await resolver.records('b.test', 'A'), one('192.0.2.1'))
+  t.same(await resolver.records('b.test', 'AAAA'), one('2001:db8::1'))
+  t.same(await resolver.records('gone.test', 'TXT'), { kind: 'no-domain' })
+})
+
+t.test('TXT records are kept for a minute, and not confused with other types', async (t) => {
+  let now = 0
+  const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })
+  await resolver.records('b.test', 'TXT')
+  now = 59_999
+  await resolver.records('b.test', 'TXT')
+  t.same(server.asked, ['TXT b.test'])
+  await resolver.records('b.test', 'PTR')
+  now = 60_000
+  await resolver.records('b.test', 'TXT')
+  t.same(server.asked, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
 
 t.test('what does not exist, what has no such record and what is not answered differ', async (t) => {

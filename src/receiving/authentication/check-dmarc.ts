@@ -1,0 +1,86 @@
+/**
+ * DMARC (RFC 9989, with its tree walk; the Public Suffix List plays no part), by mailauth in
+ * its strict mode.
+ *
+ * `pct` is ignored, as RFC 9989 says; `t=y` lowers the policy by one step. A message whose
+ * author is not one domain has no verdict: `permerror`, with the reason in mailauth's word.
+ *
+ * What could have passed had DNS answered is `temperror`: a signature or return path that
+ * would align and whose own check ended so. One that would not align changes nothing, or
+ * every forger would sign with a domain whose servers are silent.
+ */
+import type { DNSResolver } from 'mailauth'
+import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
+import type { DkimVerdict, DmarcPolicy, DmarcResult, DmarcVerdict, SpfVerdict } from './authentication.js'
+
+export interface DmarcInput {
+  /** Addresses of the From fields. */
+  readonly authors: readonly string[]
+  readonly fromFields: number
+  readonly spf: SpfVerdict
+  readonly dkim: readonly DkimVerdict[]
+}
+
+type Evaluated = Awaited<ReturnType<typeof evaluateDmarc>>
+
+export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Promise<DmarcVerdict> {
+  const found = await evaluate(input, ['pass'], resolver)
+  if (found.response === false) {
+    return { ...nothing, result: 'permerror', reason: found.reason ?? 'no-author-domain' }
+  }
+  const verdict = verdictOf(found.response, input)
+  if (verdict.result !== 'fail' || !hasTemperror(input)) return verdict
+  const perhaps = await evaluate(input, ['pass', 'temperror'], resolver)
+  if (perhaps.response !== false && perhaps.response.status.result === 'fail') return verdict
+  return { ...verdict, result: 'temperror', disposition: 'none', reason: 'no answer from DNS' }
+}
+
+/** Asks for the records early, so that nothing that the sender chose can use up their time. */
+export async function prefetchDmarc(input: Omit<DmarcInput, 'spf' | 'dkim'>, resolver: DNSResolver): Promise<void> {
+  await evaluateDmarc({ headerFrom: [...input.authors], fromFields: input.fromFields, resolver, strict: true })
+}
+
+const nothing = { domain: null, policyDomain: null, policy: null, disposition: 'none' } as const
+
+async function evaluate(
+  { authors, fromFields, spf, dkim }: DmarcInput,
+  counted: readonly ('pass' | 'temperror')[],
+  resolver: DNSResolver,
+): Promise<Evaluated> {
+  const counts = ({ result }: { readonly result: string }): boolean => counted.some((word) => word === result)
+  return await evaluateDmarc({
+    headerFrom: [...authors],
+    fromFields,
+    spfDomains: counts(spf) && spf.domain !== '' ? [spf.domain] : [],
+    dkimDomains: dkim.filter(counts).map(({ domain }) => ({ domain })),
+    resolver,
+    strict: true,
+  })
+}
+
+function hasTemperror({ spf, dkim }: DmarcInput): boolean {
+  return spf.result === 'temperror' || dkim.some(({ result }) => result === 'temperror')
+}
+
+function verdictOf(found: Exclude<Evaluated['response'], false>, { authors }: DmarcInput): DmarcVerdict {
+  const result = results[found.status.result] ?? 'permerror'
+  const policy = policies[found.policy] ?? null
+  return {
+    result,
+    domain: found.status.header?.['from'] ?? authors[0] ?? null,
+    policyDomain: found.policyDomain ?? null,
+    policy,
+    disposition: result === 'fail' ? (policy ?? 'none') : 'none',
+    reason: result === 'temperror' ? 'no answer from DNS' : null,
+  }
+}
+
+const results: Readonly<Record<string, DmarcResult>> = {
+  pass: 'pass',
+  fail: 'fail',
+  none: 'none',
+  temperror: 'temperror',
+  permerror: 'permerror',
+}
+
+const policies: Readonly<Record<string, DmarcPolicy>> = { none: 'none', quarantine: 'quarantine', reject: 'reject' }

@@ -1,0 +1,49 @@
+/**
+ * Has the client's address a name that has the address (RFC 8601 section 3)?
+ *
+ * `pass`: one of its names does; `fail`: it has names and none does; `permerror`: it has no
+ * name; `temperror`: DNS did not say. At most `mostNames` names are followed.
+ */
+import ipaddr from 'ipaddr.js'
+import type { DNSResolver } from 'mailauth'
+import type { IprevVerdict } from './authentication.js'
+import { NoAnswer } from './questions.js'
+
+const mostNames = 10
+
+type Address = ReturnType<typeof ipaddr.process>
+
+export async function checkIprev(clientAddress: string, resolver: DNSResolver): Promise<IprevVerdict> {
+  if (!ipaddr.isValid(clientAddress)) return { result: 'permerror', name: null }
+  const address = ipaddr.process(clientAddress)
+  const names = await answer(resolver, reverseName(address), 'PTR')
+  if (names === 'fault') return { result: 'temperror', name: null }
+  if (names.length === 0) return { result: 'permerror', name: null }
+  const type = address.kind() === 'ipv6' ? 'AAAA' : 'A'
+  const followed = names.slice(0, mostNames)
+  const forward = await Promise.all(followed.map((name) => answer(resolver, name, type)))
+  const at = forward.findIndex((found) => found !== 'fault' && found.some((text) => isSame(text, address)))
+  const name = followed[at]
+  if (name !== undefined) return { result: 'pass', name }
+  return { result: forward.includes('fault') ? 'temperror' : 'fail', name: null }
+}
+
+/** RFC 1035 section 3.5, RFC 3596 section 2.5. */
+export function reverseName(address: Address): string {
+  if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
+  const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
+  return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`
+}
+
+async function answer(resolver: DNSResolver, name: string, type: string): Promise<readonly string[] | 'fault'> {
+  try {
+    return (await resolver(name, type)).flat()
+  } catch (error) {
+    if (error instanceof NoAnswer) return error.isEmpty ? [] : 'fault'
+    throw error
+  }
+}
+
+function isSame(text: string, address: Address): boolean {
+  return ipaddr.isValid(text) && ipaddr.process(text).toNormalizedString() === address.toNormalizedString()
+}

@@ -1,0 +1,54 @@
+/**
+ * What becomes of a message for what its authentication found: taken, taken as spam, refused.
+ *
+ * Two From fields are refused under every setting: no reader agrees with the next about whom
+ * they name (RFC 5322 section 3.6). A failed DMARC does what its owner asks, as far as the
+ * setting goes: `reject` refuses and quarantines, `quarantine` makes both spam, `report` does
+ * nothing. An author of several domains, whose owners cannot be asked, counts as quarantined
+ * (RFC 9989 section 11.5). A `temperror` never refuses, nor does any other check than DMARC.
+ */
+import type { Authentication } from './authentication.js'
+
+export type DmarcSetting = 'reject' | 'quarantine' | 'report'
+
+export type Judgement =
+  | { readonly kind: 'accept' }
+  | { readonly kind: 'spam'; readonly reason: 'dmarc-quarantine' | 'dmarc-reject' | 'several-author-domains' }
+  | {
+      readonly kind: 'refuse'
+      readonly reason: 'dmarc-reject' | 'two-from-fields'
+      readonly code: 550
+      readonly enhanced: '5.7.1'
+      readonly text: string
+    }
+
+export function judge({ dmarc, fromFields }: Authentication, setting: DmarcSetting): Judgement {
+  if (fromFields > 1) return refuse('two-from-fields', `${fromFields} From fields where RFC 5322 allows one`)
+  if (setting === 'report') return { kind: 'accept' }
+  if (dmarc.reason === 'multiple-author-domains' || dmarc.reason === 'invalid-author-domain') {
+    return { kind: 'spam', reason: 'several-author-domains' }
+  }
+  if (dmarc.result !== 'fail') return { kind: 'accept' }
+  switch (dmarc.disposition) {
+    case 'none':
+      return { kind: 'accept' }
+    case 'quarantine':
+      return { kind: 'spam', reason: 'dmarc-quarantine' }
+    case 'reject':
+      return setting === 'reject'
+        ? refuse(
+            'dmarc-reject',
+            `neither SPF nor DKIM vouches for From in ${printable(dmarc.domain ?? '')}, whose policy is reject`,
+          )
+        : { kind: 'spam', reason: 'dmarc-reject' }
+  }
+}
+
+function refuse(reason: 'dmarc-reject' | 'two-from-fields', text: string): Judgement {
+  return { kind: 'refuse', reason, code: 550, enhanced: '5.7.1', text }
+}
+
+/** A stranger's name, on its way back to him in a reply. */
+function printable(domain: string): string {
+  return domain.replace(/[^A-Za-z0-9.-]/g, '?').slice(0, 255)
+}

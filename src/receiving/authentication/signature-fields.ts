@@ -1,0 +1,89 @@
+/**
+ * The DKIM-Signature and ARC fields of a message, before any of them is verified: which are
+ * looked at, and under which names their keys are.
+ *
+ * The first `mostSignatures` from the top count, for those are the last that were made; what
+ * is below is named and not verified, so that a message with hundreds costs no more than ten.
+ * Nor is a field that is longer, or lists more names, than any signer has use for: mailauth
+ * compares each name with each field of the header (26 s of work in a header of 2 MB). An ARC
+ * chain with such a field is taken out as a whole, and has failed.
+ */
+import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../../mail/header-fields.js'
+
+export const mostSignatures = 10
+
+const longestField = 16_384
+/** In the `h=` tag, with what other colons there are. */
+const mostNames = 200
+
+export interface SignatureField {
+  /** `d=` and `s=`; empty: not there. */
+  readonly domain: string
+  readonly selector: string
+}
+
+export interface PassedOver extends SignatureField {
+  readonly reason: string
+}
+
+export interface SignatureFields {
+  readonly verified: readonly SignatureField[]
+  readonly passedOver: readonly PassedOver[]
+  /** An ARC field is too long; there is none in `message` then. */
+  readonly oversizedChain: boolean
+  /** The message without what is passed over, its header closed by an empty line. */
+  readonly message: Buffer
+}
+
+export function signatureFields(raw: Buffer, header: Header): SignatureFields {
+  const all = fieldsNamed(header, 'dkim-signature')
+  const sized = all.filter((field) => !isOversized(raw, field))
+  const verified = new Set(sized.slice(0, mostSignatures))
+  const over = all.filter((field) => !verified.has(field))
+  const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
+  const oversizedChain = chain.some((field) => isOversized(raw, field))
+  const remove = oversizedChain ? [...over, ...chain] : over
+  return {
+    verified: [...verified].map((field) => signatureField(raw, field)),
+    passedOver: over.map((field) => passedOver(raw, field)),
+    oversizedChain,
+    message: remove.length > 0 || !isClosed(raw, header) ? spliceHeader(raw, header, { remove }) : raw,
+  }
+}
+
+/** Where the key is (RFC 6376 section 3.6.2.1). */
+export function keyName({ domain, selector }: SignatureField): string {
+  return `${selector}._domainkey.${domain}`
+}
+
+function passedOver(raw: Buffer, field: HeaderField): PassedOver {
+  const reason = isOversized(raw, field) ? 'signature too long' : `more than ${mostSignatures} signatures`
+  return { ...signatureField(raw, field), reason: `not verified: ${reason}` }
+}
+
+/** An authentication report has colons enough of its own, and nobody looks them up. */
+function isOversized(raw: Buffer, { name, start, colon, end }: HeaderField): boolean {
+  if (end - start > longestField) return true
+  if (name === 'arc-authentication-results') return false
+  let names = 0
+  for (let at = raw.indexOf(':', colon + 1); at !== -1 && at < end; at = raw.indexOf(':', at + 1)) names += 1
+  return names > mostNames
+}
+
+/** A header that a line which is no field has ended would be read on by mailauth. */
+function isClosed(raw: Buffer, { end, bodyStart }: Header): boolean {
+  return bodyStart > end || end === raw.length
+}
+
+function signatureField(raw: Buffer, field: HeaderField): SignatureField {
+  const tags = fieldValue(raw, field).split(';')
+  return { domain: tag(tags, 'd'), selector: tag(tags, 's') }
+}
+
+function tag(tags: readonly string[], name: string): string {
+  for (const text of tags) {
+    const at = text.indexOf('=')
+    if (at !== -1 && text.slice(0, at).trim() === name) return text.slice(at + 1).replace(/\s+/g, '')
+  }
+  return ''
+}

@@ -2,7 +2,7 @@
  * Complaints: abuse reports in ARF (RFC 5965, 6591), and the few shapes beside it.
  *
  * ARF is known by its part message/feedback-report, or by its fields in another part.
- * Without one: a complaint where the message says of itself that it is one
+ * Without one: Apple Mail's answer to List-Unsubscribe (`opt-out`), and a complaint where the message says of itself that it is one
  * (X-HmXmrOriginalRecipient of Hotmail's programme, "complaint about message from") and
  * brings the message along.
  */
@@ -21,6 +21,9 @@ export function readComplaint(
 ): ComplaintReport | null {
   const part = parts.find(({ type, text }) => type === 'message/feedback-report' || holdsFeedback(type, text))
   if (part !== undefined) return fromFields(fieldGroups(part.text).flat(), reported)
+  if (firstValue(header, 'x-apple-unsubscribe') !== null) {
+    return { type: 'complaint', feedbackType: 'opt-out', recipients: [], mailFrom: null, reported }
+  }
   if (reported.length === 0 || !isOtherShape(header, reported)) return null
   const to = firstValue(reported, 'x-hmxmroriginalrecipient') ?? firstValue(header, 'x-hmxmroriginalrecipient')
   return {

@@ -8,6 +8,7 @@
  * At most 100 recipients are read.
  */
 
+import type { Address } from '../../mail/address.js'
 import { kindOf, meaningOf, oneLineOf, quotedReply } from './read-reply.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
 import { typedAddress } from './report-addresses.js'
@@ -31,8 +32,10 @@ export function holdsDeliveryStatus(text: string): boolean {
   )
 }
 
-/** `prose`: what the report tells people, for what its fields leave open. */
-export function readDeliveryStatus(text: string, prose: string): DeliveryStatusPart {
+/** What the report tells people of a recipient, for what its fields leave open. */
+export type ProseAbout = (recipient: Address | null) => string
+
+export function readDeliveryStatus(text: string, prose: ProseAbout): DeliveryStatusPart {
   const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
   const groups = fieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
   const records: ReportedHeader[] = []
@@ -70,7 +73,7 @@ function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
   else records.splice(-1, 1, [...last, ...piece])
 }
 
-function bounceOf(record: ReportedHeader, prose: string): Bounce {
+function bounceOf(record: ReportedHeader, prose: ProseAbout): Bounce {
   const original = typedAddress(firstValue(record, 'original-recipient'))
   const final =
     typedAddress(firstValue(record, 'final-recipient')) ?? typedAddress(firstValue(record, 'x-actual-recipient'))
@@ -79,7 +82,7 @@ function bounceOf(record: ReportedHeader, prose: string): Bounce {
   const diagnostic = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
   const kind = statedKind(firstValue(record, 'action'), status, diagnostic)
   // Where nothing is quoted, the words for people are the only ones there are.
-  const meaning = meaningOf({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose : '' })
+  const meaning = meaningOf({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
   return { recipient: final ?? original, original, ...meaning }
 }
 

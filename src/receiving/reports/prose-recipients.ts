@@ -37,9 +37,12 @@ interface Mention {
 const MAX_RECIPIENTS = 50
 const MAX_SECTION = 20
 
-const leads = /^[\s>*+•·-]{0,20}["']?<?$/
+const leads = /^[\s>*+•·-]{0,20}([45]\d\d )?["']?<?$/
 const named =
   /(\b(to|for|recipients?|addressee|address(es)?|user(id)?|mailbox|size|account|failed|following|rcpt to)\b[^@]{0,12}[:\s]["'<(\s]{0,4}|宛先\S{0,6}\s?|rcpt to:\s?<)$/i
+/** The line that says that a list comes; what stands before it quotes the message. */
+const opening =
+  /\b(following|these) (recipient|address|e-?mail|user|mailbox)|(recipient|address)\S{0,8} failed\b|did not reach/i
 const otherwise =
   /\b(from|sender|by|contact|reply[- ]to|message-id|generated (from|by)|please|help|assistance|postmaster at)\b[^@]{0,40}$/i
 const system = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|root|support)@/i
@@ -48,20 +51,23 @@ export function recipientsIn(lines: readonly string[], report: ProseReport): rea
   const mentions = lines.flatMap((line, index) => mentionsIn(line, index)).slice(0, 200)
   const known = (list: readonly Address[], address: Address): boolean => list.some((one) => sameAddress(one, address))
   const mayBe = mentions.filter(({ address }) => !known(report.senders, address) && !system.test(address))
+  const begin = lines.findIndex((line) => opening.test(line))
   const strong = mayBe.filter((mention) => mention.strong)
+  const listed = strong.filter(({ line }) => begin !== -1 && line >= begin)
   const inHeader = report.failed.map((address) => at(address, mentions))
   const addressed = mayBe.filter(({ address }) => known(report.addressees, address))
   const last = mentions.filter((mention) => mention.strong && !known(report.senders, mention.address))
   const own = mentions.filter((mention) => mention.strong)
   const returned = report.addressees.map((address) => at(address, mentions))
-  const choices = [inHeader, strong, addressed, mayBe, last, returned.slice(0, 1), own]
+  const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
   const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
   return chosen.map((mention) => withSection(mention, chosen, lines))
 }
 
-/** Where the text speaks of the address; the end, where it does not. */
+/** Where the text speaks of the address, in whatever case; -1 where it does not. */
 function at(address: Address, mentions: readonly Mention[]): Mention {
-  return mentions.find((mention) => sameAddress(mention.address, address)) ?? { address, line: -1, strong: true }
+  const line = mentions.find((mention) => sameAddress(mention.address, address))?.line ?? -1
+  return { address, line, strong: true }
 }
 
 function mentionsIn(line: string, index: number): readonly Mention[] {

@@ -19,7 +19,7 @@ import { addressesIn } from './report-addresses.js'
 import { firstValue, headerOf } from './report-fields.js'
 import { type ReportPart, takeApart } from './report-parts.js'
 
-const MAX_PROSE = 4_000
+const MAX_PROSE = 1_500
 
 const returnedTypes: ReadonlySet<string> = new Set([
   'message/rfc822',
@@ -49,8 +49,14 @@ function statusReport(told: readonly ReportPart[], words: string, reported: Repo
     told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && isStatus(text)) ??
     told.find(({ text }) => holdsDeliveryStatus(text))
   if (part === undefined) return null
-  const { bounces, envid } = readDeliveryStatus(part.text, words.slice(0, MAX_PROSE))
+  const { bounces, envid } = readDeliveryStatus(part.text, (recipient) => wordsAbout(recipient, words))
   return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
+}
+
+/** From the line that names the recipient on; all of them where none does. */
+function wordsAbout(recipient: Address | null, words: string): string {
+  const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
+  return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
 }
 
 function isStatus(text: string): boolean {

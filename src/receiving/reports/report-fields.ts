@@ -9,7 +9,7 @@ import type { ReportedField, ReportedHeader } from './report.js'
 const MAX_LINES = 5_000
 const MAX_VALUE = 8_192
 
-const fieldLine = /^([!-9;-~]{1,80})[ \t]*:(.*)$/
+const fieldLine = /^([!-9;-~]{1,80})[ \t]*:([\s\S]*)$/
 
 export function fieldGroups(text: string): readonly ReportedHeader[] {
   const groups: ReportedField[][] = [[]]

@@ -390,6 +390,73 @@ const families: readonly (readonly [family: string, from: string, lines: readonl
     'lena@mill.test permanent mailbox-full -',
   ],
   [
+    'Apache James',
+    'postmaster@mill.test',
+    [
+      'Hi. This is the James mail server at mill.test.',
+      'Error message below:',
+      '550 5.1.1 unknown user',
+      'RCPT TO: lena@mill.test',
+    ],
+    'lena@mill.test permanent bad-mailbox 5.1.1',
+  ],
+  [
+    'a gateway to telephones',
+    'post_master@mms.test',
+    ['Message could not be delivered to mobile.', 'Error: No valid recipients for this MM', 'To: lena@mill.test'],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'Google Groups',
+    'Mail Delivery Subsystem <mailer-daemon@googlemail.test>',
+    [
+      'Hello,',
+      'the group lena@mill.test takes no mail from you.',
+      'https://groups.google.com/support/',
+      '----- Original message -----',
+    ],
+    'lena@mill.test permanent policy -',
+  ],
+  [
+    'OpenSMTPD',
+    'Mailer Daemon <MAILER-DAEMON@relay.test>',
+    [
+      'Hi! This is the MAILER-DAEMON, please DO NOT REPLY to this email.',
+      'An error has occurred while attempting to deliver a message for',
+      'the following list of recipients:',
+      '',
+      'lena@mill.test: 550 5.2.2 over quota',
+      '',
+      'Below is a copy of the original message:',
+    ],
+    'lena@mill.test permanent mailbox-full 5.2.2',
+  ],
+  [
+    'Domino',
+    'postmaster@mill.test',
+    [
+      'Your message',
+      '  Subject: Order',
+      'was not delivered to:',
+      '  lena@mill.test',
+      'because:',
+      '  User lena (lena@mill.test) not listed in Domino Directory',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'a program that speaks German',
+    'postmaster@mill.test',
+    ['Ihre Nachricht an lena@mill.test konnte nicht zugestellt werden:', 'Das Postfach ist voll.'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
+    'a program that speaks Japanese',
+    'postmaster@mill.test',
+    ['以下のメールアドレスへの送信に失敗しました。', 'lena@mill.test', 'メールボックスが一杯です。'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
     'nobody knows whom',
     'MAILER-DAEMON@relay.test',
     ['Some host said: 550 5.7.1 no thanks'],
@@ -541,6 +608,25 @@ t.test('what is no bounce', async (t) => {
       t.same(mail(['From: Lena <lena@mill.test>', field], away), { type: 'auto-reply' })
     })
   }
+
+  t.test('a read receipt', async (t) => {
+    const disposition = [
+      'Final-Recipient: rfc822; lena@mill.test',
+      'Disposition: automatic-action/MDN-sent-automatically; deleted',
+    ]
+    t.equal(multipart([['message/disposition-notification', ...disposition]]).type, 'auto-reply')
+  })
+
+  t.test('word of success', async (t) => {
+    const header = [
+      'From: Mail Delivery System <MAILER-DAEMON@relay.test>',
+      'Subject: Delivery Status Notification (Success)',
+    ]
+    t.equal(
+      brief(mail(header, ['Your message has been delivered to', '  lena@mill.test'])),
+      'lena@mill.test delivered null -',
+    )
+  })
 
   t.test('mail of people, whatever it talks about', async (t) => {
     t.same(mail(['From: Lena <lena@mill.test>', 'Subject: Your order', 'Auto-Submitted: no'], away), { type: 'other' })

@@ -170,8 +170,17 @@ export const bounceFamilies: readonly BounceFamily[] = [
   {
     family: 'Apache James',
     loose: true,
+    opens: [/this is the james mail server|error message below:|^\W*\[bounce\]/i],
+  },
+  {
+    family: 'mobile gateways and filters',
+    loose: true,
     opens: [
-      /failed to deliver the following message|following error message below|unable to deliver your message to the following/i,
+      /message could not be delivered to mobile/i,
+      /no valid recipients for this mm\b/i,
+      /we had trouble delivering your message/i,
+      /following recipients were affected/i,
+      /failed to deliver the following message|following error message below/i,
     ],
   },
   {
@@ -208,11 +217,15 @@ export const bounceFamilies: readonly BounceFamily[] = [
 
 /** Who speaks for a mail system. */
 export const daemonSender =
-  /\b(mailer-?daemon|post-?master|mail-?daemon|mail delivery (sub)?system|mail administrator|bounces?|mdaemon)\b|<>\s*$/i
+  /\b(mailer-?daemon|post[-_]?master|mail-?daemon|mail delivery (sub)?system|mail administrator|bounces?|mdaemon)\b|<>\s*$/i
 
 /** Subjects of bounces: with a daemon as sender, enough to read the words for what they are. */
 export const bounceSubject =
-  /undeliver|returned mail|deliver\w* (status|fail|problem|err|delay)|fail\w* (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w* (status|fail|problem|err|delay)|fail\w* (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+
+/** Subjects of reports that all went well: no bounce, unless the words quote a refusal after all. */
+export const successSubject =
+  /\b(success(ful(ly)?)?|relayed|(was|been) (delivered|relayed|received)|delivery receipt)\b/i
 
 /** The line that begins the returned message, or its header. */
 export const returnedMarks: readonly RegExp[] = [

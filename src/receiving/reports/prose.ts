@@ -14,10 +14,11 @@ import {
   daemonSender,
   proseReasons,
   returnedMarks,
+  successSubject,
 } from './prose-patterns.js'
 import { type ProseReport, recipientsIn } from './prose-recipients.js'
 import { meaningOf, oneLineOf, quotedReply } from './read-reply.js'
-import type { Bounce } from './report.js'
+import type { Bounce, BounceKind } from './report.js'
 import { sameAddress } from './report-addresses.js'
 
 const MAX_WORDS = 16_384
@@ -46,7 +47,7 @@ export function readProse(report: ProseReport): readonly Bounce[] | null {
   if (family === undefined ? !isBareBounce(report, daemon) : family.loose === true && !spoken) return null
   const lines = report.words.split('\n')
   const recipients = recipientsIn(lines, report)
-  const kind = kindOfFamily(family, flat)
+  const kind = isSuccess(report, lines) ? 'delivered' : kindOfFamily(family, flat)
   if (recipients.length === 0) return [bounceOf(null, null, replyLines(lines)[0] ?? flat, flat, family, kind)]
   return recipients.map(({ recipient, original, section }) => {
     const words = recipients.length === 1 ? flat : section.join(' ')
@@ -58,6 +59,10 @@ export function readProse(report: ProseReport): readonly Bounce[] | null {
 function isBareBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
   if (failed.length > 0) return true
   return daemon && (bounceSubject.test(subject) || replyLines(words.split('\n')).length > 0)
+}
+
+function isSuccess({ subject, failed }: ProseReport, lines: readonly string[]): boolean {
+  return failed.length === 0 && successSubject.test(subject) && replyLines(lines).length === 0
 }
 
 /** A warning that names a permanent error after all is no warning. */
@@ -72,7 +77,7 @@ function bounceOf(
   diagnostic: string,
   words: string,
   family: BounceFamily | undefined,
-  kind: BounceFamily['kind'],
+  kind: BounceKind | undefined,
 ): Bounce {
   const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
   const first = meaningOf({ ...told, kind: kind ?? null })

@@ -1,7 +1,7 @@
 /**
  * What comes back at a return path or a feedback address, read into a value.
  *
- * Looked for in this order: a complaint (ARF), a delivery status that machines read, a
+ * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic answer), a delivery status that machines read, a
  * vacation note that says so, a bounce in words, any other automatic answer. Pure; never
  * throws, whatever the bytes; its time is that of a few passes over at most a megabyte.
  *
@@ -38,6 +38,7 @@ export function readReport(raw: Buffer): Report {
   const reported = headerOf((attached?.text ?? returned).trimStart())
   return (
     readComplaint(header, told, reported) ??
+    (told.some(({ type }) => type === 'message/disposition-notification') ? ({ type: 'auto-reply' } as const) : null) ??
     statusReport(told, words, reported) ??
     (isVacation(header) && !speaksForMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
     proseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }

@@ -21,10 +21,10 @@
  */
 import { assertNever } from '../mail/assert-never.js'
 import { type Reply, replyLine } from '../mail/reply.js'
+import { classifyFailure, classifyReply, type Stage } from '../messages/replies/classify-reply.js'
+import type { Reason } from '../messages/replies/reasons.js'
 import type { AttemptOutcome } from './attempt-result.js'
-import { classifyFailure, classifyReply, type Stage } from './classify-reply.js'
 import type { Host } from './destination.js'
-import type { Reason } from './reasons.js'
 import type { Exchange, Sent, Trouble } from './smtp-client-outcome.js'
 
 export interface AttemptLimits {

@@ -5,7 +5,7 @@
  * none where the failure came before a host was known.
  */
 import type { Reply } from '../mail/reply.js'
-import type { Reason } from './reasons.js'
+import type { Reason } from '../messages/replies/reasons.js'
 
 export interface Peer {
   /** Host name of the MX, or of the route. */

@@ -6,8 +6,8 @@
  * it came here.
  */
 import { assertNever } from '../mail/assert-never.js'
+import type { Reason } from '../messages/replies/reasons.js'
 import type { AttemptOutcome } from './attempt-result.js'
-import type { Reason } from './reasons.js'
 import { type Retry, type RetryPolicy, scheduleRetry } from './retry-schedule.js'
 
 type Again = Extract<Retry, { kind: 'again' }>

@@ -15,12 +15,12 @@ import type { DsnKind, DsnRecipient } from '../messages/dsn-report.js'
 import { dsnSubject } from '../messages/dsn-text.js'
 import type { Email } from '../messages/email.js'
 import { type Enqueued, enqueue } from '../messages/enqueue.js'
+import { reasonSentence } from '../messages/replies/reasons.js'
 import { serviceEmail } from '../messages/service-email.js'
 import type { Attempted } from '../messages/settle.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Decision } from './decide-outcome.js'
 import type { OutboundMessage } from './outbound-message.js'
-import { reasonSentence } from './reasons.js'
 
 export interface Notice {
   readonly enqueued: Enqueued

@@ -1,6 +1,6 @@
 /** The words in which the wire speaks to the rest of delivery. */
 import type { Reply } from '../mail/reply.js'
-import type { Failure, Stage } from './classify-reply.js'
+import type { Failure, Stage } from '../messages/replies/classify-reply.js'
 
 /** Why something did not come about: the server's own words, or none. */
 export type Trouble =

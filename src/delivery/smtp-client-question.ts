@@ -1,6 +1,6 @@
 /** One command and the answer to it, as a value: yes, or what is the trouble. */
 import { replyLine } from '../mail/reply.js'
-import type { Stage } from './classify-reply.js'
+import type { Stage } from '../messages/replies/classify-reply.js'
 import type { Heard } from './reply-parser.js'
 import type { Trouble } from './smtp-client-outcome.js'
 import type { Wire, WireFailure } from './smtp-client-wire.js'

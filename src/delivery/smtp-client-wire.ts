@@ -8,8 +8,8 @@
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import type { Failure } from '../messages/replies/classify-reply.js'
 import { DialError, type Dialer, dialError } from '../platform/dialer.js'
-import type { Failure } from './classify-reply.js'
 import { type Heard, ReplyParser } from './reply-parser.js'
 import type { Transcript } from './transcript.js'
 

@@ -10,8 +10,9 @@
  *
  * Falling back to plain text is not decided here but in tls-policy.
  */
+
+import type { Stage } from '../messages/replies/classify-reply.js'
 import type { Dialer } from '../platform/dialer.js'
-import type { Stage } from './classify-reply.js'
 import type { Host } from './destination.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './smtp-client-capabilities.js'
 import { login } from './smtp-client-login.js'

@@ -88,7 +88,7 @@ export interface RecipientsTable {
   orcpt: string | null
   attempts: Generated<number>
   last_response: string | null
-  /** Machine word out of `delivery/reasons.ts`. */
+  /** Machine word out of `messages/replies/reasons.ts`. */
   reason: string | null
   mx: string | null
   /** Session of the last attempt, at most 8 KB. */

@@ -3,11 +3,11 @@ import { type AttemptDeps, attempt } from '../../src/delivery/attempt.js'
 import { defaultAttemptLimits, judge, mayCallAnother, moreTelling } from '../../src/delivery/attempt-decision.js'
 import { attemptLimit } from '../../src/delivery/attempt-limit.js'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
-import type { Stage } from '../../src/delivery/classify-reply.js'
 import type { Destination, Host } from '../../src/delivery/destination.js'
 import type { SessionPool } from '../../src/delivery/session-pool.js'
 import type { Exchange, Sent } from '../../src/delivery/smtp-client-outcome.js'
 import type { Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
+import type { Stage } from '../../src/messages/replies/classify-reply.js'
 import { selfSigned } from '../helpers/certificates.js'
 import {
   openSink,

@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { classifyFailure, classifyReply, type Failure, type Stage } from '../../src/delivery/classify-reply.js'
-import { type Reason, reasonSentence, reasons } from '../../src/delivery/reasons.js'
-import type { Reply } from '../../src/mail/reply.js'
+import type { Reply } from '../../../src/mail/reply.js'
+import {
+  classifyFailure,
+  classifyReply,
+  type Failure,
+  type Stage,
+} from '../../../src/messages/replies/classify-reply.js'
+import { type Reason, reasonSentence, reasons } from '../../../src/messages/replies/reasons.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)

@@ -10,7 +10,7 @@
  * Pure. Known limit: a server that calls every block "user unknown" (some Japanese
  * mobile carriers do) cannot be told from an honest one.
  */
-import type { Reply } from '../mail/reply.js'
+import type { Reply } from '../../mail/reply.js'
 import type { Reason } from './reasons.js'
 import { matchingPattern } from './reply-patterns.js'
 import type { Stage } from './stage.js'

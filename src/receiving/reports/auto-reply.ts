@@ -1,0 +1,34 @@
+/**
+ * Answers of machines that are no bounces: vacation notes and their kin (RFC 3834 section 5),
+ * and what programs did before that standard.
+ */
+import { headerText } from '../../mail/header-text.js'
+import type { ReportedHeader } from './report.js'
+import { firstValue } from './report-fields.js'
+
+const marks = [
+  'x-autoreply',
+  'x-autorespond',
+  'x-autoresponder',
+  'x-auto-reply',
+  'x-auto-response',
+  'x-vacation',
+  'x-mail-autoreply',
+] as const
+
+const subject =
+  /^\W*(auto(matic|mated)?[ -]?(re(ply|sponse|ponse)|answer)|auto(re(ply|sponder))?:|out of (the )?(office|facility)|away from|on vacation|vacation\b|absence|abwesenheit|automatische antwort|réponse automatique|r[eé]ponse d.absence|respuesta autom|risposta automatica|resposta autom|自動(返信|応答)|不在|ooo\b|.{0,80}\b(is|am|i.m) (currently )?out of (the )?office|.{0,80}\bvacation (message|reply|notice))/i
+
+/** Says of itself that a machine answered. Bounces of Exim, Gmail and others say so too. */
+export function isAutomatic(header: ReportedHeader): boolean {
+  const submitted = firstValue(header, 'auto-submitted')?.toLowerCase() ?? 'no'
+  return !submitted.startsWith('no') || isVacation(header)
+}
+
+/** A vacation note beyond doubt, whatever its text says. */
+export function isVacation(header: ReportedHeader): boolean {
+  if (marks.some((name) => firstValue(header, name) !== null)) return true
+  if (/vacation/i.test(firstValue(header, 'auto-submitted') ?? '')) return true
+  if (/auto[_-]?reply|vacation/i.test(firstValue(header, 'precedence', 'x-precedence') ?? '')) return true
+  return subject.test(headerText(firstValue(header, 'subject') ?? '', 300))
+}

@@ -1,0 +1,64 @@
+/**
+ * Complaints: abuse reports in ARF (RFC 5965, 6591), and the few shapes beside it.
+ *
+ * ARF is known by its part message/feedback-report, or by its fields in another part.
+ * Without one: Apple Mail's answer to List-Unsubscribe (`opt-out`), and a complaint where the message says of itself that it is one
+ * (X-HmXmrOriginalRecipient of Hotmail's programme, "complaint about message from") and
+ * brings the message along.
+ */
+import type { Address } from '../../mail/address.js'
+import type { ComplaintReport, ReportedHeader } from './report.js'
+import { addressesIn, sameAddress, typedAddress } from './report-addresses.js'
+import { fieldGroups, firstValue } from './report-fields.js'
+import type { ReportPart } from './report-parts.js'
+
+const MAX_RECIPIENTS = 50
+
+export function readComplaint(
+  header: ReportedHeader,
+  parts: readonly ReportPart[],
+  reported: ReportedHeader,
+): ComplaintReport | null {
+  const part = parts.find(({ type, text }) => type === 'message/feedback-report' || holdsFeedback(type, text))
+  if (part !== undefined) return fromFields(fieldGroups(part.text).flat(), reported)
+  if (firstValue(header, 'x-apple-unsubscribe') !== null) {
+    return { type: 'complaint', feedbackType: 'opt-out', recipients: [], mailFrom: null, reported }
+  }
+  if (reported.length === 0 || !isOtherShape(header, reported)) return null
+  const to = firstValue(reported, 'x-hmxmroriginalrecipient') ?? firstValue(header, 'x-hmxmroriginalrecipient')
+  return {
+    type: 'complaint',
+    feedbackType: 'abuse',
+    recipients: to === null ? [] : addressesIn(to, MAX_RECIPIENTS),
+    mailFrom: typedAddress(firstValue(reported, 'return-path')),
+    reported,
+  }
+}
+
+function holdsFeedback(type: string, text: string): boolean {
+  return !type.startsWith('message/rfc822') && /^feedback-type[ \t]{0,8}:/im.test(text.slice(0, 8_192))
+}
+
+/** Reports of Hotmail's junk programme, and of providers that forward under a subject of their own. */
+function isOtherShape(header: ReportedHeader, reported: ReportedHeader): boolean {
+  if (firstValue(reported, 'x-hmxmroriginalrecipient') !== null) return true
+  const subject = firstValue(header, 'subject') ?? ''
+  return /^\s*(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
+}
+
+function fromFields(fields: ReportedHeader, reported: ReportedHeader): ComplaintReport {
+  const named = fields
+    .filter(({ name }) => /^(original-rcpt-to|original-recipient|removal-recipient|x-original-rcpt-to)$/.test(name))
+    .flatMap(({ value }) => typedAddress(value) ?? [])
+  const recipients: Address[] = []
+  for (const address of named) if (!recipients.some((known) => sameAddress(known, address))) recipients.push(address)
+  const mailFrom =
+    typedAddress(firstValue(fields, 'original-mail-from')) ?? typedAddress(firstValue(reported, 'return-path'))
+  return {
+    type: 'complaint',
+    feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValue(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',
+    recipients: recipients.slice(0, MAX_RECIPIENTS),
+    mailFrom,
+    reported,
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The part of a bounce that machines read: RFC 3464, RFC 6533, and what passes for it.
+ *
+ * Real reports put it into a text part, leave out required fields, part one recipient's
+ * fields by blank lines or run two recipients together: a new recipient begins where a
+ * group names one, or where a field comes again.
+ *
+ * At most 100 recipients are read.
+ */
+
+import type { Address } from '../../mail/address.js'
+import { kindOf, meaningOf, oneLineOf, quotedReply } from './read-reply.js'
+import type { Bounce, BounceKind, ReportedHeader } from './report.js'
+import { typedAddress } from './report-addresses.js'
+import { fieldGroups, firstValue } from './report-fields.js'
+
+const MAX_RECIPIENTS = 100
+
+const recipientNames: ReadonlySet<string> = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient'])
+const ownNames: ReadonlySet<string> = new Set([...recipientNames, 'action', 'status', 'diagnostic-code'])
+
+export interface DeliveryStatusPart {
+  readonly bounces: readonly Bounce[]
+  readonly envid: string | null
+}
+
+/** Does a part hold such fields? Asked of every part, since their type is often a lie. */
+export function holdsDeliveryStatus(text: string): boolean {
+  return (
+    /^[ \t]{0,8}(final|original)-recipient[ \t]{0,8}:/im.test(text) &&
+    /^[ \t]{0,8}(action|status)[ \t]{0,8}:/im.test(text)
+  )
+}
+
+/** What the report tells people of a recipient, for what its fields leave open. */
+export type ProseAbout = (recipient: Address | null) => string
+
+export function readDeliveryStatus(text: string, prose: ProseAbout): DeliveryStatusPart {
+  const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
+  const groups = fieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
+  const records: ReportedHeader[] = []
+  for (const group of groups) for (const piece of recipientsOf(group)) addRecord(records, piece)
+  return {
+    bounces: records.slice(0, MAX_RECIPIENTS).map((record) => bounceOf(record, prose)),
+    envid: firstValue(groups.flat(), 'original-envelope-id') || null,
+  }
+}
+
+/** A group cut where a field of recipients comes for the second time. */
+function recipientsOf(group: ReportedHeader): readonly ReportedHeader[] {
+  const pieces: ReportedHeader[] = []
+  let seen = new Set<string>()
+  let from = 0
+  for (const [index, { name }] of group.entries()) {
+    if (recipientNames.has(name) && seen.has(name)) {
+      pieces.push(group.slice(from, index))
+      from = index
+      seen = new Set()
+    }
+    seen.add(name)
+  }
+  return [...pieces, group.slice(from)].filter((piece) => piece.some(({ name }) => ownNames.has(name)))
+}
+
+/** A piece that names nobody and brings nothing twice belongs to the recipient before it. */
+function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
+  const last = records.at(-1)
+  const names = new Set(piece.map(({ name }) => name).filter((name) => ownNames.has(name)))
+  const lastHas = (name: string): boolean => last?.some((field) => field.name === name) === true
+  const namesSomebody = lastHas('final-recipient') || lastHas('original-recipient')
+  const apart = [...names].some((name) => lastHas(name)) || (namesSomebody && names.has('final-recipient'))
+  if (last === undefined || apart) records.push(piece)
+  else records.splice(-1, 1, [...last, ...piece])
+}
+
+function bounceOf(record: ReportedHeader, prose: ProseAbout): Bounce {
+  const original = typedAddress(firstValue(record, 'original-recipient'))
+  const final =
+    typedAddress(firstValue(record, 'final-recipient')) ?? typedAddress(firstValue(record, 'x-actual-recipient'))
+  const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(firstValue(record, 'status') ?? '')?.[1] ?? null
+  const spoken = firstValue(record, 'diagnostic-code') ?? ''
+  const diagnostic = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
+  const kind = statedKind(firstValue(record, 'action'), status, diagnostic)
+  // Where nothing is quoted, the words for people are the only ones there are.
+  const meaning = meaningOf({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
+  return { recipient: final ?? original, original, ...meaning }
+}
+
+function statedKind(action: string | null, status: string | null, diagnostic: string): BounceKind | null {
+  const word = /[a-z]+/i.exec(action ?? '')?.[0]?.toLowerCase() ?? ''
+  if (word.startsWith('delay')) return 'delayed'
+  if (word === 'delivered' || word === 'relayed' || word === 'expanded') return 'delivered'
+  if (word !== 'failed' && status?.startsWith('2') === true) return 'delivered'
+  return kindOf(status, quotedReply(diagnostic))
+}

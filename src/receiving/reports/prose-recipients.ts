@@ -1,0 +1,98 @@
+/**
+ * Which recipients a bounce in words speaks of, each with the lines that stand by it.
+ *
+ * Order of trust: a line that begins with the address, or names it after "to" and its
+ * like; the header field that lists who failed; any other address; whom the returned
+ * message was addressed to. Senders and mail systems count only where nobody else stands.
+ */
+import type { Address } from '../../mail/address.js'
+import { addressesIn, sameAddress } from './report-addresses.js'
+
+export interface ProseReport {
+  readonly subject: string
+  readonly from: string
+  /** X-Failed-Recipients: what Exim, Gmail and others put into the header. */
+  readonly failed: readonly Address[]
+  /** Without the returned message. */
+  readonly words: string
+  /** Who cannot be the one it failed for: whom the report is sent to, who sent the message. */
+  readonly senders: readonly Address[]
+  /** Whom the returned message was addressed to. */
+  readonly addressees: readonly Address[]
+}
+
+export interface ProseRecipient {
+  readonly recipient: Address
+  /** Before an alias or a forward, where the report names it too. */
+  readonly original: Address | null
+  readonly section: readonly string[]
+}
+
+interface Mention {
+  readonly address: Address
+  readonly line: number
+  readonly strong: boolean
+}
+
+const MAX_RECIPIENTS = 50
+const MAX_SECTION = 20
+
+const leads = /^[\s>*+•·-]{0,20}([45]\d\d )?["']?<?$/
+const named =
+  /(\b(to|for|recipients?|addressee|address(es)?|user(id)?|mailbox|size|account|failed|following|rcpt to)\b[^@]{0,12}[:\s]["'<(\s]{0,4}|宛先\S{0,6}\s?|rcpt to:\s?<)$/i
+/** The line that says that a list comes; what stands before it quotes the message. */
+const opening =
+  /\b(following|these) (recipient|address|e-?mail|user|mailbox)|(recipient|address)\S{0,8} failed\b|did not reach/i
+const otherwise =
+  /\b(from|sender|by|contact|reply[- ]to|message-id|generated (from|by)|please|help|assistance|postmaster at)\b[^@]{0,40}$/i
+const system = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|root|support)@/i
+
+export function recipientsIn(lines: readonly string[], report: ProseReport): readonly ProseRecipient[] {
+  const mentions = lines.flatMap((line, index) => mentionsIn(line, index)).slice(0, 200)
+  const known = (list: readonly Address[], address: Address): boolean => list.some((one) => sameAddress(one, address))
+  const mayBe = mentions.filter(({ address }) => !known(report.senders, address) && !system.test(address))
+  const begin = lines.findIndex((line) => opening.test(line))
+  const strong = mayBe.filter((mention) => mention.strong)
+  const listed = strong.filter(({ line }) => begin !== -1 && line >= begin)
+  const inHeader = report.failed.map((address) => at(address, mentions))
+  const addressed = mayBe.filter(({ address }) => known(report.addressees, address))
+  const last = mentions.filter((mention) => mention.strong && !known(report.senders, mention.address))
+  const own = mentions.filter((mention) => mention.strong)
+  const returned = report.addressees.map((address) => at(address, mentions))
+  const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
+  const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
+  return chosen.map((mention) => withSection(mention, chosen, lines))
+}
+
+/** Where the text speaks of the address, in whatever case; -1 where it does not. */
+function at(address: Address, mentions: readonly Mention[]): Mention {
+  const line = mentions.find((mention) => sameAddress(mention.address, address))?.line ?? -1
+  return { address, line, strong: true }
+}
+
+function mentionsIn(line: string, index: number): readonly Mention[] {
+  if (line.length > 2_000 || !line.includes('@')) return []
+  return addressesIn(line, 10).flatMap((address) => {
+    const before = line.slice(
+      0,
+      Math.max(line.toLowerCase().indexOf(address.toLowerCase().slice(0, address.lastIndexOf('@'))), 0),
+    )
+    if (/^\s*(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before)) return []
+    return [{ address, line: index, strong: leads.test(before) || named.test(before) }]
+  })
+}
+
+function unique(mentions: readonly Mention[]): readonly Mention[] {
+  return mentions.filter(
+    ({ address }, index) => mentions.findIndex((other) => sameAddress(other.address, address)) === index,
+  )
+}
+
+/** From its line to the next recipient's. */
+function withSection({ address, line }: Mention, chosen: readonly Mention[], lines: readonly string[]): ProseRecipient {
+  if (line === -1) return { recipient: address, original: null, section: [] }
+  const next = chosen.reduce((end, other) => (other.line > line && other.line < end ? other.line : end), lines.length)
+  const section = lines.slice(line, Math.min(next, line + MAX_SECTION))
+  const from = /\bgenerated (?:from|by) (\S{1,320})/i.exec(section.slice(0, 3).join(' '))?.[1] ?? ''
+  return { recipient: address, original: addressesIn(from, 1)[0] ?? null, section }
+}

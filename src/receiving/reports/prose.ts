@@ -1,0 +1,149 @@
+/**
+ * Bounces that only people were meant to read: which recipients, what the server said.
+ *
+ * A message is taken for one where a family's phrase (`prose-patterns`) stands in its own
+ * words, or where a mail system sends it under the subject of a bounce. Its own words end
+ * where the returned message begins; 16 KB of them are read.
+ */
+import type { Address } from '../../mail/address.js'
+import type { Reason } from '../../messages/replies/reasons.js'
+import {
+  type BounceFamily,
+  bounceFamilies,
+  bounceSubject,
+  daemonSender,
+  proseReasons,
+  returnedMarks,
+  successSubject,
+} from './prose-patterns.js'
+import { type ProseReport, recipientsIn } from './prose-recipients.js'
+import { meaningOf, oneLineOf, quotedReply } from './read-reply.js'
+import type { Bounce, BounceKind } from './report.js'
+import { sameAddress } from './report-addresses.js'
+
+const MAX_WORDS = 16_384
+const MAX_REPLY_LINES = 6
+
+/** The text up to the returned message, and what follows. */
+export function cutReturned(text: string): { readonly words: string; readonly returned: string } {
+  const lines = text.slice(0, MAX_WORDS * 4).split(/\r?\n/)
+  // Field names at the very beginning are no returned message: some reports begin with them.
+  const at = lines.findIndex((line, index) => index > 0 && returnedMarks.some((mark) => mark.test(line.slice(0, 200))))
+  if (at === -1) return { words: text.slice(0, MAX_WORDS), returned: '' }
+  const rest = lines.slice(at)
+  const header = rest.findIndex((line) => /^[\w-]{1,60}: ?\S/.test(line))
+  return {
+    words: lines.slice(0, at).join('\n').slice(0, MAX_WORDS),
+    returned: header === -1 ? '' : rest.slice(header).join('\n'),
+  }
+}
+
+/** The bounces of a report in words, or null: it is none. */
+export function readProse(report: ProseReport): readonly Bounce[] | null {
+  const flat = report.words.replace(/\s+/g, ' ')
+  const family = bounceFamilies.find(({ opens }) => opens.some((open) => open.test(flat)))
+  const daemon = daemonSender.test(report.from)
+  const spoken = daemon || report.failed.length > 0 || bounceSubject.test(report.subject)
+  if (family === undefined ? !isBareBounce(report, daemon) : family.loose === true && !spoken) return null
+  const lines = report.words.split('\n')
+  const recipients = recipientsIn(lines, report)
+  const kind = isSuccess(report, lines) ? 'delivered' : kindOfFamily(family, flat)
+  if (recipients.length === 0) return [bounceOf(null, null, replyLines(lines)[0] ?? flat, flat, family, kind)]
+  return recipients.map(({ recipient, original, section }) => {
+    const words = recipients.length === 1 ? flat : section.join(' ')
+    return bounceOf(recipient, original, diagnosticOf(recipient, section, lines, flat), words, family, kind)
+  })
+}
+
+/** No phrase that we know: a mail system's bounce by its subject, or by the reply in it. */
+function isBareBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
+  if (failed.length > 0) return true
+  return daemon && (bounceSubject.test(subject) || replyLines(words.split('\n')).length > 0)
+}
+
+function isSuccess({ subject, failed }: ProseReport, lines: readonly string[]): boolean {
+  return failed.length === 0 && successSubject.test(subject) && replyLines(lines).length === 0
+}
+
+/** A warning that names a permanent error after all is no warning. */
+function kindOfFamily(family: BounceFamily | undefined, flat: string): BounceFamily['kind'] {
+  if (family?.kind !== 'delayed') return family?.kind
+  return /\b(permanent (error|failure)|giving up|given up|permanently failed)\b/i.test(flat) ? undefined : 'delayed'
+}
+
+function bounceOf(
+  recipient: Address | null,
+  original: Address | null,
+  diagnostic: string,
+  words: string,
+  family: BounceFamily | undefined,
+  kind: BounceKind | undefined,
+): Bounce {
+  const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
+  const first = meaningOf({ ...told, kind: kind ?? null })
+  const reason =
+    first.reason === 'unclassified'
+      ? (reasonInWords(diagnostic, words) ?? family?.reason ?? 'unclassified')
+      : first.reason
+  const passing =
+    kind === undefined &&
+    quotedReply(first.diagnostic) === null &&
+    first.status === null &&
+    mayPass.has(reason ?? 'expired')
+  const permanent = first.kind === 'permanent' && !passing
+  return {
+    ...first,
+    recipient,
+    original,
+    reason,
+    kind: passing ? 'temporary' : first.kind,
+    recipientsFault: permanent && (first.recipientsFault || reason === 'bad-mailbox' || reason === 'mailbox-disabled'),
+  }
+}
+
+/** Without any code, what was given up for its age or a fault of the way is no verdict on the recipient. */
+const mayPass: ReadonlySet<Reason> = new Set([
+  'expired',
+  'timeout',
+  'unreachable',
+  'connection-refused',
+  'connection-lost',
+])
+
+function reasonInWords(diagnostic: string, words: string): Reason | null {
+  for (const text of [diagnostic, words]) {
+    const row = proseReasons.find(({ texts }) => texts.some((pattern) => pattern.test(text)))
+    if (row !== undefined) return row.reason
+  }
+  return null
+}
+
+/** The reply that names the recipient, else the first beside it, else the first of all, else its words. */
+function diagnosticOf(recipient: Address, section: readonly string[], lines: readonly string[], flat: string): string {
+  const all = replyLines(lines)
+  const bare = recipient.toLowerCase()
+  const named = all.find((line) => line.toLowerCase().includes(bare))
+  const beside = section.join(' ').replace(/\s+/g, ' ').trim()
+  const rest = sameAddress(recipient, beside as Address) ? '' : beside
+  return replyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : oneLineOf(flat))
+}
+
+/** Quoted refusals, each with the lines that go on with it. */
+function replyLines(lines: readonly string[]): readonly string[] {
+  const found: string[] = []
+  for (const [index, line] of lines.entries()) {
+    if (!isRefusal(line)) continue
+    const more = lines.slice(index + 1, index + MAX_REPLY_LINES)
+    const end = more.findIndex((next) => next.trim() === '' || /^[\w-]{1,40}:|^--|^<\S{1,200}@|^[<>]{3}/.test(next))
+    found.push(oneLineOf([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
+    if (found.length === 50) break
+  }
+  return found
+}
+
+function isRefusal(line: string): boolean {
+  if (line.length > 2_000 || /^\s*(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) || /^\s*>>> /.test(line))
+    return false
+  const reply = quotedReply(line)
+  return reply !== null && reply.code >= 400 && (reply.enhanced !== null || reply.text.length > 3)
+}

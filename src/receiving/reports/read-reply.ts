@@ -1,0 +1,105 @@
+/**
+ * The server's answer that a report quotes, and what it means.
+ *
+ * The class comes from what the report states, then from the answer; the reason always
+ * from `classify-reply`, so that a bounce in a report and a refusal in a dialogue have
+ * the same words.
+ */
+import type { Reply } from '../../mail/reply.js'
+import { classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
+import type { Reason } from '../../messages/replies/reasons.js'
+import type { Bounce, BounceKind } from './report.js'
+
+const MAX_DIAGNOSTIC = 1_000
+
+const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?(.*)$/
+const statusAlone = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
+
+/** The reply in `text` (one line); null: it quotes none. */
+export function quotedReply(text: string): Reply | null {
+  const [, code, enhanced, words = ''] = replyStart.exec(text) ?? []
+  return code === undefined ? null : { code: Number(code), enhanced: enhanced ?? null, text: words.trim() }
+}
+
+/** An enhanced status code anywhere in `text`, or null. */
+export function quotedStatus(text: string): string | null {
+  return statusAlone.exec(text)?.[1] ?? null
+}
+
+export function oneLineOf(text: string, most = MAX_DIAGNOSTIC): string {
+  const cut = text.slice(0, most * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
+  return cut
+    .trim()
+    .slice(0, most)
+    .replace(/[\ud800-\udbff]$/, '')
+}
+
+export interface Told {
+  /** What the report says of the class; null: nothing. */
+  readonly kind: BounceKind | null
+  readonly status: string | null
+  /** The server's words, or the report's own. */
+  readonly diagnostic: string
+  /** More words of the report, for the reason where the diagnostic has none. */
+  readonly prose?: string
+}
+
+type Meaning = Pick<Bounce, 'kind' | 'status' | 'reason' | 'recipientsFault' | 'diagnostic'>
+
+export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meaning {
+  const line = oneLineOf(diagnostic)
+  const quoted = quotedReply(line)
+  const known = status ?? quoted?.enhanced ?? quotedStatus(line)
+  if (kind === 'delivered') return { kind, status: known, reason: null, recipientsFault: false, diagnostic: line }
+  const failed = kind ?? kindOf(known, quoted) ?? 'permanent'
+  const reply = {
+    code: fitting(quoted?.code, failed),
+    enhanced: meaningful(quoted?.enhanced) ?? meaningful(known) ?? known,
+    text: quoted?.text ?? line,
+  }
+  const first = classifyReply(stageOf(line), reply)
+  const read = first.reason === 'unclassified' ? classifyReply('rcpt', { ...reply, text: `${line} ${prose}` }) : first
+  return {
+    kind: failed,
+    status: known,
+    reason: afterAll(read.reason, failed, line, prose),
+    recipientsFault: failed === 'permanent' && read.recipientsFault,
+    diagnostic: line,
+  }
+}
+
+/** By the class of the code; the enhanced one first, since relays replace the other. */
+export function kindOf(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
+  const specific = status !== null && /^[45]/.test(status)
+  if (specific && reply !== null && status.endsWith('.0.0') && reply.code >= 400) return byDigit(String(reply.code))
+  return byDigit(specific ? status : String(reply?.code ?? ''))
+}
+
+function byDigit(text: string): 'permanent' | 'temporary' | null {
+  if (text.startsWith('5')) return 'permanent'
+  return text.startsWith('4') ? 'temporary' : null
+}
+
+/** A status that says no more than the class is worth less than words. */
+function meaningful(status: string | null | undefined): string | null {
+  return status === null || status === undefined || status.endsWith('.0.0') ? null : status
+}
+
+function fitting(code: number | undefined, kind: BounceKind): number {
+  const digit = kind === 'permanent' ? 5 : 4
+  if (code !== undefined && Math.floor(code / 100) === digit) return code
+  return digit === 5 ? 550 : 450
+}
+
+const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d+ (days?|hours?)\b|too long/i
+
+/** A report that ends temporary trouble, and names no other: it was given up for its age. */
+function afterAll(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {
+  if (reason !== 'unclassified') return reason
+  return kind !== 'delayed' && overdue.test(`${line} ${prose}`) ? 'expired' : reason
+}
+
+function stageOf(line: string): Stage {
+  if (/end of data|TEXT command|reply to (end of )?DATA|after (end of )?data/i.test(line)) return 'message'
+  return /mail[_ ]from(\]| ?command|:<)|sender was rejected/i.test(line) ? 'mail' : 'rcpt'
+}

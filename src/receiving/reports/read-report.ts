@@ -1,0 +1,102 @@
+/**
+ * What comes back at a return path or a feedback address, read into a value.
+ *
+ * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic answer), a delivery status that machines read, a
+ * vacation note that says so, a bounce in words, any other automatic answer. Pure; never
+ * throws, whatever the bytes; its time is that of a few passes over at most a megabyte.
+ *
+ * A report is a stranger's claim: whom it may speak of, the return path's token decides.
+ */
+import type { Address } from '../../mail/address.js'
+import { headerText } from '../../mail/header-text.js'
+import { isAutomatic, isVacation } from './auto-reply.js'
+import { readComplaint } from './complaint.js'
+import { holdsDeliveryStatus, readDeliveryStatus } from './delivery-status.js'
+import { cutReturned, readProse } from './prose.js'
+import { daemonSender } from './prose-patterns.js'
+import type { BounceReport, Report, ReportedHeader } from './report.js'
+import { addressesIn } from './report-addresses.js'
+import { firstValue, headerOf } from './report-fields.js'
+import { type ReportPart, takeApart } from './report-parts.js'
+
+const MAX_PROSE = 1_500
+
+const returnedTypes: ReadonlySet<string> = new Set([
+  'message/rfc822',
+  'message/global',
+  'text/rfc822-headers',
+  'text/rfc822-header',
+  'message/rfc822-headers',
+  'message/global-headers',
+])
+
+export function readReport(raw: Buffer): Report {
+  const { header, parts } = takeApart(raw)
+  const told = parts.filter(({ type }) => !returnedTypes.has(type))
+  const { words, returned } = cutReturned(wordsOf(told))
+  const attached = parts.find(({ type }) => returnedTypes.has(type))
+  const reported = headerOf((attached?.text ?? returned).trimStart())
+  return (
+    readComplaint(header, told, reported) ??
+    (told.some(({ type }) => type === 'message/disposition-notification') ? ({ type: 'auto-reply' } as const) : null) ??
+    statusReport(told, words, reported) ??
+    (isVacation(header) && !speaksForMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
+    proseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
+  )
+}
+
+function statusReport(told: readonly ReportPart[], words: string, reported: ReportedHeader): BounceReport | null {
+  const part =
+    told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && isStatus(text)) ??
+    told.find(({ text }) => holdsDeliveryStatus(text))
+  if (part === undefined) return null
+  const { bounces, envid } = readDeliveryStatus(part.text, (recipient) => wordsAbout(recipient, words))
+  return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
+}
+
+/** From the line that names the recipient on; all of them where none does. */
+function wordsAbout(recipient: Address | null, words: string): string {
+  const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
+  return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
+}
+
+function isStatus(text: string): boolean {
+  return /^[ \t]{0,8}(final-recipient|original-recipient|action|status)[ \t]{0,8}:/im.test(text)
+}
+
+function proseReport(header: ReportedHeader, words: string, reported: ReportedHeader): BounceReport | null {
+  const list = (fields: ReportedHeader, ...names: readonly string[]): readonly Address[] =>
+    names.flatMap((name) => addressesIn(firstValue(fields, name) ?? '', 20))
+  const bounces = readProse({
+    subject: headerText(firstValue(header, 'subject') ?? '', 300),
+    from: headerText(firstValue(header, 'from') ?? '', 300),
+    failed: list(header, 'x-failed-recipients'),
+    words,
+    senders: [...list(header, 'to'), ...list(reported, 'return-path', 'from', 'x-envelope-from')],
+    addressees: list(reported, 'x-envelope-to', 'delivered-to', 'x-original-to', 'to'),
+  })
+  return bounces === null ? null : { type: 'bounce', bounces, envid: null, reported }
+}
+
+function speaksForMailSystem(header: ReportedHeader): boolean {
+  return daemonSender.test(firstValue(header, 'from') ?? '') || firstValue(header, 'x-failed-recipients') !== null
+}
+
+/** What the report tells people; of HTML alone, its text. */
+function wordsOf(told: readonly ReportPart[]): string {
+  const plain = told.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
+  const chosen = plain.some(({ text }) => text.trim() !== '') ? plain : told.filter(({ type }) => type === 'text/html')
+  return chosen.map(({ type, text }) => (type === 'text/html' ? withoutTags(text) : text)).join('\n')
+}
+
+/** Good enough for words: tags that hold an `@` are addresses, unless they are links. */
+function withoutTags(html: string): string {
+  return html
+    .replace(/<(br|p|div|tr|li|h\d)\b[^<>]{0,500}>/gi, '\n')
+    .replace(/<a\s[^<>]{0,1000}>|<\/?[a-z!][^<>@]{0,1000}>/gi, ' ')
+    .replace(/&lt;/gi, '<')
+    .replace(/&gt;/gi, '>')
+    .replace(/&(nbsp|#160);/gi, ' ')
+    .replace(/&#0?39;/g, "'")
+    .replace(/&amp;/gi, '&')
+}

@@ -1,0 +1,48 @@
+/**
+ * Groups of header-like fields in text from strangers: headers, delivery status, feedback reports.
+ *
+ * More tolerant than `mail/header-fields`: a line that is no field is passed over, and
+ * nothing is refused. Blank lines part the groups. One pass; the first 5,000 lines count.
+ */
+import type { ReportedField, ReportedHeader } from './report.js'
+
+const MAX_LINES = 5_000
+const MAX_VALUE = 8_192
+
+const fieldLine = /^([!-9;-~]{1,80})[ \t]*:([\s\S]*)$/
+
+export function fieldGroups(text: string): readonly ReportedHeader[] {
+  const groups: ReportedField[][] = [[]]
+  for (const line of text.split(/\r?\n/, MAX_LINES)) {
+    const group = groups.at(-1) ?? []
+    const field = fieldLine.exec(line)
+    if (line.trim() === '') {
+      if (group.length > 0) groups.push([])
+    } else if (field !== null) {
+      group.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim().slice(0, MAX_VALUE) })
+    } else if (/^[ \t]/.test(line)) {
+      continueField(group, line)
+    }
+  }
+  return groups.filter((group) => group.length > 0)
+}
+
+/** The fields up to the first blank line. */
+export function headerOf(text: string): ReportedHeader {
+  return fieldGroups(text)[0] ?? []
+}
+
+export function firstValue(fields: ReportedHeader, ...names: readonly string[]): string | null {
+  for (const name of names) {
+    const found = fields.find((field) => field.name === name)
+    if (found !== undefined) return found.value
+  }
+  return null
+}
+
+function continueField(group: ReportedField[], line: string): void {
+  const last = group.pop()
+  if (last === undefined) return
+  const room = MAX_VALUE - last.value.length
+  group.push(room <= 0 ? last : { name: last.name, value: `${last.value} ${line.trim()}`.trim().slice(0, MAX_VALUE) })
+}

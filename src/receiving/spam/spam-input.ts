@@ -18,6 +18,9 @@ import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './s
 const MAX_FIELDS = 1_000
 const MAX_VALUE = 8_192
 const MAX_BODY = 500_000
+/** Fields of one name that are read as address lists, and mailboxes of them all. */
+const MAX_LISTS = 10
+const MAX_MAILBOXES = 200
 
 /** What is known of a message apart from its bytes. */
 export interface SpamCircumstances {
@@ -73,7 +76,8 @@ function headerOf(raw: Buffer): Header {
 
 function boxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
   try {
-    return fields.filter((field) => field.name === name).flatMap((field) => mailboxes(field.value))
+    const values = fields.filter((field) => field.name === name).slice(0, MAX_LISTS)
+    return values.flatMap(({ value }) => mailboxes(value)).slice(0, MAX_MAILBOXES)
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error

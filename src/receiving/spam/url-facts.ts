@@ -3,6 +3,7 @@
  *
  * Limits: 500 of each kind, 2,000 characters each, the first 256 KB of text.
  */
+import { domainToASCII } from 'node:url'
 import { getDomain } from 'tldts'
 import type { HtmlLink } from './html-facts.js'
 
@@ -74,7 +75,7 @@ export function namedDomain(words: string): string | null {
   const found = /^(?:https?:\/\/|www\.)((?:[\p{L}\p{N}_-]{1,63}\.){1,8}[\p{L}]{2,24})(?=[/:?#\s]|$)/iu.exec(
     words.slice(0, 300),
   )
-  return found?.[1] === undefined ? null : getDomain(found[1])
+  return found?.[1] === undefined ? null : registered(domainToASCII(found[1]))
 }
 
 export function registered(host: string): string {

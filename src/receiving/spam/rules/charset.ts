@@ -1,5 +1,5 @@
 /** Games with letters and charsets. */
-import { isHomograph, mixedWords, turnsAround, unseenInWords } from '../script-facts.js'
+import { mixedWords, turnsAround, unseenInWords } from '../script-facts.js'
 import { first, type SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
@@ -18,11 +18,10 @@ export const charsetRules: readonly SpamRule[] = [
     test: (facts) => mixedWords(everything(facts)) > 1,
   },
   {
-    name: 'AUTHOR_HOMOGRAPH',
+    name: 'AUTHOR_MIXED_ALPHABETS',
     weight: 2.5,
-    description: 'a name of the author that looks like another',
-    test: ({ message }) =>
-      message.from.some(({ name }) => mixedWords(name) > 0 || (name.length > 3 && isHomograph(name))),
+    description: 'a name of the author in letters of several alphabets',
+    test: ({ message }) => message.from.some(({ name }) => mixedWords(name) > 0),
   },
   {
     name: 'UNSEEN_CHARACTERS',

@@ -22,7 +22,7 @@ function replyOrganization({ message }: SpamFacts): string | null {
 /** Names a recipient by the local part of the address: what a program fills in. */
 function namesRecipient({ message }: SpamFacts): boolean {
   const subject = message.subject.toLowerCase()
-  return message.to.some(({ address }) => {
+  return message.to.slice(0, 20).some(({ address }) => {
     const local = address?.slice(0, address.lastIndexOf('@')).toLowerCase() ?? ''
     return local.length > 3 && new RegExp(`(?:^|\\s)${local.replace(/[^a-z0-9]/g, '\\$&')}(?:@|[,:!]|$)`).test(subject)
   })

@@ -4,12 +4,15 @@ import { domainToUnicode } from 'node:url'
 import { isHomograph, isMixed } from '../script-facts.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
-import { namedDomain, registered, type SpamUrl } from '../url-facts.js'
+import { namedDomain, type SpamUrl } from '../url-facts.js'
 
 const shorteners = new Set([
   ...['bit.ly', 'tinyurl.com', 't.co', 'goo.gl', 'ow.ly', 'is.gd', 'buff.ly', 'cutt.ly', 'rebrand.ly', 'shorturl.at'],
   ...['t.ly', 'rb.gy', 'tiny.cc', 'v.gd', 'lnkd.in', 's.id', 'qr.ae', 'bl.ink'],
 ])
+
+/** Of the recipients, so many are looked for. */
+const MAX_ADDRESSES = 20
 
 const some =
   (test: (url: SpamUrl) => boolean) =>
@@ -24,16 +27,20 @@ const someAddress =
 function liesAboutTarget({ text, organization }: SpamUrl): boolean {
   if (text === null) return false
   const shown = namedDomain(text)
-  return shown !== null && shown !== organization && shown !== registered(organization)
+  return shown !== null && shown !== organization
 }
 
 function looksLikeAnother({ host }: SpamUrl): boolean {
   const name = /xn--/.test(host) ? domainToUnicode(host) : host
-  return name.split('.').some((label) => isMixed(label) || isHomograph(label))
+  // Under a top-level domain of its own alphabet a name is what it says.
+  const ascii = /\.[a-z]{2,24}$/.test(name)
+  return name.split('.').some((label) => isMixed(label) || (ascii && isHomograph(label)))
 }
 
 function leavesAddress({ message, urls }: SpamFacts): boolean {
-  const addresses = message.to.flatMap(({ address }) => (address === null ? [] : [address.toLowerCase()]))
+  const addresses = message.to
+    .slice(0, MAX_ADDRESSES)
+    .flatMap(({ address }) => (address === null ? [] : [address.toLowerCase()]))
   return urls.some(({ path }) => {
     const lower = path.toLowerCase().replace(/%40/g, '@')
     return addresses.some((address) => lower.includes(address))

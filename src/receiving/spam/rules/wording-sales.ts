@@ -120,6 +120,6 @@ export const salesWording: readonly SpamRule[] = [
     'SAYS_PRICE',
     0.1,
     'prices in dollars',
-    /(?:\$ ?\d[\d,.]*.{0,400}){3}\$ ?\d|\bonly \$ ?\d|\bjust \$ ?\d|\bfor \$? ?\d+\.9[59]\b/,
+    /(?:\$ ?\d[^$]{0,400}){3}\$ ?\d|\bonly \$ ?\d|\bjust \$ ?\d|\bfor \$? ?\d+\.9[59]\b/,
   ),
 ]

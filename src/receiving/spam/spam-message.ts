@@ -19,6 +19,16 @@ export interface SpamAttachment {
   readonly size: number
 }
 
+/** A part as its own header declares it. */
+export interface SpamPart {
+  /** `type/subtype` in lower case; empty where it is not said. */
+  readonly contentType: string
+  /** Lower case; empty where it is not said. */
+  readonly charset: string
+  /** Content-Transfer-Encoding in lower case; empty where it is not said. */
+  readonly encoding: string
+}
+
 /** How it came; null fields where nobody knows, as for a message out of a file. */
 export interface SpamOrigin {
   /** Envelope sender; empty: the null return path. */
@@ -49,6 +59,8 @@ export interface SpamMessage {
   readonly text: string | null
   readonly html: string | null
   readonly attachments: readonly SpamAttachment[]
+  /** The message itself first, then what is inside of it, in their order. */
+  readonly parts: readonly SpamPart[]
   /** Bytes of the whole message. */
   readonly size: number
   readonly receivedAt: number

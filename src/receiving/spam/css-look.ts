@@ -1,0 +1,76 @@
+/**
+ * How an element looks, of what its attributes say: whether it shows at all, how large, in which
+ * colours. Only inline styles and the old attributes; style sheets are not read.
+ */
+
+export interface Look {
+  readonly hidden: boolean
+  /** Too small to be read. */
+  readonly tiny: boolean
+  /** 0xrrggbb; null: not known. */
+  readonly color: number | null
+  readonly background: number | null
+}
+
+export const plainLook: Look = { hidden: false, tiny: false, color: null, background: 0xffffff }
+
+const hiding =
+  /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0?\.?0+(?![\d.])|mso-hide\s*:\s*all|max-height\s*:\s*0(?![.\d]))/
+const showing = /(?:^|[;\s])visibility\s*:\s*visible/
+const fontSize = /(?:^|[;\s])font-size\s*:\s*([\d.]{1,8})\s*(px|pt|em|rem|%)?/
+const colorOf = /(?:^|[;\s])color\s*:\s*([^;!]{1,60})/
+const backgroundOf = /(?:^|[;\s])background(?:-color)?\s*:\s*([^;!]{1,60})/
+
+/** The look of an element inside of one that looks like `outer`. */
+export function lookOf(outer: Look, attributes: ReadonlyMap<string, string>): Look {
+  if (attributes.size === 0) return outer
+  const style = (attributes.get('style') ?? '').toLowerCase()
+  const image = attributes.has('background') || /url\s*\(/.test(style)
+  return {
+    hidden: (outer.hidden && !showing.test(style)) || hiding.test(style) || attributes.has('hidden'),
+    tiny: tinyOf(outer.tiny, style),
+    color: colour(colorOf.exec(style)?.[1] ?? attributes.get('color') ?? attributes.get('text')) ?? outer.color,
+    // Behind a picture every colour may be readable.
+    background: image ? null : (colour(backgroundOf.exec(style)?.[1] ?? attributes.get('bgcolor')) ?? outer.background),
+  }
+}
+
+/** Text that has nearly the colour of what it stands on. */
+export function isCamouflaged({ color, background }: Look): boolean {
+  if (color === null || background === null) return false
+  const apart = (shift: number): number => Math.abs(((color >> shift) & 255) - ((background >> shift) & 255))
+  return apart(16) + apart(8) + apart(0) < 30
+}
+
+function tinyOf(outer: boolean, style: string): boolean {
+  const size = fontSize.exec(style)
+  if (size === null) return outer
+  const value = Number(size[1])
+  const unit = size[2] ?? 'px'
+  if (unit === '%') return value < 15
+  return unit === 'em' || unit === 'rem' ? value < 0.15 : value < 3
+}
+
+const names: ReadonlyMap<string, number> = new Map([
+  ['white', 0xffffff],
+  ['black', 0],
+  ['red', 0xff0000],
+  ['blue', 0x0000ff],
+  ['yellow', 0xffff00],
+  ['green', 0x008000],
+  ['gray', 0x808080],
+  ['silver', 0xc0c0c0],
+  ['navy', 0x000080],
+])
+
+function colour(written: string | undefined): number | null {
+  if (written === undefined) return null
+  const word = written.trim().toLowerCase()
+  const named = names.get(word)
+  if (named !== undefined) return named
+  const rgb = /^rgba?\(\s*(\d{1,3})\s*[, ]\s*(\d{1,3})\s*[, ]\s*(\d{1,3})/.exec(word)
+  if (rgb !== null) return (Number(rgb[1]) << 16) | (Number(rgb[2]) << 8) | Number(rgb[3])
+  const hex = /^#?([0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-f])/.exec(word)?.[1]
+  if (hex === undefined) return null
+  return Number.parseInt(hex.length === 3 ? hex.replace(/./g, '$&$&') : hex, 16)
+}

@@ -1,0 +1,29 @@
+/** Every rule of spam scoring, by subject. */
+import type { SpamRule } from '../spam-rule.js'
+import { attachmentRules } from './attachments.js'
+import { authenticationRules } from './authentication.js'
+import { charsetRules } from './charset.js'
+import { dateRules } from './dates.js'
+import { gtubeRules } from './gtube.js'
+import { headerRules } from './headers.js'
+import { htmlRules } from './html.js'
+import { structureRules } from './structure.js'
+import { urlRules } from './urls.js'
+import { fraudWording } from './wording-frauds.js'
+import { salesWording } from './wording-sales.js'
+import { waresWording } from './wording-wares.js'
+
+export const spamRules: readonly SpamRule[] = [
+  ...gtubeRules,
+  ...structureRules,
+  ...headerRules,
+  ...dateRules,
+  ...authenticationRules,
+  ...urlRules,
+  ...htmlRules,
+  ...charsetRules,
+  ...attachmentRules,
+  ...salesWording,
+  ...waresWording,
+  ...fraudWording,
+]

@@ -1,0 +1,83 @@
+/**
+ * The web addresses of a message, of its links, pictures and plain text, taken apart.
+ *
+ * Limits: 500 of each kind, 2,000 characters each, the first 256 KB of text.
+ */
+import { domainToASCII } from 'node:url'
+import { getDomain } from 'tldts'
+import type { HtmlLink } from './html-facts.js'
+
+const MAX_URLS = 500
+const MAX_TEXT = 262_144
+const MAX_URL = 2_000
+
+export interface SpamUrl {
+  /** As written. */
+  readonly href: string
+  readonly scheme: string
+  /** Before `@` in the authority; empty where there is none. */
+  readonly user: string
+  /** As written, in lower case, without port. */
+  readonly host: string
+  readonly port: string
+  readonly path: string
+  /** Domain that is registered; the host where none is known, as for an IP address. */
+  readonly organization: string
+  /** What is shown in its place; null: it stands for itself. */
+  readonly text: string | null
+}
+
+const form = /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
+
+/** Null: no address of the web. */
+export function spamUrl(href: string, text: string | null): SpamUrl | null {
+  const written = href
+    .slice(0, MAX_URL)
+    .replace(/[\t\r\n]/g, '')
+    .trim()
+  const found = form.exec(written)
+  if (found === null) return null
+  const [, scheme = '', user = '', host = '', port = '', path = ''] = found
+  const lower = host.toLowerCase()
+  if (!/^(?:https?|ftp)$/i.test(scheme)) return null
+  return {
+    href: written,
+    scheme: scheme.toLowerCase(),
+    user,
+    host: lower,
+    port,
+    path,
+    organization: registered(lower),
+    text,
+  }
+}
+
+export function linkUrls(links: readonly HtmlLink[]): readonly SpamUrl[] {
+  return links.flatMap(({ href, text }) => spamUrl(href, text.replace(/\s+/g, ' ').trim()) ?? [])
+}
+
+export function imageUrls(images: readonly string[]): readonly SpamUrl[] {
+  return images.flatMap((source) => spamUrl(source, null) ?? [])
+}
+
+export function textUrls(text: string): readonly SpamUrl[] {
+  const found: SpamUrl[] = []
+  for (const [written] of text.slice(0, MAX_TEXT).matchAll(/\bhttps?:\/\/[^\s<>"'\])]{1,2000}/gi)) {
+    const url = spamUrl(written.replace(/[.,;:!?]{1,20}$/, ''), null)
+    if (url !== null) found.push(url)
+    if (found.length === MAX_URLS) break
+  }
+  return found
+}
+
+/** The domain that words name, as a reader takes them: an address, or a bare `www.` name; null: they name none. */
+export function namedDomain(words: string): string | null {
+  const found = /^(?:https?:\/\/|www\.)((?:[\p{L}\p{N}_-]{1,63}\.){1,8}[\p{L}]{2,24})(?=[/:?#\s]|$)/iu.exec(
+    words.slice(0, 300),
+  )
+  return found?.[1] === undefined ? null : registered(domainToASCII(found[1]))
+}
+
+export function registered(host: string): string {
+  return getDomain(host, { allowPrivateDomains: true }) ?? host
+}

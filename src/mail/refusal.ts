@@ -35,6 +35,12 @@ export type RefusalKind =
   | 'forbidden'
   /** Sender or From in a domain that is not a verified one of the workspace. */
   | 'sender-not-verified'
+  /** A recipient of inbound mail that a domain of ours does not have. */
+  | 'unknown-recipient'
+  /** A recipient of inbound mail in a domain that is none of ours. */
+  | 'relay-denied'
+  /** A recipient of inbound mail that its domain has blocked. */
+  | 'recipient-blocked'
   | 'all-recipients-suppressed'
   | 'too-many-recipients'
   /** One attachment over its limit; the message as a whole is `too-large`. */

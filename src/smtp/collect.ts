@@ -45,6 +45,7 @@ export class IncomingMessage extends EventEmitter {
   constructor(
     private readonly maxSize: number,
     private readonly budget: MemoryBudget,
+    private readonly full: () => Refusal = noRoom,
   ) {
     super()
     this.collected = new Promise((resolve, reject) => {
@@ -63,7 +64,7 @@ export class IncomingMessage extends EventEmitter {
   write(chunk: Buffer): boolean {
     if (this.refusal !== null) return true
     if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(tooLarge(this.maxSize))
-    else if (!this.budget.take(chunk.length)) this.refuse(noRoom())
+    else if (!this.budget.take(chunk.length)) this.refuse(this.full())
     else this.pieces.add(chunk)
     return true
   }

@@ -1,7 +1,14 @@
-/** Refuses a message whose lines are not of the form that every server understands alike. */
+/**
+ * Refuses a message whose lines are not of the form that every server understands alike, and one
+ * that has been through so many servers that it must be going in circles (RFC 5321 section 6.3).
+ */
 import { assertNever } from '../mail/assert-never.js'
+import { fieldsNamed, scanHeader } from '../mail/header-fields.js'
 import { checkForm } from '../mail/message-form.js'
 import { Refusal } from '../mail/refusal.js'
+import { ProtocolFault } from './protocol-fault.js'
+
+const MAX_RECEIVED = 50
 
 export function checkLines(raw: Buffer, lineOctets: number): void {
   const form = checkForm(raw, { lineOctets })
@@ -17,5 +24,12 @@ export function checkLines(raw: Buffer, lineOctets: number): void {
       )
     default:
       assertNever(form)
+  }
+}
+
+export function checkHops(raw: Buffer): void {
+  const hops = fieldsNamed(scanHeader(raw), 'received').length
+  if (hops > MAX_RECEIVED) {
+    throw new ProtocolFault(550, '5.4.6', `${hops} Received fields, at most ${MAX_RECEIVED} are allowed: a mail loop`)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * RCPT with its parameters NOTIFY and ORCPT (RFC 3461).
+ * RCPT, and from those who submit its parameters NOTIFY and ORCPT (RFC 3461).
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
@@ -9,7 +9,8 @@ import type { SubmittedRecipient } from '../sending/submitted-message.js'
 import { type PathCommand, parsePathCommand, refuseUnknown, textOf, utf8Fault } from './path-command.js'
 import { ProtocolFault } from './protocol-fault.js'
 
-const known: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
+const none: ReadonlySet<string> = new Set()
+const submitted: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 
 export interface RcptContext {
   readonly hostname: string
@@ -17,17 +18,26 @@ export interface RcptContext {
   readonly smtputf8: boolean
 }
 
-export function parseRcpt(line: Buffer, { hostname, smtputf8 }: RcptContext): SubmittedRecipient {
-  const command = parsePathCommand(line, 'RCPT TO')
-  refuseUnknown(command, known)
-  if (!command.ascii && !smtputf8) throw utf8Fault()
+export function parsePlainRcpt(line: Buffer, context: RcptContext): Address {
+  return recipientOf(commandOf(line, context, none), context.hostname)
+}
+
+export function parseRcpt(line: Buffer, context: RcptContext): SubmittedRecipient {
+  const command = commandOf(line, context, submitted)
   const notify = textOf(command, 'NOTIFY')
   const orcpt = textOf(command, 'ORCPT')
   return {
-    address: recipientOf(command, hostname),
+    address: recipientOf(command, context.hostname),
     notify: notify === null ? null : parseNotify(notify),
     orcpt: orcpt === null ? null : checkedOrcpt(decodedOrcpt(orcpt)),
   }
+}
+
+function commandOf(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySet<string>): PathCommand {
+  const command = parsePathCommand(line, 'RCPT TO')
+  refuseUnknown(command, known)
+  if (!command.ascii && !smtputf8) throw utf8Fault()
+  return command
 }
 
 function recipientOf({ mailbox }: PathCommand, hostname: string): Address {

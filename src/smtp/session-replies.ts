@@ -1,4 +1,4 @@
-/** The fixed replies of a submission session. */
+/** The fixed replies of SMTP sessions. */
 import type { SmtpReply } from './protocol-fault.js'
 
 export const senderOk: SmtpReply = { code: 250, status: '2.1.0', text: 'Ok' }
@@ -16,3 +16,10 @@ export const deadlineOver: SmtpReply = {
   status: '4.4.2',
   text: 'This session has lasted long enough, connect again',
 }
+export const stopping: SmtpReply = { code: 421, status: '4.3.2', text: 'Shutting down, try again later' }
+export const tooManyConnections: SmtpReply = {
+  code: 421,
+  status: '4.3.2',
+  text: 'Too many connections, try again later',
+}
+export const tooManyFromThere: SmtpReply = { ...tooManyConnections, status: '4.7.0' }

@@ -4,10 +4,10 @@
 import type { Principal } from '../accounts/principal.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
-import type { ConnectionLimitSettings } from '../platform/connection-limit.js'
 import type { Log } from '../platform/log.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
+import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
 
 export interface SubmissionDeps {
   /** Who the key belongs to. Throws a Refusal: bad-credentials. */
@@ -25,45 +25,17 @@ export interface SubmissionDeps {
   readonly settings: SubmissionSettings
 }
 
-/** Port 0: any free one. */
-export interface Endpoint {
-  readonly host: string
-  readonly port: number
-}
-
-/** PEM texts. */
-export interface TlsPair {
-  readonly key: string
-  readonly cert: string
-}
-
-/** Sizes in bytes, times in milliseconds. */
-export interface SubmissionLimits extends ConnectionLimitSettings {
-  readonly maxSize: number
-  readonly maxRecipients: number
-  /** Octets in one line of a message, CRLF not counted. */
-  readonly maxLineLength: number
-  /** Octets in one command. */
-  readonly maxCommandLength: number
-  /** Of messages in memory, over all sessions; at least `maxSize`. */
-  readonly maxBytesInFlight: number
-  /** Commands answered with 500 to 504, 530, 538 or 555 since the last message; then 421. */
-  readonly maxFaults: number
+/** Times in milliseconds. */
+export interface SubmissionLimits extends SessionLimits {
   /** Wrong keys in one session; then 421. */
   readonly maxAuthFailures: number
   /** Wrong keys from one address. */
   readonly authFailures: AuthLimitSettings
-  readonly idleTimeout: number
-  readonly sessionDeadline: number
-  /** What a message that is coming in gets to be finished when its session must end. */
-  readonly finishWithin: number
 }
 
-export interface SubmissionSettings extends SubmissionLimits {
-  readonly hostname: string
+export interface SubmissionSettings extends SubmissionLimits, DoorSettings {
   readonly listen: readonly Endpoint[]
   readonly listenTls: readonly Endpoint[]
-  readonly tls: TlsPair
   readonly allowPlaintextLoopback: boolean
 }
 

@@ -5,13 +5,9 @@ import { keylessSender, type Principal } from '../../src/accounts/principal.js'
 import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
+import type { TlsPair } from '../../src/smtp/session-gate.js'
 import { listenForSubmissions, type SubmissionListener } from '../../src/smtp/submission.js'
-import {
-  type SubmissionDeps,
-  type SubmissionSettings,
-  submissionLimits,
-  type TlsPair,
-} from '../../src/smtp/submission-deps.js'
+import { type SubmissionDeps, type SubmissionSettings, submissionLimits } from '../../src/smtp/submission-deps.js'
 import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 
 export const app: Principal = { ...keylessSender('ws_1'), keyId: 'key_app' }

@@ -1,0 +1,139 @@
+/**
+ * The fields that we put on top of what came in: Return-Path, the results of authentication,
+ * Received, in this order (RFC 5321 section 4.4, RFC 7208 section 9.1, RFC 8601 section 4).
+ *
+ * Taken out are Return-Path fields of others, of which there may be only one, and every
+ * Authentication-Results field that bears our name though it came from outside (RFC 8601
+ * section 5), or whose name cannot be read. All other bytes stay as they were.
+ *
+ * Whatever a stranger chose is made harmless before it is written: no line end, no control
+ * character, no bracket or quote that would end a comment, no line over 998 octets.
+ *
+ * Known limit: results in ARC sets are left alone, for those are bound by their seals.
+ */
+import { isIP } from 'node:net'
+import { type Address, domainNameOrNull } from '../mail/address.js'
+import { fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
+import { messageDate } from '../mail/message-date.js'
+import type { TlsFacts } from './received-message.js'
+
+export interface ResultField {
+  readonly name: 'Authentication-Results' | 'Received-SPF'
+  /** Folded or not. */
+  readonly value: string
+}
+
+export interface Trace {
+  /** Empty: `<>`. */
+  readonly returnPath: Address | ''
+  readonly helo: string
+  /** Of the client. */
+  readonly address: string
+  /** Ours: the `by` of Received, and the name of our results. */
+  readonly hostname: string
+  /** The word after `with`. */
+  readonly protocol: string
+  readonly tls: TlsFacts | null
+  readonly id: string
+  /** Null: there are several, and none may learn of the others. */
+  readonly recipient: Address | null
+  readonly results: readonly ResultField[]
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+/** `header`: of `raw`, scanned. */
+export function withTrace(raw: Buffer, header: Header, trace: Trace): Buffer {
+  const remove = header.fields.filter(
+    (field) => field.name === 'return-path' || isForgedResult(raw, field, trace.hostname),
+  )
+  return spliceHeader(raw, header, { remove, prepend: traceFields(trace) })
+}
+
+/** Whole lines with CRLF. */
+export function traceFields(trace: Trace): string {
+  const results = trace.results.flatMap(({ name, value }) => {
+    const words = wordsOf(value)
+    return words.length === 0 ? [] : [folded(name, words)]
+  })
+  return [folded('Return-Path', [`<${mailbox(trace.returnPath)}>`]), ...results, received(trace)].join('')
+}
+
+function received({ helo, address, hostname, protocol, tls, id, recipient, now }: Trace): string {
+  const comment = tls === null ? '' : ` (${token(tls.protocol)} ${token(tls.cipher)})`
+  const to = recipient === null ? '' : `\r\n\tfor <${mailbox(recipient)}>`
+  return [
+    `Received: from ${token(helo)} (${literal(address)})\r\n`,
+    `\tby ${token(hostname)} with ${token(protocol)}${comment}\r\n`,
+    `\tid ${token(id)}${to};\r\n`,
+    `\t${messageDate(now)}\r\n`,
+  ].join('')
+}
+
+/** RFC 5321 section 4.1.3. */
+function literal(address: string): string {
+  const family = isIP(address)
+  if (family === 0) return '[unknown]'
+  return family === 6 ? `[IPv6:${token(address)}]` : `[${address}]`
+}
+
+/** What may stand in a HELO name, a protocol word or an id; the rest is a question mark. */
+function token(text: string): string {
+  return text.slice(0, 255).replace(/[^\w.:[\]+/-]/g, '?') || '?'
+}
+
+/** An address is parsed already; in a quoted local part blanks and brackets are right. */
+function mailbox(address: string): string {
+  return address.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
+}
+
+/** Characters of the longest piece: 4 octets each fit into a line. */
+const LONGEST_WORD = 230
+const LINE = 76
+
+function wordsOf(value: string): readonly string[] {
+  const text = value.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
+  return text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${LONGEST_WORD}}`, 'gu')) ?? [])
+}
+
+function folded(name: string, words: readonly string[]): string {
+  const lines: string[] = []
+  let line = `${name}:`
+  for (const word of words) {
+    // Never a line of the name alone: some readers lose the value of such a field.
+    if (line.length + 1 + word.length > LINE && line !== `${name}:`) {
+      lines.push(line)
+      line = `\t${word}`
+    } else line += ` ${word}`
+  }
+  return `${[...lines, line].join('\r\n')}\r\n`
+}
+
+function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): boolean {
+  if (field.name !== 'authentication-results') return false
+  const id = serviceIdOf(fieldValue(raw, field))
+  if (id === null) return true
+  return id.toLowerCase() === hostname.toLowerCase() || domainNameOrNull(id) === domainNameOrNull(hostname)
+}
+
+/** The authserv-id (RFC 8601 section 2.2), which may be quoted and stand behind comments; null: none to be read. */
+export function serviceIdOf(value: string): string | null {
+  const text = afterComments(value)
+  if (text === null) return null
+  const quoted = /^"((?:[^"\\]|\\.)*)"/su.exec(text)?.[1]
+  if (quoted !== undefined) return quoted.replace(/\\(.)/gsu, '$1').trim()
+  return /^[^\s;()<>@,:\\"/[\]?=]+/u.exec(text)?.[0] ?? null
+}
+
+/** Without the blanks and comments in front; null: a comment without end. */
+function afterComments(value: string): string | null {
+  let depth = 0
+  for (let at = 0; at < value.length; at++) {
+    const char = value[at] ?? ''
+    if (char === '(') depth++
+    else if (depth > 0 && char === ')') depth--
+    else if (depth > 0 && char === '\\') at++
+    else if (depth === 0 && !/\s/.test(char)) return value.slice(at)
+  }
+  return depth === 0 ? '' : null
+}

@@ -1,0 +1,76 @@
+/** What the MX listener is given: narrow functions of the rooms below, and settings. */
+import type { Address } from '../mail/address.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Listing } from '../receiving/dnsbl.js'
+import type { ReceivedMessage } from '../receiving/received-message.js'
+import type { RecipientRefusal } from './mx-refusals.js'
+import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
+
+export interface MxDeps {
+  /** Whether mail to this address is ours to take. */
+  recipient(address: Address): 'accepted' | RecipientRefusal
+  /** Resolves once the message is on disk. */
+  accept(message: ReceivedMessage): Promise<{ readonly id: string }>
+  /** What DNS block lists say of a client; never rejects. */
+  listings(address: string): Promise<readonly Listing[]>
+  /** False: the disk is nearly full. */
+  mayTake(): boolean
+  /** Acts after so many milliseconds, unless it is called off. */
+  after(milliseconds: number, act: () => void): () => void
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly settings: MxSettings
+}
+
+/** Times in milliseconds. */
+export interface MxLimits extends SessionLimits {
+  /** New connections from one address in any minute. */
+  readonly connectionsPerMinute: number
+  /** MAIL commands from one address in any minute. */
+  readonly messagesPerMinute: number
+  /** Addresses whose pace is remembered. */
+  readonly maxClients: number
+  /** A client has so long to speak too early. */
+  readonly greetingDelay: number
+  /** `note`: told to `accept`. `refuse`: 554 and the end. */
+  readonly earlyTalkers: 'note' | 'refuse'
+  /** The longest wait before a recipient is refused. */
+  readonly tarpit: number
+  /** Recipients refused in one session; then 421. */
+  readonly maxRefusedRecipients: number
+  /** A client whose listings weigh so much is refused; null: none is. */
+  readonly refuseListedFrom: number | null
+}
+
+export interface MxSettings extends MxLimits, DoorSettings {
+  readonly listen: readonly Endpoint[]
+  /** Networks whose connections begin with a PROXY line, version 1. */
+  readonly proxies: readonly string[]
+}
+
+const MINUTE = 60_000
+const MB = 1_048_576
+
+/** Limits that suit a daemon whose configuration does not name them. */
+export const mxLimits: MxLimits = {
+  maxConnections: 1000,
+  maxConnectionsPerAddress: 50,
+  maxSize: 35 * MB,
+  maxRecipients: 100,
+  maxLineLength: MB, // 998 is the rule (RFC 5322), and many strangers do not keep it
+  maxCommandLength: 4096,
+  maxBytesInFlight: 256 * MB,
+  maxFaults: 20,
+  idleTimeout: 5 * MINUTE,
+  sessionDeadline: 60 * MINUTE,
+  finishWithin: 5 * MINUTE,
+  connectionsPerMinute: 300,
+  messagesPerMinute: 1000,
+  maxClients: 10_000,
+  greetingDelay: 100,
+  earlyTalkers: 'note',
+  tarpit: 5000,
+  maxRefusedRecipients: 20,
+  refuseListedFrom: null,
+}

@@ -1,0 +1,60 @@
+/**
+ * Why the MX listener turns somebody away: a closed list, each with its reply.
+ *
+ * The reply tells a stranger what to do; the log and the counts tell us which rule it was.
+ */
+import type { RefusalKind } from '../mail/refusal.js'
+import type { SmtpReply } from './protocol-fault.js'
+import { deadlineOver, tooManyConnections, tooManyFaults, tooManyFromThere } from './session-replies.js'
+
+/** What `recipient` may say of an address. */
+export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
+
+export type MxReason =
+  /** Connections, in all. */
+  | 'connections'
+  /** Connections, from that address. */
+  | 'connections-of-address'
+  /** New connections in a minute. */
+  | 'connection-rate'
+  /** Messages in a minute. */
+  | 'message-rate'
+  | 'early-talker'
+  | 'deadline'
+  | 'faults'
+  /** No memory for one more message. */
+  | 'memory'
+  /** Too many recipients of a session were refused. */
+  | 'harvest'
+  /** Block lists know the client. */
+  | 'listed'
+  | RecipientRefusal
+
+export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal>, SmtpReply>> = {
+  connections: tooManyConnections,
+  'connections-of-address': tooManyFromThere,
+  'connection-rate': {
+    code: 421,
+    status: '4.7.0',
+    text: 'Too many new connections from your address, try again later',
+  },
+  'message-rate': { code: 451, status: '4.7.1', text: 'Too many messages from your address, try again later' },
+  'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
+  deadline: deadlineOver,
+  faults: tooManyFaults,
+  memory: { code: 421, status: '4.3.2', text: 'Too many messages are on their way in, try again later' },
+  harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
+  listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server asks' },
+}
+
+/** Their codes are those of every refusal (`answer.ts`). */
+export const recipientTexts: Readonly<Record<RecipientRefusal, string>> = {
+  'unknown-recipient': 'No such recipient here',
+  'relay-denied': 'Mail for that domain is not taken here',
+  'recipient-blocked': 'This recipient takes no mail',
+}
+
+/** Milliseconds before the `refused`th recipient of a session is refused: none for the first, then more and more. */
+export function tarpitDelay(refused: number, longest: number, most: number): number {
+  return Math.round((longest * Math.min(refused - 1, most)) / most)
+}

@@ -1,0 +1,225 @@
+/**
+ * One session of a stranger who brings mail: the verbs, and the patience that it gets.
+ *
+ * Nobody is greeted at once, and who speaks meanwhile is noted or refused; what an early
+ * talker has said waits in the parser, one command of it here. Refused recipients are
+ * answered later and later: such a wait holds a timer and no message.
+ *
+ * What holds for every session stands in `mail-session.ts`.
+ */
+import { TLSSocket } from 'node:tls'
+import { type Address, localPartOf } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import { type Listing, weightOf } from '../receiving/dnsbl.js'
+import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
+import { storageFull } from './answer.js'
+import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
+import type { Place } from './mail-server.js'
+import { type Done, type Ending, MailSession } from './mail-session.js'
+import { checkHops, checkLines } from './message-lines.js'
+import type { MxGate } from './mx-gate.js'
+import { mxReplies, recipientTexts, tarpitDelay } from './mx-refusals.js'
+import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
+import { parsePlainRcpt } from './rcpt-command.js'
+import { recipientOk, senderOk } from './session-replies.js'
+
+type Connection = ConstructorParameters<typeof MailSession>
+
+interface Transaction {
+  readonly mail: PlainMailCommand
+  readonly recipients: Set<Address>
+}
+
+export class MxSession extends MailSession {
+  private transaction: Transaction | null = null
+  private listings: Promise<readonly Listing[]> = Promise.resolve([])
+  private earlyTalker = false
+  private held: Done = () => undefined
+  private refusedRecipients = 0
+  private callOff: Done = () => undefined
+
+  constructor(
+    server: Connection[0],
+    socket: Connection[1],
+    options: Connection[2],
+    private readonly gate: MxGate,
+    private readonly place: Place,
+  ) {
+    super(server, socket, options, gate, place.leave)
+  }
+
+  override init(): void {
+    const { deps, settings } = this.gate
+    this.startDeadline()
+    this.listings = deps.listings(this.remoteAddress)
+    this._setListeners(() => this.wait(settings.greetingDelay, () => this.greet()))
+  }
+
+  private greet(): void {
+    if (this._closing || this._closed) return
+    // A line without its end is speech too.
+    if (this._parser !== false && this._parser._remainder !== '') this.earlyTalker = true
+    if (this.earlyTalker && this.gate.settings.earlyTalkers === 'refuse') this.refuseEarlyTalker()
+    else this.connectionReady(() => this.held())
+  }
+
+  override _onCommand(command: Buffer, callback?: Done): void {
+    if (this._ready || this._server._closeTimeout) {
+      super._onCommand(command, callback)
+      return
+    }
+    this.earlyTalker = true
+    if (this.gate.settings.earlyTalkers === 'refuse') this.refuseEarlyTalker()
+    else this.held = () => super._onCommand(command, callback)
+  }
+
+  private refuseEarlyTalker(): void {
+    this.say(this.refusalFor('early-talker'))
+    this.close()
+  }
+
+  override handler_MAIL(command: Buffer, callback: Done): void {
+    this.run(() => this.mail(command), callback)
+  }
+
+  override handler_RCPT(command: Buffer, callback: Done): void {
+    const say = (reply: SmtpReply): void => {
+      this.say(reply)
+      callback()
+    }
+    this.rcpt(command).then(say, (error: unknown) => this.refuseRecipient(error, say))
+  }
+
+  private mail(line: Buffer): SmtpReply {
+    if (this.transaction !== null) throw new ProtocolFault(503, '5.5.1', 'nested MAIL command')
+    const { deps, settings, messages } = this.gate
+    const mail = parsePlainMail(line, settings.maxSize)
+    const refusal = this.refusalForRoom(mail.size)
+    if (refusal !== null) throw refusal
+    const { client } = this.place
+    if (client !== null && !messages.take(client, deps.clock()).allowed) return this.refusalFor('message-rate')
+    this.transaction = { mail, recipients: new Set() }
+    this.session.envelope.mailFrom = { address: mail.from, args: false }
+    return senderOk
+  }
+
+  private async rcpt(line: Buffer): Promise<SmtpReply> {
+    if (this.transaction === null) throw new ProtocolFault(503, '5.5.1', 'need MAIL command')
+    const { hostname, maxRecipients } = this.gate.settings
+    const { mail, recipients } = this.transaction
+    const address = parsePlainRcpt(line, { hostname, smtputf8: mail.smtputf8 })
+    if (recipients.has(address)) return recipientOk
+    if (recipients.size >= maxRecipients) {
+      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
+    }
+    const verdict = this.gate.deps.recipient(address)
+    if (verdict !== 'accepted') {
+      this.gate.note(verdict, this.remoteAddress)
+      throw new Refusal(verdict, recipientTexts[verdict])
+    }
+    if (await this.isRefusedAsListed(address)) return this.refusalFor('listed')
+    recipients.add(address)
+    this.session.envelope.rcptTo = [{ address, args: false }] // enough for smtp-server's DATA
+    return recipientOk
+  }
+
+  /** The postmaster hears everybody out: somebody may want to be taken off a list. */
+  private async isRefusedAsListed(recipient: Address): Promise<boolean> {
+    const { refuseListedFrom } = this.gate.settings
+    if (refuseListedFrom === null || localPartOf(recipient).toLowerCase() === 'postmaster') return false
+    return weightOf(await this.listings) >= refuseListedFrom
+  }
+
+  private refuseRecipient(error: unknown, say: (reply: SmtpReply) => void): void {
+    const reply = this.replyTo(error)
+    if (!(error instanceof Refusal && error.kind in recipientTexts)) {
+      say(reply)
+      return
+    }
+    this.refusedRecipients += 1
+    const { maxRefusedRecipients, tarpit } = this.gate.settings
+    if (this.refusedRecipients > maxRefusedRecipients) say(this.refusalFor('harvest'))
+    else this.wait(tarpitDelay(this.refusedRecipients, tarpit, maxRefusedRecipients), () => say(reply))
+  }
+
+  override async receive(): Promise<string> {
+    const { transaction, incoming } = this
+    const [first, ...others] = transaction?.recipients ?? []
+    if (transaction === null || incoming === null || first === undefined) throw new Error('DATA without a transaction')
+    const { raw, release } = await incoming.collected
+    try {
+      checkLines(raw, this.gate.settings.maxLineLength)
+      checkHops(raw)
+      const message = await this.message(transaction.mail, [first, ...others], raw)
+      const { id } = await this.gate.deps.accept(message)
+      this.forgiveFaults()
+      return `2.0.0 Ok: queued as ${id}`
+    } finally {
+      release()
+    }
+  }
+
+  private async message(
+    { from, smtputf8 }: PlainMailCommand,
+    recipients: ReceivedMessage['recipients'],
+    raw: Buffer,
+  ): Promise<ReceivedMessage> {
+    const { remoteAddress, remotePort, hostNameAppearsAs, earlyTalker } = this
+    const tls = this.tlsFacts()
+    const protocol = this.protocol(smtputf8)
+    const listings = await this.listings
+    const client = { address: remoteAddress, port: remotePort, helo: hostNameAppearsAs || '', earlyTalker, listings }
+    return { envelopeFrom: from, recipients, raw, client, tls, protocol, smtputf8 }
+  }
+
+  private tlsFacts(): TlsFacts | null {
+    if (!(this._socket instanceof TLSSocket)) return null
+    const { name, standardName } = this._socket.getCipher()
+    return { protocol: this._socket.getProtocol() ?? 'unknown', cipher: standardName || name }
+  }
+
+  /** The `with` of a Received field. */
+  private protocol(smtputf8: boolean): string {
+    if (this.openingCommand !== 'EHLO') return 'SMTP'
+    return `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${this.secure ? 'S' : ''}`
+  }
+
+  protected override declaredSize(): number | null {
+    return this.transaction?.mail.size ?? null
+  }
+
+  protected override forgetTransaction(): void {
+    this.transaction = null
+  }
+
+  /** Load is shed by ending the session, so that its memory and its place are free. */
+  protected override noRoom(): Refusal {
+    return new Refusal('unavailable', this.refusalFor('memory').text)
+  }
+
+  protected override onEnding(why: Ending): void {
+    this.gate.note(why, this.remoteAddress)
+  }
+
+  /** A full disk is a fault of ours like any other: 451. */
+  override replyTo(error: unknown): SmtpReply {
+    const reply = super.replyTo(error)
+    return reply.status === storageFull.status ? { ...reply, code: 451 } : reply
+  }
+
+  override _onClose(): void {
+    super._onClose()
+    this.callOff()
+  }
+
+  private refusalFor(reason: keyof typeof mxReplies): SmtpReply {
+    this.gate.note(reason, this.remoteAddress)
+    return mxReplies[reason]
+  }
+
+  /** One thing at a time is waited for: the parser gives out no command meanwhile. */
+  private wait(milliseconds: number, act: Done): void {
+    if (milliseconds === 0) act()
+    else this.callOff = this.gate.deps.after(milliseconds, act)
+  }
+}

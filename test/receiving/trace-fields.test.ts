@@ -1,0 +1,197 @@
+/** What is put on top of inbound mail, what is taken out of it, and that no stranger writes header lines of ours. */
+import fc from 'fast-check'
+import t from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
+import { fieldsNamed, fieldValue, scanHeader } from '../../src/mail/header-fields.js'
+import { serviceIdOf, type Trace, traceFields, withTrace } from '../../src/receiving/trace-fields.js'
+
+const trace: Trace = {
+  returnPath: parseAddress('ann@sender.test'),
+  helo: 'out.sender.test',
+  address: '192.0.2.1',
+  hostname: 'mail.test',
+  protocol: 'ESMTPS',
+  tls: { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+  id: 'abc-1',
+  recipient: parseAddress('bob@home.test'),
+  results: [
+    { name: 'Authentication-Results', value: 'mail.test;\r\n spf=pass smtp.mailfrom=ann@sender.test;\r\n dkim=none' },
+    { name: 'Received-SPF', value: 'pass (mail.test: domain of ann@sender.test) client-ip=192.0.2.1' },
+  ],
+  now: Date.UTC(2026, 10, 21, 1, 2, 3),
+}
+
+function traced(text: string, more: Partial<Trace> = {}): string {
+  const raw = Buffer.from(text)
+  return withTrace(raw, scanHeader(raw), { ...trace, ...more }).toString()
+}
+
+t.test('the fields stand on top in their order, and the message below is as it came', async (t) => {
+  const message = 'Subject: x\r\n\r\nbody\r\n'
+  t.equal(
+    traced(message),
+    [
+      'Return-Path: <ann@sender.test>',
+      'Authentication-Results: mail.test; spf=pass smtp.mailfrom=ann@sender.test;',
+      '\tdkim=none',
+      'Received-SPF: pass (mail.test: domain of ann@sender.test)',
+      '\tclient-ip=192.0.2.1',
+      'Received: from out.sender.test ([192.0.2.1])',
+      '\tby mail.test with ESMTPS (TLSv1.3 TLS_AES_256_GCM_SHA384)',
+      '\tid abc-1',
+      '\tfor <bob@home.test>;',
+      '\tSat, 21 Nov 2026 01:02:03 +0000',
+      message,
+    ].join('\r\n'),
+  )
+})
+
+t.test('a bounce, several recipients, IPv6 and no TLS each have their form', async (t) => {
+  const text = traceFields({
+    ...trace,
+    returnPath: '',
+    recipient: null,
+    address: '2001:db8::1',
+    tls: null,
+    protocol: 'SMTP',
+    results: [],
+  })
+  t.match(text, /^Return-Path: <>\r\nReceived: from out\.sender\.test \(\[IPv6:2001:db8::1\]\)\r\n/)
+  t.match(text, /by mail\.test with SMTP\r\n\tid abc-1;\r\n/)
+  t.notMatch(text, /for </)
+})
+
+t.test('results that bear our name and came from outside are taken out, those of others stay', async (t) => {
+  const forged = [
+    'mail.test; dkim=pass',
+    'MAIL.Test; dkim=pass',
+    'mail.test 1; dkim=pass',
+    'mail.test. ; dkim=pass',
+    '(a (nested\\) one)) "mail.test"; dkim=pass',
+    '"ma\\il.test"; dkim=pass',
+    'mail.test/1; dkim=pass',
+    '\r\n mail.test;\r\n\tdkim=pass',
+    'mail.test(x);spf=pass',
+    '(never closed mail.test; dkim=pass',
+    '; dkim=pass',
+    '',
+  ]
+  for (const value of forged) {
+    const out = traced(`Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`, {
+      results: [],
+    })
+    t.notMatch(out, /authentication-results/i, JSON.stringify(value))
+    t.match(out, /\r\nSubject: x\r\n\r\n$/)
+  }
+  for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {
+    t.match(traced(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }), `Authentication-Results: ${value}\r\n`)
+  }
+})
+
+t.test('our name in Unicode is our name', async (t) => {
+  const out = traced('Authentication-Results: pöst.test; spf=pass\r\nSubject: x\r\n\r\n', {
+    hostname: 'xn--pst-sna.test',
+    results: [],
+  })
+  t.notMatch(out, 'pöst')
+})
+
+t.test('the Return-Path of others is replaced', async (t) => {
+  const out = traced('Return-Path: <evil@evil.test>\r\nSubject: x\r\nRETURN-PATH: <y@z.test>\r\n\r\n')
+  t.equal(fieldsNamed(scanHeader(Buffer.from(out)), 'return-path').length, 1)
+  t.notMatch(out, 'evil')
+})
+
+t.test('the service id of results is read through comments and quotes', async (t) => {
+  t.equal(serviceIdOf('a.test; none'), 'a.test')
+  t.equal(serviceIdOf('(x)(y) a.test'), 'a.test')
+  t.equal(serviceIdOf('" a.test "; none'), 'a.test')
+  t.equal(serviceIdOf('(x'), null)
+  t.equal(serviceIdOf(' '), null)
+})
+
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc
+    .array(
+      fc.constantFrom(
+        '\r\n',
+        '\n',
+        '\r',
+        '\0',
+        ')',
+        '(',
+        '"',
+        ' ',
+        '\t',
+        'X-Evil: 1',
+        '\r\n\r\n',
+        ';',
+        'ü',
+        '\u2028',
+        '\ud800',
+      ),
+    )
+    .map((parts) => parts.join('')),
+)
+
+t.test('whatever strangers call themselves, no line is theirs and nothing below is changed', async () => {
+  const message = 'Subject: x\r\n\r\nbody\r\n'
+  fc.assert(
+    fc.property(hostile, hostile, hostile, hostile, (helo, value, cipher, path) => {
+      const out = traced(message, {
+        helo,
+        id: cipher,
+        address: helo,
+        protocol: path,
+        returnPath: path as Trace['returnPath'],
+        recipient: path as Trace['recipient'],
+        tls: { protocol: helo, cipher },
+        results: [
+          { name: 'Authentication-Results', value: `mail.test; ${value}` },
+          { name: 'Received-SPF', value },
+        ],
+      })
+      const raw = Buffer.from(out)
+      const { fields } = scanHeader(raw)
+      const spf = fields.length === 5 ? ['received-spf'] : []
+      const names = fields.map(({ name }) => name)
+      const lines = out.split('\r\n')
+      return (
+        names.join() === ['return-path', 'authentication-results', ...spf, 'received', 'subject'].join() &&
+        out.endsWith(`+0000\r\n${message}`) &&
+        !/[\r\n\0]/.test(lines.join('')) &&
+        lines.every((line) => Buffer.byteLength(line) <= 998) &&
+        lines.slice(0, -4).every((line) => line.trim() !== '')
+      )
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('any header at all keeps its other fields, and none of it bears our name any more', async () => {
+  const field = fc
+    .tuple(
+      fc.constantFrom('Authentication-Results', 'Subject', 'Return-Path', 'ARC-Authentication-Results'),
+      fc.array(fc.constantFrom('mail.test', 'other.test', '(', ')', '"', '\\', ';', ' ', '\r\n ', 'spf=pass', '1')),
+    )
+    .map(([name, parts]) => `${name}: ${parts.join('')}\r\n`)
+  fc.assert(
+    fc.property(fc.array(field), (fields) => {
+      const raw = Buffer.from(`${fields.join('')}\r\nbody`)
+      const out = withTrace(raw, scanHeader(raw), { ...trace, results: [] })
+      const header = scanHeader(out)
+      const kept = (name: string) => fields.filter((text) => text.startsWith(`${name}:`)).length
+      return (
+        fieldsNamed(header, 'subject').length === kept('Subject') &&
+        fieldsNamed(header, 'arc-authentication-results').length === kept('ARC-Authentication-Results') &&
+        fieldsNamed(header, 'return-path').length === 1 &&
+        fieldsNamed(header, 'authentication-results').every(
+          (result) => serviceIdOf(fieldValue(out, result)) !== 'mail.test',
+        ) &&
+        out.toString().endsWith('\r\n\r\nbody')
+      )
+    }),
+    { numRuns: 2000 },
+  )
+})

@@ -1,0 +1,519 @@
+/** The MX listener over real sockets: what it offers, takes and refuses, and how it bears those who mean it harm. */
+import t from 'tap'
+import { Refusal } from '../../src/mail/refusal.js'
+import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
+import { StorageFault } from '../../src/storage/write.js'
+import { dial } from '../helpers/smtp-dialogue.js'
+import { atRcpt, deliver, letter, runMx } from './mx-listener.js'
+import { selfSigned, until } from './submission-listener.js'
+
+const closed = 'closed'
+
+t.test('a stranger is offered what MX hosts offer, and no AUTH, TLS or not', async (t) => {
+  const { open } = await runMx(t)
+  const client = await open()
+  const plain = await client.say('EHLO out.sender.test')
+  const offered = plain.split('\n').map((line) => line.slice(4))
+  t.same(offered, [
+    'mail.test',
+    'PIPELINING',
+    '8BITMIME',
+    'SMTPUTF8',
+    'ENHANCEDSTATUSCODES',
+    'STARTTLS',
+    'SIZE 36700160',
+  ])
+  t.match(await client.say('AUTH PLAIN AGEAYg=='), /^500 5\.5\.2 /)
+  t.match(await client.say('STARTTLS'), /^220 /)
+  await client.startTls()
+  t.notMatch(await client.say('EHLO out.sender.test'), /AUTH|STARTTLS|DSN|REQUIRETLS/)
+  t.match(await client.say('QUIT'), /^221 2\.0\.0 /)
+})
+
+t.test('a message comes with its envelope and who brought it', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  await atRcpt(client)
+  t.equal(await client.say('RCPT TO:<Bob+tag@HOME.test>'), '250 2.1.5 Ok')
+  t.equal(await client.say('RCPT TO:<Bob+tag@home.test>'), '250 2.1.5 Ok', 'the same again')
+  t.equal(await client.say('RCPT TO:<postmaster>'), '250 2.1.5 Ok')
+  t.match(await client.say('DATA'), /^354 /)
+  t.equal(await client.say(`${letter}\r\n..dot\r\n.`), '250 2.0.0 Ok: queued as mail-1')
+  const [message] = taken
+  t.match(message, {
+    envelopeFrom: 'ann@sender.test',
+    recipients: ['Bob+tag@home.test', 'postmaster@mail.test'],
+    client: { address: '127.0.0.1', helo: 'out.sender.test', earlyTalker: false, listings: [] },
+    tls: null,
+    protocol: 'ESMTP',
+    smtputf8: false,
+  })
+  t.equal(message?.recipients.length, 2)
+  t.ok((message?.client.port ?? 0) > 0)
+  t.equal(message?.raw.toString(), `${letter}\r\n.dot\r\n`)
+})
+
+t.test('over STARTTLS the facts of TLS come along; a bounce has no sender', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  await client.say('EHLO out.sender.test')
+  await client.say('STARTTLS')
+  await client.startTls()
+  await client.say('EHLO out.sender.test')
+  t.equal(await client.say('MAIL FROM:<> SMTPUTF8 BODY=8BITMIME SIZE=100'), '250 2.1.0 Ok')
+  t.equal(await client.say('RCPT TO:<böb@home.test>'), '250 2.1.5 Ok')
+  await client.say('DATA')
+  t.match(await client.say(`${letter}\r\n.`), /^250 2\.0\.0 /)
+  t.match(taken, [
+    {
+      envelopeFrom: '',
+      recipients: ['böb@home.test'],
+      protocol: 'UTF8SMTPS',
+      smtputf8: true,
+      tls: { protocol: 'TLSv1.3', cipher: /^TLS_/ },
+    },
+  ])
+})
+
+t.test('HELO is enough', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  await client.say('HELO out.sender.test')
+  await client.say('MAIL FROM:<ann@sender.test>')
+  await client.say('RCPT TO:<bob@home.test>')
+  await client.say('DATA')
+  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  t.match(taken, [{ protocol: 'SMTP', tls: null }])
+})
+
+t.test('recipients that are none of ours are refused, each with its code, and the others are taken', async (t) => {
+  const { open, taken, listener } = await runMx(t)
+  const client = await open()
+  await atRcpt(client)
+  t.equal(await client.say('RCPT TO:<nobody@home.test>'), '550 5.1.1 No such recipient here')
+  t.equal(await client.say('RCPT TO:<a@elsewhere.test>'), '550 5.7.1 Mail for that domain is not taken here')
+  t.equal(await client.say('RCPT TO:<blocked@home.test>'), '550 5.2.1 This recipient takes no mail')
+  t.match(await client.say('DATA'), /^503 5\.5\.1 /)
+  t.match(await client.say('RCPT TO:<bob@home.test> NOTIFY=NEVER'), /^555 5\.5\.4 /)
+  t.match(await client.say('RCPT TO:<bob%elsewhere.test@relay.test>'), /^550 5\.7\.1 /)
+  t.match(await client.say('RCPT TO:<bob@home.test>'), /^250 /)
+  await client.say('DATA')
+  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  t.same(taken[0]?.recipients, ['bob@home.test'])
+  t.equal(listener.refusals().get('relay-denied'), 2)
+})
+
+t.test('more recipients than a message may have are for another message', async (t) => {
+  const { open } = await runMx(t, { maxRecipients: 2 })
+  const client = await open()
+  await atRcpt(client)
+  await client.say('RCPT TO:<a@home.test>')
+  await client.say('RCPT TO:<b@home.test>')
+  t.match(await client.say('RCPT TO:<c@home.test>'), /^452 4\.5\.3 /)
+  t.match(await client.say('RCPT TO:<a@home.test>'), /^250 /)
+})
+
+t.test('commands out of order or with parameters that are not offered are refused', async (t) => {
+  const { open } = await runMx(t)
+  const client = await open()
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
+  await client.say('EHLO c')
+  t.match(await client.say('RCPT TO:<bob@home.test>'), /^503 5\.5\.1 /)
+  t.match(await client.say('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
+  t.match(await client.say('MAIL FROM:<a@b.test> SIZE=36700161'), /^552 5\.3\.4 /)
+  t.match(await client.say('MAIL FROM:<ä@b.test>'), /^553 5\.6\.7 /)
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
+})
+
+t.test('messages that servers read differently, that go in circles or are too large are refused', async (t) => {
+  const { open, taken, listener } = await runMx(t, { maxSize: 100_000, maxLineLength: 2000 })
+  const client = await open()
+  for (const bad of ['a\nb', 'a\rb', 'a\0b', 'a\n.\nMAIL FROM:<x@y.test>', 'a\r\n.\nb']) {
+    t.match(await deliver(client, `${letter}\r\n${bad}`), /^550 5\.6\.11 /, JSON.stringify(bad))
+  }
+  const hops = (count: number) => `Received: by mx.test; x\r\n`.repeat(count) + letter
+  t.match(await deliver(client, hops(51)), /^550 5\.4\.6 /)
+  t.match(await deliver(client, hops(50)), /^250 /)
+  t.match(await deliver(client, `${letter}\r\n${'x'.repeat(2001)}`), /^550 5\.6\.0 /)
+  t.match(await deliver(client, `${letter}\r\n${'0123456789\r\n'.repeat(10_000)}`), /^552 5\.3\.4 /)
+  t.equal(taken.length, 1)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('250 comes after the message is stored, and others are served meanwhile', async (t) => {
+  const stored: (() => void)[] = []
+  const accept = () => new Promise<{ id: string }>((resolve) => stored.push(() => resolve({ id: 'kept' })))
+  const { open } = await runMx(t, {}, { accept })
+  let answered = false
+  const reply = deliver(await open(), letter).finally(() => {
+    answered = true
+  })
+  await until(() => stored.length === 1)
+  t.match(await (await open()).say('NOOP'), /^250 /)
+  t.equal(answered, false)
+  stored[0]?.()
+  t.equal(await reply, '250 2.0.0 Ok: queued as kept')
+})
+
+t.test('a fault of ours is temporary and says nothing of itself; a refusal says its own words', async (t) => {
+  let fault: Error = new TypeError('secret detail')
+  const { open, errors } = await runMx(t, {}, { accept: async () => Promise.reject(fault) })
+  const client = await open()
+  t.equal(await deliver(client, letter), '451 4.3.0 local error, try again later')
+  fault = new StorageFault('SQLITE_IOERR', 'disk I/O error')
+  t.match(await deliver(client, letter), /^451 4\.3\.1 insufficient system storage/)
+  t.equal(errors.length, 2)
+  fault = new Refusal('forbidden', 'the policy of sender.test forbids it')
+  t.equal(await deliver(client, letter), '550 5.7.1 the policy of sender.test forbids it')
+  t.equal(errors.length, 2)
+})
+
+t.test('a fault while a recipient is looked up is temporary', async (t) => {
+  const recipient = () => {
+    throw new TypeError('secret detail')
+  }
+  const { open, errors } = await runMx(t, {}, { recipient })
+  const client = await open()
+  await atRcpt(client)
+  t.equal(await client.say('RCPT TO:<bob@home.test>'), '451 4.3.0 local error, try again later')
+  t.equal(errors.length, 1)
+})
+
+t.test('a disk that is nearly full refuses for now, before the message is sent', async (t) => {
+  let room = false
+  const { open } = await runMx(t, {}, { mayTake: () => room })
+  const client = await open()
+  await client.say('EHLO c')
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^451 4\.3\.1 /)
+  room = true
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
+  await client.say('RCPT TO:<bob@home.test>')
+  room = false
+  t.match(await client.say('DATA'), /^451 4\.3\.1 /)
+})
+
+t.test('without memory for a message its session ends, and the memory is free again', async (t) => {
+  const { open, listener } = await runMx(t, { maxBytesInFlight: 1000 })
+  const declared = await open()
+  await declared.say('EHLO c')
+  t.match(await declared.say('MAIL FROM:<a@b.test> SIZE=2000'), /^421 4\.3\.2 /)
+  t.equal(await declared.reply(), closed)
+  t.match(await deliver(await open(), `${letter}\r\n${'0123456789\r\n'.repeat(200)}`), /^421 4\.3\.2 /)
+  t.match(await deliver(await open(), letter), /^250 /)
+  t.equal(listener.refusals().get('memory'), 2)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('connections over the limits are told 421, in all and from one address', async (t) => {
+  const { open, port, listener } = await runMx(t, { maxConnections: 3, maxConnectionsPerAddress: 2 })
+  const [first] = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.2')]
+  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).reply(), /^421 4\.3\.2 /)
+  t.match(await (await dial(port, { localAddress: '127.0.0.1' })).reply(), /^421 4\.7\.0 /)
+  first?.end()
+  await until(() => listener.connections() === 2)
+  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).reply(), /^220 /)
+  t.equal(listener.refusals().get('connections'), 1)
+  t.equal(listener.refusals().get('connections-of-address'), 1)
+})
+
+t.test('new connections and messages of one address have a pace, and room comes back with time', async (t) => {
+  const { open, port, listener, advance } = await runMx(t, { connectionsPerMinute: 2, messagesPerMinute: 1 })
+  const client = await open()
+  await client.say('EHLO c')
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
+  await client.say('RSET')
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^451 4\.7\.1 /)
+  await open()
+  const third = await dial(port)
+  t.match(await third.reply(), /^421 4\.7\.0 /)
+  t.match(await (await dial(port, { localAddress: '127.0.0.9' })).reply(), /^220 /, 'others are not held up')
+  advance(61_000)
+  t.match(await (await dial(port)).reply(), /^220 /)
+  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
+  t.equal(listener.refusals().get('connection-rate'), 1)
+  t.equal(listener.refusals().get('message-rate'), 1)
+})
+
+/** A greeting that comes when the test says so. */
+function heldGreeting() {
+  const greetings: (() => void)[] = []
+  return {
+    greetings,
+    after(_milliseconds: number, act: () => void) {
+      greetings.push(act)
+      return () => undefined
+    },
+  }
+}
+
+/** What was sent over loopback has been read by then. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('who speaks before the greeting is noted, and what it said is heard afterwards', async (t) => {
+  const { after, greetings } = heldGreeting()
+  const { port, taken } = await runMx(t, {}, { after })
+  for (const early of ['EHLO out.sender.test\r\nNOOP\r\n', 'EHLO out.sen']) {
+    const client = await dial(port)
+    await client.send(early)
+    await until(() => greetings.length === 1)
+    await turns()
+    greetings.pop()?.()
+    t.match(await client.reply(), /^220 /)
+    if (early.endsWith('\n')) t.match(await client.replies(2), [/^250-mail\.test/, /^250 2\.0\.0 /])
+    else t.match(await client.say('der.test'), /^250-mail\.test/)
+    t.match(await deliver(client, letter), /^250 /)
+    t.equal(taken.at(-1)?.client.earlyTalker, true, JSON.stringify(early))
+    client.end()
+  }
+  t.equal(taken.length, 2)
+})
+
+t.test(
+  'where early talkers are refused, a line ends the session at once and half a line at the greeting',
+  async (t) => {
+    const { after, greetings } = heldGreeting()
+    const { port, listener } = await runMx(t, { earlyTalkers: 'refuse' }, { after })
+    const whole = await dial(port)
+    await whole.send('EHLO out.sender.test\r\nMAIL FROM:<a@b.test>\r\n')
+    t.same(await whole.replies(2), ['554 5.5.1 You spoke before you were greeted', closed])
+    await until(() => greetings.length === 1)
+    greetings.pop()?.()
+    const half = await dial(port)
+    await half.send('EHLO out')
+    await until(() => greetings.length === 1)
+    await turns()
+    greetings.pop()?.()
+    t.same(await half.replies(2), ['554 5.5.1 You spoke before you were greeted', closed])
+    t.equal(listener.refusals().get('early-talker'), 2)
+    const patient = await dial(port)
+    await until(() => greetings.length === 1)
+    greetings.pop()?.()
+    t.match(await patient.reply(), /^220 /)
+    patient.end()
+    await until(() => listener.connections() === 0)
+  },
+)
+
+t.test('the delay of a refused recipient grows to its limit, and the first one is not delayed', async (t) => {
+  const delays = [1, 2, 3, 4, 5, 6, 60].map((refused) => tarpitDelay(refused, 1000, 5))
+  t.same(delays, [0, 200, 400, 600, 800, 1000, 1000])
+})
+
+t.test('a client that tries names is slowed down and then let go', async (t) => {
+  const { open, waits, listener } = await runMx(t, { tarpit: 1000, maxRefusedRecipients: 4 })
+  const client = await open()
+  await atRcpt(client)
+  const before = waits.length
+  await client.send('RCPT TO:<unknown@home.test>\r\nRCPT TO:<bob@home.test>\r\n'.repeat(6))
+  const replies = await client.replies(10)
+  t.same(
+    replies.map((reply) => reply.split(' ')[0]),
+    ['550', '250', '550', '250', '550', '250', '550', '250', '421', closed],
+  )
+  t.same(waits.slice(before), [250, 500, 750])
+  t.equal(listener.refusals().get('harvest'), 1)
+})
+
+t.test('a client that leaves while it waits for a refusal leaves nothing behind', async (t) => {
+  const { open, port, listener } = await runMx(
+    t,
+    { maxRefusedRecipients: 10 },
+    {
+      after(milliseconds, act) {
+        const timer = setTimeout(act, milliseconds === 100 ? 0 : 3_600_000)
+        return () => clearTimeout(timer)
+      },
+    },
+  )
+  const client = await open()
+  await atRcpt(client)
+  await client.say('RCPT TO:<unknown1@home.test>')
+  await client.send('RCPT TO:<unknown2@home.test>\r\n')
+  t.match(await (await dial(port)).reply(), /^220 /, 'others are served')
+  client.reset()
+  await until(() => listener.connections() === 1)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('a listed client is heard by the postmaster alone, once its lists weigh enough', async (t) => {
+  const listings = async () => [
+    { zone: 'bl.test', weight: 3, answer: '127.0.0.2' },
+    { zone: 'other.test', weight: 2, answer: '127.0.0.9' },
+  ]
+  const { open, listener } = await runMx(t, { refuseListedFrom: 5 }, { listings })
+  const client = await open()
+  await atRcpt(client)
+  t.match(await client.say('RCPT TO:<bob@home.test>'), /^550 5\.7\.1 /)
+  t.match(await client.say('RCPT TO:<Postmaster>'), /^250 /)
+  t.equal(listener.refusals().get('listed'), 1)
+  const scored = await runMx(t, {}, { listings })
+  t.match(await deliver(await scored.open(), letter), /^250 /)
+  t.match(scored.taken[0]?.client.listings, [{ weight: 3 }, { zone: 'other.test' }])
+})
+
+t.test('a configured proxy tells whose connection it is, and the limits count that address', async (t) => {
+  const { port, taken, listener } = await runMx(t, {
+    proxies: ['127.0.0.5/32'],
+    maxConnectionsPerAddress: 1,
+    connectionsPerMinute: 2,
+  })
+  const from = { localAddress: '127.0.0.5' }
+  const client = await dial(port, from)
+  await client.send('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25\r\n')
+  t.match(await client.reply(), /^220 /)
+  t.match(await deliver(client, letter), /^250 /)
+  t.match(taken, [{ client: { address: '8.8.4.1', port: 4711, earlyTalker: false } }])
+
+  const same = await dial(port, from)
+  await same.send('PROXY TCP4 8.8.4.1 192.0.2.2 4712 25\r\n')
+  t.match(await same.reply(), /^421 4\.7\.0 Too many connections/)
+  t.equal(await same.reply(), closed)
+  const again = await dial(port, from)
+  await again.send('PROXY TCP4 8.8.4.1 192.0.2.2 4713 25\r\n')
+  t.match(await again.reply(), /^421 4\.7\.0 Too many new connections/)
+
+  const other = await dial(port, from)
+  await other.send('PROXY TCP6 2a00:1450:4001::99 2001:db8::1 4714 25\r\n')
+  t.match(await other.reply(), /^220 /)
+  const unknown = await dial(port, from)
+  await unknown.send('PROXY UNKNOWN\r\n')
+  t.match(await unknown.reply(), /^220 /)
+  t.equal(listener.connections(), 3)
+  for (const one of [client, other, unknown]) one.end()
+  await until(() => listener.connections() === 0)
+})
+
+t.test('a proxy whose first line is broken is closed', async (t) => {
+  const { port, listener } = await runMx(t, { proxies: ['127.0.0.0/8'] })
+  for (const line of ['EHLO c\r\n', 'PROXY TCP4 nonsense 192.0.2.2 1 2\r\n', `PROXY ${'x'.repeat(2000)}`]) {
+    const client = await dial(port)
+    await client.send(line)
+    await client.closed()
+  }
+  await until(() => listener.connections() === 0)
+})
+
+t.test('a PROXY line from anybody else is a command that nobody knows', async (t) => {
+  const { open, taken } = await runMx(t, { proxies: ['127.0.0.5/32'] })
+  const client = await open()
+  t.match(await client.say('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
+  t.match(await deliver(client, letter), /^250 /)
+  t.match(taken, [{ client: { address: '127.0.0.1' } }])
+})
+
+t.test('hostile sessions end with their documented replies, and others are served all the while', async (t) => {
+  const running = await runMx(t, { idleTimeout: 200, sessionDeadline: 400, finishWithin: 100, maxFaults: 5 })
+  const { open, port, listener, taken, errors } = running
+  const serves = async (): Promise<void> => {
+    t.match(await deliver(await open(), letter), /^250 /, 'an honest client is served')
+  }
+
+  await t.test('pipelined garbage', async (t) => {
+    const client = await open()
+    await client.send('\0\xff\x80 garbage\r\n'.repeat(10_000))
+    const replies = await client.replies(7)
+    t.match(replies.at(-1), /closed/)
+    t.match(replies.at(-2), /^421 4\.7\.0 /)
+    await serves()
+  })
+
+  await t.test('a command without an end', async (t) => {
+    const client = await open()
+    await client.send('x'.repeat(1_000_000))
+    t.match(await client.reply(), /^421 4\.7\.0 /)
+    await serves()
+  })
+
+  await t.test('a line of 10 MB', async (t) => {
+    const client = await open()
+    t.match(await deliver(client, Buffer.alloc(10_485_760, 'x')), /^550 5\.6\.0 /)
+    t.match(await deliver(client, letter), /^250 /)
+    await serves()
+  })
+
+  await t.test('a TLS handshake that never goes on', async (t) => {
+    const client = await open()
+    await client.say('EHLO c')
+    t.match(await client.say('STARTTLS'), /^220 /)
+    await client.send(Buffer.from('16030100a5', 'hex'))
+    await serves()
+    await client.closed()
+  })
+
+  await t.test('commands smuggled behind STARTTLS', async (t) => {
+    const client = await open()
+    await client.say('EHLO c')
+    await client.send('STARTTLS\r\nMAIL FROM:<evil@evil.test>\r\n')
+    t.match(await client.reply(), /^220 /)
+    await client.startTls()
+    t.match(await client.say('RCPT TO:<bob@home.test>'), /^503 /)
+    client.end()
+    await serves()
+  })
+
+  await t.test('a client that trickles bytes for ever', async (t) => {
+    const idle = await open()
+    const sending = await open()
+    await atRcpt(sending)
+    await sending.say('RCPT TO:<bob@home.test>')
+    await sending.say('DATA')
+    const trickle = setInterval(() => {
+      void idle.send('N')
+      void sending.send('x')
+    }, 10)
+    t.match(await idle.reply(), /^421 4\.4\.2 /)
+    t.match(await sending.reply(), /^421 4\.4\.2 /)
+    clearInterval(trickle)
+    await serves()
+  })
+
+  await t.test('HTTP', async (t) => {
+    const client = await dial(port)
+    await client.send('POST / HTTP/1.1\r\nHost: mail.test\r\n\r\nMAIL FROM:<a@b.test>\r\n')
+    t.match(await client.replies(2), [/^220 /, /^421 4\.7\.0 /])
+    await serves()
+  })
+
+  await until(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
+  t.ok((listener.refusals().get('deadline') ?? 0) >= 2)
+  t.equal(listener.refusals().get('faults'), 1)
+  t.ok(taken.every(({ envelopeFrom }) => envelopeFrom === 'ann@sender.test'))
+  t.same(errors, [], 'nothing was a bug')
+})
+
+t.test('200 idle connections do not keep others out', async (t) => {
+  const { open, listener, port } = await runMx(t)
+  const idle = await Promise.all(Array.from({ length: 200 }, () => dial(port)))
+  t.match(await deliver(await open(), letter), /^250 /)
+  t.ok(listener.connections() > 200)
+  for (const client of idle) client.reset()
+  await until(() => listener.connections() <= 1)
+})
+
+t.test('the end lets a message that is coming in be finished, and tells the idle', async (t) => {
+  const { open, listener, taken } = await runMx(t)
+  const idle = await open()
+  const sending = await open()
+  await atRcpt(sending)
+  await sending.say('RCPT TO:<bob@home.test>')
+  await sending.say('DATA')
+  const stopped = listener.stop(5000)
+  t.match(await idle.reply(), /^421 4\.3\.2 /)
+  t.match(await sending.say(`${letter}\r\n.`), /^250 /)
+  t.match(await sending.reply(), /^421 4\.3\.2 /)
+  await stopped
+  t.equal(taken.length, 1)
+})
+
+t.test('a new certificate counts from the next handshake on', async (t) => {
+  const { open, listener } = await runMx(t)
+  listener.updateSecureContext(await selfSigned())
+  const client = await open()
+  await client.say('EHLO c')
+  await client.say('STARTTLS')
+  await client.startTls()
+  t.match(await client.say('EHLO c'), /^250-/)
+})

@@ -38,6 +38,9 @@ const places = {
   audit_log: { key: 'seq', by: 'index' },
   suppressions: { key: 'id', by: 'index' },
   idempotency: { key: 'key', by: 'index' },
+  bayes_learned: { key: 'seq', by: 'index' },
+  bayes_messages: { key: 'verdict', by: 'index' },
+  bayes_tokens: { key: 'token', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */

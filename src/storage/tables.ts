@@ -7,6 +7,7 @@
  * and objects JSON text.
  */
 import type { Generated } from 'kysely'
+import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   AttemptsTable,
   DkimSignaturesTable,
@@ -18,6 +19,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 
+export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
 
 /** Stands where a workspace id stands, for what belongs to the service itself. No workspace can have it. */
@@ -185,5 +187,8 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  bayes_tokens: BayesTokensTable
+  bayes_messages: BayesMessagesTable
+  bayes_learned: BayesLearnedTable
   service_state: ServiceStateTable
 }

@@ -4,7 +4,8 @@
  * One pass of a tokenizer, no tree: linear in its input, however deep or broken that is. Tags
  * inside a word vanish with the comments, so that a word cut by them is whole again; tags that
  * begin a line or a cell part words. What a style hides is left out, since it is there for
- * filters and not for readers.
+ * filters and not for readers. Where it is not plain how far the hiding goes, it ends: words
+ * too many do less harm than a message whose words are all overlooked.
  *
  * Limits: the first 256 KB of HTML, 64 KB of visible text, 200 addresses of 1,000 characters.
  * Knows styles in the `style` attribute only; colour on its own colour counts as visible.
@@ -24,17 +25,20 @@ export interface ReadableHtml {
 
 /** Tags that leave a word whole. */
 const inline = new Set('a abbr acronym b big em font i ins mark s small span strike strong sub sup tt u wbr'.split(' '))
-const unread = new Set(['script', 'style', 'title', 'head', 'noscript', 'template'])
+const unread = new Set(['script', 'style', 'title', 'template'])
+/** End where the next of their kind begins; a paragraph, where anything but words begins. */
+const endless = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])
 const addressed = new Set(['href', 'src', 'action', 'background'])
 /** Have no end tag, so nothing stands inside them. */
 const voids = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
+/** Also letters of a pixel or a point: nobody reads those. */
 const hiding =
-  /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0*(?:\.0+)?[01]?(?:px|pt|em|%)?\s*(?:[;!]|$)/i
+  /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*(?:0(?:\.0+)?[a-z%]{0,4}|1(?:px|pt|%))\s*(?:[;!]|$)/i
 
-/** The element whose content nobody sees, and how many of its name are open in it. */
+/** The element whose content nobody sees, and how many of each name are open in it. */
 interface Hidden {
   readonly tag: string
-  depth: number
+  readonly inside: Map<string, number>
 }
 
 class Reading {
@@ -56,20 +60,29 @@ class Reading {
 
   open(start: number, end: number): void {
     this.tag = this.name(start, end)
+    if (this.hidden !== null && !voids.has(this.tag)) this.openInside(this.hidden)
+    if (unread.has(this.tag)) this.hide()
     this.part()
-    if (this.hidden?.tag === this.tag) this.hidden.depth += 1
-    else if (unread.has(this.tag)) this.hide()
   }
 
+  private openInside({ tag, inside }: Hidden): void {
+    const ends = tag === 'p' ? !inline.has(this.tag) : endless.has(tag) && tag === this.tag
+    if (ends) this.hidden = null
+    else inside.set(this.tag, (inside.get(this.tag) ?? 0) + 1)
+  }
+
+  /** What was not opened inside is the hidden element itself, or one around it. */
   close(start: number, end: number): void {
     this.tag = this.name(start, end)
-    if (this.hidden?.tag === this.tag || (this.hidden?.tag === 'head' && this.tag === 'body')) this.show()
+    const open = this.hidden?.inside.get(this.tag) ?? 0
+    if (open > 0) this.hidden?.inside.set(this.tag, open - 1)
+    else this.hidden = null
     this.part()
   }
 
   /** `<tag/>`: only void elements end so, but a stray one must not hide all that follows. */
   closeItself(): void {
-    if (this.hidden?.tag === this.tag) this.show()
+    if (this.hidden?.tag === this.tag) this.hidden = null
   }
 
   beginAttribute(start: number, end: number): void {
@@ -92,18 +105,11 @@ class Reading {
   }
 
   private part(): void {
-    if (this.tag === 'body' && this.hidden?.tag === 'head') this.hidden = null
     if (!inline.has(this.tag)) this.text(' ')
   }
 
   private hide(): void {
-    if (this.hidden === null && !voids.has(this.tag)) this.hidden = { tag: this.tag, depth: 1 }
-  }
-
-  private show(): void {
-    if (this.hidden === null) return
-    this.hidden.depth -= 1
-    if (this.hidden.depth <= 0) this.hidden = null
+    if (this.hidden === null && !voids.has(this.tag)) this.hidden = { tag: this.tag, inside: new Map() }
   }
 }
 

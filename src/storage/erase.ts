@@ -40,6 +40,9 @@ const places = {
   inbound_emails: { key: 'id', by: 'index' },
   inbound_raw: { key: 'inbound_id', by: 'slices' },
   idempotency: { key: 'key', by: 'index' },
+  bayes_learned: { key: 'seq', by: 'index' },
+  bayes_messages: { key: 'verdict', by: 'index' },
+  bayes_tokens: { key: 'token', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */

@@ -2,10 +2,12 @@
 import type { Migration } from 'kysely'
 import * as sending from './migrations/0001-sending.js'
 import * as rest from './migrations/0002-rest.js'
+import * as bayes from './migrations/0003-bayes.js'
 import * as inbound from './migrations/0004-inbound.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
   '0002-rest': rest,
+  '0003-bayes': bayes,
   '0004-inbound': inbound,
 }

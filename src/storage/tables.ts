@@ -7,6 +7,7 @@
  * and objects JSON text.
  */
 import type { Generated } from 'kysely'
+import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   AttemptsTable,
   DkimSignaturesTable,
@@ -19,6 +20,7 @@ import type {
 } from './email-tables.js'
 import type { InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
 
+export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
 export type { InboundStatus, SpamStatus } from './inbound-tables.js'
 
@@ -187,6 +189,9 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  bayes_tokens: BayesTokensTable
+  bayes_messages: BayesMessagesTable
+  bayes_learned: BayesLearnedTable
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   service_state: ServiceStateTable

@@ -1,0 +1,87 @@
+/**
+ * How likely a message is spam, from how often its tokens were seen in spam and in ham.
+ *
+ * Gary Robinson's method with Fisher's combination, as SpamBayes and bogofilter use it. A token's
+ * probability leans towards one half the less it was seen: f = (s·x + n·p) / (s + n). Here n
+ * counts with the larger kind scaled down to the smaller, so that f rises with every spam and
+ * falls with every ham however unlike the totals are. The tokens that say most are combined twice,
+ * against "all of this is chance" from either side: both high or both low means: unsure.
+ *
+ * Pure. Silent (null) until there are 50 messages of each kind.
+ */
+
+export const LEAST_MESSAGES = 50
+/** Strength and value of what is assumed of a token never seen. */
+const STRENGTH = 0.45
+const ASSUMED = 0.5
+/** Tokens nearer to one half than this say nothing. */
+const LEAST_DEVIATION = 0.1
+const MOST_TOKENS = 150
+
+export interface TokenCount {
+  readonly spam: number
+  readonly ham: number
+}
+
+export interface BayesCounts {
+  /** Messages learned of each kind. */
+  readonly messages: TokenCount
+  /** In how many of them each token was; absent: in none. */
+  readonly tokens: ReadonlyMap<string, TokenCount>
+}
+
+export function mayJudge({ spam, ham }: TokenCount): boolean {
+  return spam >= LEAST_MESSAGES && ham >= LEAST_MESSAGES
+}
+
+/** 0: ham, 1: spam; null: too little was learned. Tokens are distinct. */
+export function bayesScore(tokens: readonly string[], { messages, tokens: counts }: BayesCounts): number | null {
+  if (!mayJudge(messages)) return null
+  const probabilities = tokens.flatMap((token) => {
+    const count = counts.get(token)
+    return count === undefined ? [] : [tokenProbability(count, messages)]
+  })
+  return combine(strongest(probabilities))
+}
+
+export function tokenProbability(count: TokenCount, messages: TokenCount): number {
+  const smaller = Math.min(messages.spam, messages.ham)
+  const spam = (count.spam * smaller) / messages.spam
+  const ham = (count.ham * smaller) / messages.ham
+  return (STRENGTH * ASSUMED + spam) / (STRENGTH + spam + ham)
+}
+
+function strongest(probabilities: readonly number[]): readonly number[] {
+  const deviation = (probability: number): number => Math.abs(probability - 0.5)
+  return probabilities
+    .filter((probability) => deviation(probability) >= LEAST_DEVIATION)
+    .sort((a, b) => deviation(b) - deviation(a))
+    .slice(0, MOST_TOKENS)
+}
+
+/** Fisher's method from both sides; one half where there is nothing to combine. */
+export function combine(probabilities: readonly number[]): number {
+  const sum = (of: (probability: number) => number): number =>
+    probabilities.reduce((total, probability) => total + Math.log(of(probability)), 0)
+  const degrees = 2 * probabilities.length
+  const spam = 1 - chiSquareTail(-2 * sum((probability) => 1 - probability), degrees)
+  const ham = 1 - chiSquareTail(-2 * sum((probability) => probability), degrees)
+  return (1 + spam - ham) / 2
+}
+
+/**
+ * The chance that a chi-square variable of an even number of degrees is at least `value`:
+ * e^-m · Σ m^i / i! for i below degrees / 2, with m = value / 2. Summed in logarithms where
+ * e^-m alone would be zero.
+ */
+export function chiSquareTail(value: number, degrees: number): number {
+  const half = value / 2
+  if (half <= 0) return 1
+  let term = -half
+  let sum = Math.exp(term)
+  for (let i = 1; i < degrees / 2; i += 1) {
+    term += Math.log(half / i)
+    sum += Math.exp(term)
+  }
+  return Math.min(sum, 1)
+}

@@ -1,0 +1,45 @@
+/**
+ * Words of a text, as the classifier counts them.
+ *
+ * In lower case, of 3 to 24 characters; letters of scripts that do not part words are counted
+ * in twos. Of longer runs only the first letter and the length to tens are kept: that is what
+ * base64 and other noise have in common. One pass, linear; gives at most `limit` words.
+ */
+
+const SHORTEST = 3
+const LONGEST = 24
+
+/** Marks of money, haste and percent belong to words: they are what selling looks like. */
+const run = /[\p{L}\p{N}\p{M}$€£¥%!'’_.-]+/gu
+const unparted = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+/** Punctuation at either end, save for what ends a shout or begins a price. */
+const edges = /^['’_.!-]+|['’_.-]+$/g
+
+export function wordsOf(text: string, limit: number): string[] {
+  const words: string[] = []
+  for (const [found] of text.matchAll(run)) {
+    if (words.length >= limit) break
+    if (found.length > 100) words.push(`skip:${found.slice(0, 1)}`)
+    else if (unparted.test(found)) words.push(...pairsOfLetters(found, limit - words.length))
+    else {
+      const word = wordOf(found)
+      if (word !== null) words.push(word)
+    }
+  }
+  return words
+}
+
+function wordOf(found: string): string | null {
+  const word = found
+    .replace(edges, '')
+    .replace(/!{2,}$/, '!!')
+    .toLowerCase()
+  if (word.length < SHORTEST) return null
+  if (word.length <= LONGEST) return word
+  return `skip:${word.slice(0, 1)}${Math.floor(word.length / 10)}`
+}
+
+function pairsOfLetters(found: string, limit: number): string[] {
+  const letters = [...found.slice(0, limit + 1)]
+  return letters.slice(0, -1).map((letter, at) => `${letter}${letters[at + 1] ?? ''}`)
+}

@@ -1,0 +1,36 @@
+/**
+ * The shapes of the tables of the spam classifier. Part of `tables.ts`, which says what holds for
+ * all of them; `receiving/spam/bayes-records.ts` says how they are kept.
+ */
+import type { Generated } from 'kysely'
+
+export type BayesVerdict = 'spam' | 'ham'
+
+export interface BayesTokensTable {
+  workspace_id: string
+  /** 48 bits of a hash of the token. */
+  token: number
+  /** In how many learned messages of each kind it was. */
+  spam: number
+  ham: number
+  /** `seq` of the message that brought it: those learned before are not in its counts. */
+  since: number
+  /** Day, counted from 1970. */
+  last_learned: number
+}
+
+export interface BayesMessagesTable {
+  workspace_id: string
+  verdict: BayesVerdict
+  count: number
+}
+
+export interface BayesLearnedTable {
+  seq: Generated<number>
+  workspace_id: string
+  fingerprint: string
+  verdict: BayesVerdict
+  /** The tokens that were counted, six bytes each. */
+  tokens: Buffer
+  learned_at: number
+}

@@ -1,0 +1,25 @@
+/**
+ * What the spam classifier has learned: counts of tokens and of messages of each workspace, and
+ * which messages were learned as what. The index by worth is the order in which tokens are forgotten.
+ */
+import { type Kysely, sql } from 'kysely'
+
+const statements = [
+  `create table bayes_tokens (
+    workspace_id text not null, token integer not null, spam integer not null, ham integer not null,
+    since integer not null, last_learned integer not null,
+    primary key (workspace_id, token)) strict, without rowid`,
+  'create index bayes_tokens_by_worth on bayes_tokens (workspace_id, last_learned + 30 * (spam + ham))',
+  `create table bayes_messages (
+    workspace_id text not null, verdict text not null check (verdict in ('spam', 'ham')), count integer not null,
+    primary key (workspace_id, verdict)) strict, without rowid`,
+  `create table bayes_learned (
+    seq integer primary key autoincrement, workspace_id text not null, fingerprint text not null,
+    verdict text not null check (verdict in ('spam', 'ham')), tokens blob not null, learned_at integer not null,
+    unique (workspace_id, fingerprint)) strict`,
+  'create index bayes_learned_of_workspace on bayes_learned (workspace_id, seq)',
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

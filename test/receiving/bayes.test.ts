@@ -44,6 +44,7 @@ const empty: SpamMessage = {
   receivedAt: 0,
   origin: null,
   authentication: null,
+  parts: [],
 }
 const saying = (text: string): SpamMessage => ({ ...empty, text })
 const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({ address: addressOrNull(address), name })
@@ -177,6 +178,7 @@ const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
   receivedAt: fc.nat(),
   origin: fc.constant(null),
   authentication: fc.constant(null),
+  parts: fc.constant([]),
 })
 
 function isBounded(tokens: readonly string[]): boolean {

@@ -756,7 +756,21 @@ t.test('what is endless is read to its limits', async (t) => {
     100,
   )
   t.equal(readReport(Buffer.from(head + nested)).type === 'complaint', false)
-  for (const filler of ['a@', '<', 'x@y.test ', ' ', '\n', '550 ', '=', 'message ', ';boundary=', 'to: <', '(']) {
+  for (const filler of [
+    'a@',
+    '<',
+    'x@y.test ',
+    ' ',
+    '\n',
+    '550 ',
+    '=',
+    'message ',
+    ';boundary=',
+    'to: <',
+    '(',
+    '-',
+    'your ',
+  ]) {
     const body = filler.repeat(Math.ceil(1_000_000 / filler.length))
     t.ok(bouncesOf(readReport(Buffer.from(`${head}\r\n${body}`))).length <= 50, JSON.stringify(filler))
     t.ok(['bounce', 'other'].includes(readReport(Buffer.from(`${head}X-Filler: ${body}\r\n\r\nwords`)).type))

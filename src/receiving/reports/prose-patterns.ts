@@ -67,9 +67,9 @@ export const bounceFamilies: readonly BounceFamily[] = [
     family: 'sendmail',
     opens: [
       /the following addresses had (permanent|transient|delivery|temporary)[\w -]{0,30}(errors|problems)/i,
-      /-{3,} ?transcript of (the )?session follows/i,
-      /-{3,} ?the following address(es)? (had|has|failed)/i,
-      /-{3,} ?(non-delivered information|unsent message follows)/i,
+      /-{3} ?transcript of (the )?session follows/i,
+      /-{3} ?the following address(es)? (had|has|failed)/i,
+      /-{3} ?(non-delivered information|unsent message follows)/i,
     ],
   },
   {
@@ -95,7 +95,7 @@ export const bounceFamilies: readonly BounceFamily[] = [
     family: 'Domino and Notes',
     loose: true,
     opens: [
-      /-{3,} ?failure reasons? ?-{3,}/i,
+      /-{3} ?failure reasons? ?-{3}/i,
       /your (document|message):? .{0,400}(was|could) not (be )?delivered to/i,
       /lotus (notes|domino).{0,80}(non-?delivery|deliver)/i,
     ],
@@ -136,7 +136,7 @@ export const bounceFamilies: readonly BounceFamily[] = [
     family: 'smail and zmailer',
     loose: true,
     opens: [
-      /-{3,} ?(failed addresses|addresses? follow)|failed addresses follow/i,
+      /-{3} ?(failed addresses|addresses? follow)|failed addresses follow/i,
       /this is a collection of reports about e-?mail delivery/i,
       /your message was not delivered to:/i,
     ],
@@ -196,7 +196,7 @@ export const bounceFamilies: readonly BounceFamily[] = [
       /(your|the|this) (message|mail|e-?mail)\b.{0,200}\b(could not be|was not|cannot be|can not be|couldn.t be|has not been|were not) (successfully )?(delivered|sent)/i,
       /delivery (failed|has failed|failure)\b.{0,40}(for|to|reason|following|permanent)/i,
       /mail delivery failed|message delivery has failed|(is|was|are) undeliverable/i,
-      /-{3,} ?(server message|smtp command|reason for failure|original message follows)/i,
+      /-{3} ?(server message|smtp command|reason for failure|original message follows)/i,
       /failed recipients?:|the following recipients?( \S{1,40}){0,6} (failed|rejected|could not)/i,
       /your (mail|message) (to|for) .{0,200}(was|has been) (rejected|refused|bounced|returned)/i,
     ],

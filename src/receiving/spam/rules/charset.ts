@@ -37,7 +37,7 @@ export const charsetRules: readonly SpamRule[] = [
   },
   {
     name: 'HEADER_RAW_8BIT',
-    weight: 2.1,
+    weight: 1,
     description: 'a subject or author in letters that were not encoded',
     test: (facts) => bare.test(first(facts, 'subject')) || bare.test(first(facts, 'from')),
   },

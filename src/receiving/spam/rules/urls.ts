@@ -121,7 +121,8 @@ export const urlRules: readonly SpamRule[] = [
     weight: 0.2,
     description: 'a link to a name with digits in it',
     test: someAddress(
-      ({ organization }) => /^[a-z-]*\d[a-z\d-]*\.[a-z]/.test(organization) && !/^\d+(?:\.\d+){3}$/.test(organization),
+      ({ organization }) =>
+        /^(?!xn--)[a-z-]*\d[a-z\d-]*\.[a-z]/.test(organization) && !/^\d+(?:\.\d+){3}$/.test(organization),
     ),
   },
   {

@@ -70,9 +70,9 @@ function holdsKey(record: string): boolean {
 
 /** All at once: the keys of a slow domain, asked first, would leave no time for the others. */
 function prefetch(fields: readonly SignatureField[], resolver: DNSResolver): void {
-  for (const field of fields) {
-    if (field.domain === '' || field.selector === '') continue
-    resolver(keyName(field), 'TXT').catch(() => {
+  for (const name of fields.map(keyName)) {
+    if (name === '') continue
+    resolver(name, 'TXT').catch(() => {
       // Whoever asks for it again hears of it.
     })
   }

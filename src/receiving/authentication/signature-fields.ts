@@ -8,6 +8,7 @@
  * compares each name with each field of the header (26 s of work in a header of 2 MB). An ARC
  * chain with such a field is taken out as a whole, and has failed.
  */
+import { domainToASCII } from 'node:url'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../../mail/header-fields.js'
 
 export const mostSignatures = 10
@@ -51,9 +52,11 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
   }
 }
 
-/** Where the key is (RFC 6376 section 3.6.2.1). */
+/** Where the key is (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3); empty: nowhere. */
 export function keyName({ domain, selector }: SignatureField): string {
-  return `${selector}._domainkey.${domain}`
+  if (domain === '' || selector === '') return ''
+  const name = `${selector}._domainkey.${domain}`
+  return /^[!-~]*$/.test(name) ? name : domainToASCII(name)
 }
 
 function passedOver(raw: Buffer, field: HeaderField): PassedOver {

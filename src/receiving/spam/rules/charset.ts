@@ -62,8 +62,9 @@ export const charsetRules: readonly SpamRule[] = [
     weight: 1.3,
     description: 'a large part of it in capitals',
     test: ({ body }) => {
-      const capitals = body.match(/[A-Z]/g)?.length ?? 0
-      return capitals > 100 && capitals * 3 > (body.match(/[a-z]/g)?.length ?? 0)
+      const beginning = body.slice(0, 8_000)
+      const capitals = beginning.match(/[A-Z]/g)?.length ?? 0
+      return capitals > 100 && capitals * 3 > (beginning.match(/[a-z]/g)?.length ?? 0)
     },
   },
   {

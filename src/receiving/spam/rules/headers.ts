@@ -24,7 +24,8 @@ function namesRecipient({ message }: SpamFacts): boolean {
   const subject = message.subject.toLowerCase()
   return message.to.slice(0, 20).some(({ address }) => {
     const local = address?.slice(0, address.lastIndexOf('@')).toLowerCase() ?? ''
-    return local.length > 3 && new RegExp(`(?:^|\\s)${local.replace(/[^a-z0-9]/g, '\\$&')}(?:@|[,:!]|$)`).test(subject)
+    if (local.length < 4 || !subject.includes(local)) return false
+    return new RegExp(`(?:^|\\s)${local.replace(/[^a-z0-9]/g, '\\$&')}(?:@|[,:!]|$)`).test(subject)
   })
 }
 

@@ -407,7 +407,9 @@ t.test('a PROXY line from anybody else is a command that nobody knows', async (t
 t.test('hostile sessions end with their documented replies, and others are served all the while', async (t) => {
   const { open, port, listener, taken, errors } = await runMx(t, { maxFaults: 5 })
   const serves = async (): Promise<void> => {
-    t.match(await deliver(await open(), letter), /^250 /, 'an honest client is served')
+    const honest = await open()
+    t.match(await deliver(honest, letter), /^250 /, 'an honest client is served')
+    honest.end()
   }
 
   await t.test('pipelined garbage', async (t) => {
@@ -430,6 +432,7 @@ t.test('hostile sessions end with their documented replies, and others are serve
     const client = await open()
     t.match(await deliver(client, Buffer.alloc(10_485_760, 'x')), /^550 5\.6\.0 /)
     t.match(await deliver(client, letter), /^250 /)
+    client.end()
     await serves()
   })
 
@@ -461,7 +464,9 @@ t.test('sessions that never come to an end are ended, and others are served all 
   const hurry = { idleTimeout: 500, sessionDeadline: 1500, finishWithin: 100 }
   const { open, listener, taken } = await runMx(t, hurry)
   const serves = async (): Promise<void> => {
-    t.match(await deliver(await open(), letter), /^250 /, 'an honest client is served')
+    const honest = await open()
+    t.match(await deliver(honest, letter), /^250 /, 'an honest client is served')
+    honest.end()
   }
 
   await t.test('a TLS handshake that never goes on', async (t) => {

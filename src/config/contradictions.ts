@@ -21,7 +21,9 @@ export function contradictions(settings: Settings, written: Written): readonly P
     ...halfPair(settings.tls),
     ...longWaits(settings.outbound, written.outbound ?? {}),
     ...sharedListeners(settings),
-    ...wideProxies(settings.api),
+    ...wideProxies('api.trusted_proxies', settings.api.trusted_proxies),
+    ...wideProxies('inbound.proxies', settings.inbound.proxies),
+    ...repeatedLists(settings.inbound.dnsbl),
     ...wideTrust(settings.submission.trusted),
     ...unknownPlan(settings.limits),
     ...oddPlans(settings.limits.plans),
@@ -55,12 +57,13 @@ function longWaits(outbound: Settings['outbound'], written: Readonly<Record<stri
   return problems
 }
 
-function sharedListeners({ api, submission }: Settings): readonly Problem[] {
+function sharedListeners({ api, submission, inbound }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
   const places = [
     ...named('api.listen', api.listen),
     ...named('submission.listen', submission.listen),
     ...named('submission.listen_tls', submission.listen_tls),
+    ...named('inbound.listen', inbound.listen),
   ]
   return places.flatMap(({ key, place }) => {
     const text = written(place)
@@ -89,12 +92,21 @@ function written(place: Place): string | null {
 }
 
 /** Behind a proxy that is everybody, everybody says where they come from. */
-function wideProxies({ trusted_proxies }: Settings['api']): readonly Problem[] {
-  return trusted_proxies.flatMap((network, at) =>
+function wideProxies(key: string, networks: readonly string[]): readonly Problem[] {
+  return networks.flatMap((network, at) =>
     network.endsWith('/0')
-      ? [{ key: `api.trusted_proxies[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
+      ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
       : [],
   )
+}
+
+/** One list asked twice would weigh twice. */
+function repeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] {
+  return lists.flatMap(({ zone }, at) => {
+    const first = lists.findIndex((other) => other.zone === zone)
+    const message = `found ${JSON.stringify(zone)}, as in inbound.dnsbl[${first}]; allowed: each zone once`
+    return first === at ? [] : [{ key: `inbound.dnsbl[${at}].zone`, message }]
+  })
 }
 
 /** A network of every address would make an open relay of that workspace. */

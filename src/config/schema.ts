@@ -50,6 +50,25 @@ const submission = section({
   trusted: value.list(trusted, '[[submission.trusted]] sections').prefault([]),
 })
 
+const dnsbl = section({ zone: value.hostName, weight: value.weight.prefault(2) })
+
+const inbound = section({
+  listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:2525']),
+  proxies: value.list(value.network, 'networks').prefault([]),
+  max_connections: value.count(1, 100_000).prefault(1000),
+  max_connections_per_address: value.count(1, 100_000).prefault(50),
+  connections_per_minute: value.count(1, 1_000_000).prefault(300),
+  messages_per_minute: value.count(1, 1_000_000).prefault(1000),
+  max_size: value.size('1KB', '100MB').prefault('35MB'),
+  max_recipients: value.count(1, 1000).prefault(100),
+  session_deadline: value.duration('1d').prefault('1h'),
+  early_talkers: value.oneOf('note', 'refuse').prefault('note'),
+  max_refused_recipients: value.count(1, 1000).prefault(20),
+  tarpit: value.duration('30s').prefault('5s'),
+  dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
+  refuse_listed_from: value.weight.optional(),
+})
+
 const dns = section({
   servers: value.list(value.dnsServer, 'DNS servers').prefault([]),
 })
@@ -102,6 +121,7 @@ export const settings = section({
   tls: tls.prefault({}),
   api: api.prefault({}),
   submission: submission.prefault({}),
+  inbound: inbound.prefault({}),
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   retention: retention.prefault({}),

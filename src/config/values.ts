@@ -42,6 +42,12 @@ export function count(least: number, most: number): z.ZodType<number, number> {
   return z.int(allowed).min(least, allowed).max(most, allowed)
 }
 
+/** What something adds to a spam score. */
+export const weight: z.ZodType<number, number> = z
+  .number('a number above 0, up to 100')
+  .positive('a number above 0, up to 100')
+  .max(100, 'a number above 0, up to 100')
+
 export function oneOf<const T extends string>(...words: readonly T[]): z.ZodType<T, T> {
   return z.enum(words, `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`)
 }

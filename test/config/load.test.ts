@@ -46,6 +46,8 @@ t.test('without a file everything listens on loopback and lies in the home of th
   t.same(defaults.submission.listen_tls, [{ host: '127.0.0.1', port: 1465 }])
   t.equal(defaults.submission.allow_plaintext_loopback, false)
   t.equal(defaults.submission.max_size, 15 * 1024 * 1024)
+  t.same(defaults.inbound.listen, [{ host: '127.0.0.1', port: 2525 }])
+  t.match(defaults.inbound, { proxies: [], dnsbl: [], max_size: 35 * 1024 * 1024, refuse_listed_from: undefined })
   t.same(defaults.outbound.allowed_private_networks, [])
   t.same(
     defaults.outbound.retry_schedule,
@@ -195,6 +197,12 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   [`[api]\nlisten = ["unix:/${'x'.repeat(107)}"]`, 'api.listen[0]'],
   ['[api]\nlisten = ["/run/api.sock"]', 'api.listen[0]'],
   ['[api]\ntrusted_proxies = ["proxy.test"]', 'api.trusted_proxies[0]'],
+  ['[inbound]\nproxies = ["proxy.test"]', 'inbound.proxies[0]'],
+  ['[inbound]\nearly_talkers = "drop"', 'inbound.early_talkers'],
+  ['[inbound]\ntarpit = "1m"', 'inbound.tarpit'],
+  ['[inbound]\nrefuse_listed_from = 0', 'inbound.refuse_listed_from'],
+  ['[[inbound.dnsbl]]\nweight = 2', 'inbound.dnsbl[0].zone'],
+  ['[[inbound.dnsbl]]\nzone = "bl.test"\nweight = 101', 'inbound.dnsbl[0].weight'],
   ['[api]\nmax_connections = 0', 'api.max_connections'],
   ['[submission]\nlisten = "127.0.0.1:587"', 'submission.listen'],
   ['[submission]\nlisten = [587]', 'submission.listen[0]'],
@@ -252,6 +260,9 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[api]\nlisten = ["127.0.0.1:1465"]', 'submission.listen_tls[0]'],
   ['[api]\ntrusted_proxies = ["10.0.0.0/8", "::/0"]', 'api.trusted_proxies[1]'],
   ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
+  ['[inbound]\nlisten = ["127.0.0.1:1587"]', 'inbound.listen[0]'],
+  ['[inbound]\nproxies = ["0.0.0.0/0"]', 'inbound.proxies[0]'],
+  ['[[inbound.dnsbl]]\nzone = "bl.test"\n[[inbound.dnsbl]]\nzone = "BL.test"', 'inbound.dnsbl[1].zone'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
   ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
   ['[limits]\ndefault_plan = "toString"', 'limits.default_plan'],

@@ -41,9 +41,10 @@ t.test('config/posthorn.toml', async (t) => {
 
   t.test('gives examples in its comments that are right', async (t) => {
     const uncommented = shipped.replace(/^routes = \{\}\n/m, '').replace(/^# (?=[a-z_]+ = |\[)/gm, '')
-    const { service, submission, outbound, limits } = config(uncommented)
+    const { service, submission, inbound, outbound, limits } = config(uncommented)
     t.match(service, { hostname: 'mail.example.net', data_dir: '/var/lib/posthorn', mail_from: /@mail\.example\.net$/ })
     t.equal(submission.trusted.length, 1)
+    t.match(inbound, { refuse_listed_from: 5, dnsbl: [{ zone: 'dnsbl.example.net', weight: 2 }] })
     t.same(Object.keys(outbound.routes), ['example.org', '*'])
     t.same(Object.keys(limits.plans['bulk'] ?? {}).sort(), Object.keys(plan.shape).sort())
   })

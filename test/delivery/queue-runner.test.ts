@@ -29,6 +29,10 @@ const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
 const isLease = ({ sql }: Write): boolean => sql.startsWith('update "queue"') && sql.includes('"attempts" = ?')
 const isOutcome = ({ sql }: Write): boolean => sql.startsWith('insert into "attempts"')
 
+/** One look at the row: between two of them it may be leased. */
+const isDeferred = (row: { attempts: number; leased: number } | undefined): boolean =>
+  row?.leased === 0 && row.attempts === 1
+
 interface Running {
   readonly database: Database
   readonly founded: Founded
@@ -209,7 +213,7 @@ for (const [what, deps] of Object.entries({
     const { runner, add, status, row, errors, now, database } = await running(t, deps)
     await runner.start()
     await add('odd@b.test', true)
-    await until('it waits', () => row('odd@b.test')?.leased === 0 && row('odd@b.test')?.attempts === 1)
+    await until('it waits', () => isDeferred(row('odd@b.test')))
     t.equal(row('odd@b.test')?.next_attempt_at, now() + 60_000)
     t.equal(status('odd@b.test'), 'queued')
     t.match(database.read('select outcome, reason, reached, response from attempts', []), [
@@ -224,7 +228,7 @@ t.test('a scheduled email whose first attempt fails by a bug of ours waits like 
   const { runner, add, status, row, now, database } = await running(t, { findDestination })
   const id = await add('odd@b.test', false, { scheduledFor: now() - 1 })
   await runner.start()
-  await until('it waits', () => row('odd@b.test')?.leased === 0 && row('odd@b.test')?.attempts === 1)
+  await until('it waits', () => isDeferred(row('odd@b.test')))
   t.equal(status('odd@b.test'), 'queued')
   t.same(database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
 })

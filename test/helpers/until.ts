@@ -8,8 +8,9 @@ const LIMIT = 20_000
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
+  limit = LIMIT,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const looks = LIMIT / LOOK
+  const looks = limit / LOOK
   for (let count = 0; count < looks; count += 1) {
     const found = await look()
     if (found !== false && found !== null && found !== undefined) {

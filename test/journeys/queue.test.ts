@@ -67,7 +67,7 @@ t.test('five thousand messages behind one host, more than memory holds, arrive o
     }),
   )
   await Promise.all(many.map(({ writes }) => app.daemon.database.commit(writes)))
-  await until('an empty queue', () => count(app, 'queue') === 0)
+  await until('an empty queue', () => count(app, 'queue') === 0, 90_000)
   const arrived = sink.messages.map(({ rcptTo }) => rcptTo[0])
   t.equal(arrived.length, total)
   t.equal(new Set(arrived).size, total)

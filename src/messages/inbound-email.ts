@@ -8,7 +8,7 @@
  * failed, and its bytes stay.
  */
 import type { Selectable } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 
@@ -176,4 +176,20 @@ export const waitingInbound = prepareRead<{ afterTime: number; afterId: string; 
     .orderBy('received_at')
     .orderBy('id')
     .limit(slot('limit')),
+)
+
+/** Is it there, and not looked at yet? A report as well as an email. */
+export function stillWaits(
+  read: Read,
+  { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,
+): boolean {
+  return statusOf(read, { id, workspaceId })[0]?.status === 'received'
+}
+
+const statusOf = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select('status')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -11,7 +11,7 @@
  * threads (`messages/mime-parts.ts`) while others pass. None holds its bytes while it waits.
  */
 import { Refusal } from '../mail/refusal.js'
-import { type InboundEmail, markFailed, rawOfInbound, waitingInbound } from '../messages/inbound-email.js'
+import { type InboundEmail, markFailed, rawOfInbound, stillWaits, waitingInbound } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { MimeParts } from '../messages/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
@@ -89,12 +89,21 @@ export class InboundProcessor {
     try {
       await commit(await this.judged(email))
     } catch (error) {
-      if (error instanceof Missed) return // deleted meanwhile
-      if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
+      if (error instanceof Missed) this.missed(email, error)
+      else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
       else {
         log.error({ err: error, inbound: email.id }, 'a message could not be judged')
         await this.fail(email)
       }
+    }
+  }
+
+  /** Deleted meanwhile, mostly; where something else had changed it is judged again, but not at once and for ever. */
+  private missed(email: InboundEmail, error: Missed): void {
+    try {
+      if (stillWaits(this.deps.read, email)) this.rest(error)
+    } catch (fault) {
+      this.rest(fault)
     }
   }
 

@@ -145,3 +145,17 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
   await processor.stop()
   t.same([status('a'), events(database), errors], [undefined, 0, []])
 })
+
+t.test('a commit that misses while the message still waits is tried again, and not without a breath', async (t) => {
+  let judged = 0
+  const missing: Judge = async (email, raw, parts) => {
+    judged += 1
+    const writes = await judge(email, raw, parts)
+    return judged === 1 ? [...writes, { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] : writes
+  }
+  const { processor, file, status, errors, database } = await fixture(t, { judge: missing })
+  await file('a')
+  processor.start()
+  await until('it is processed', () => status('a') === 'processed')
+  t.same([judged, events(database), errors.length], [2, 1, 1])
+})

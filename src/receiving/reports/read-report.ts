@@ -1,9 +1,10 @@
 /**
  * What comes back at a return path or a feedback address, read into a value.
  *
- * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic answer), a delivery status that machines read, a
- * vacation note that says so, a bounce in words, any other automatic answer. Pure; never
- * throws, whatever the bytes; its time is that of a few passes over at most a megabyte.
+ * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic
+ * answer), a delivery status that machines read, a vacation note that says so, a bounce in
+ * words, any other automatic answer. Pure; never throws, whatever the bytes; its time is that
+ * of a few passes over at most a megabyte.
  *
  * A report is a stranger's claim: whom it may speak of, the return path's token decides.
  */

@@ -11,8 +11,8 @@ const MOST = 10_000_000
 const MOST_AT_ONCE = 100
 const DEFAULT_LIMIT = 50
 
-export const inboundStatus = z.enum(['received', 'processed', 'failed'])
-export const spamStatus = z.enum(['clean', 'suspicious', 'spam'])
+const inboundStatus = z.enum(['received', 'processed', 'failed'], 'allowed: received, processed, failed')
+const spamStatus = z.enum(['clean', 'suspicious', 'spam'], 'allowed: clean, suspicious, spam')
 
 const query = z.strictObject({
   limit: wholeNumber(1, MOST_AT_ONCE)

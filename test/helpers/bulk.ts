@@ -1,4 +1,9 @@
-/** Emails straight into the queue, as their door would put them there: for tests of large queues. */
+/**
+ * Emails straight into the queue, as their door would put them there: for tests of large queues.
+ *
+ * Under a daemon that runs they want to be one commit: it is not told of them, and the place of
+ * its sweep may lie behind what a second commit brings.
+ */
 import { parseAddress } from '../../src/mail/address.js'
 import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
 import { uuidv7 } from '../../src/platform/ids.js'

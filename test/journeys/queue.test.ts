@@ -1,9 +1,8 @@
-/** The queue under load and in the operator's hands: who is served when, and what a second process may do. */
+/** The queue in the operator's hands, and what a second process may do. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { bulkEmail } from '../helpers/bulk.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
@@ -26,56 +25,8 @@ async function program(app: TestDaemon, ...argv: readonly string[]): Promise<Com
   return { status, out, err, json: () => JSON.parse(out) as unknown }
 }
 
-const count = (app: TestDaemon, sql: string, ...parameters: readonly unknown[]): number =>
-  app.rows<{ n: number }>(`select count(*) as n from ${sql}`, ...parameters)[0]?.n ?? -1
-
-t.test('thousands of messages of one workspace hold up nobody else', async (t) => {
-  const slow = await openSink({ script: { rcpt: ({ line }) => (line.includes('<many') ? 'hang' : '250 2.1.5 ok') } })
-  const quick = await openSink()
-  t.teardown(() => Promise.all([slow.close(), quick.close()]))
-  const app = await testDaemon(t, { routes: { 'slow.test': slow, 'quick.test': quick } })
-  const many = Array.from({ length: 3000 }, (_, n) =>
-    bulkEmail({ workspaceId: app.workspaceId, to: `many${n}@slow.test`, at: app.now() }),
-  )
-  await Promise.all(many.map(({ writes }) => app.daemon.database.commit(writes)))
-  await slow.until(() => slow.commands.filter((line) => line.startsWith('RCPT')).length >= 9)
-
-  const own = await app.accepted({ to: ['own@quick.test'] })
-  t.equal((await app.settled(own)).status, 'delivered', 'its own mail to another host')
-  const from = { from: 'app@other.test', key: app.otherKey }
-  const elsewhere = await app.accepted({ ...from, to: ['one@quick.test'] })
-  t.equal((await app.settled(elsewhere)).status, 'delivered', "another's mail to another host")
-  const same = await app.accepted({ ...from, to: ['one@slow.test'] })
-  t.equal((await app.settled(same)).status, 'delivered', "another's mail to the same host")
-  t.equal(count(app, 'queue'), 3000, 'while all of them still wait')
-  t.ok(count(app, 'queue where leased = 1') <= 20)
-  t.same(app.errors, [])
-})
-
-t.test('five thousand messages behind one host, more than memory holds, arrive once each', async (t) => {
-  const sink = await openSink()
-  t.teardown(() => sink.close())
-  const app = await testDaemon(t, { routes: { 'b.test': sink, 'c.test': sink } })
-  const total = 5000
-  const many = Array.from({ length: total }, (_, n) =>
-    bulkEmail({
-      workspaceId: n % 5 === 0 ? app.otherWorkspaceId : app.workspaceId,
-      from: n % 5 === 0 ? 'app@other.test' : 'app@a.test',
-      to: `r${n}@${n % 2 === 0 ? 'b' : 'c'}.test`,
-      at: app.now(),
-      priority: n % 7 === 0 ? 'low' : 'normal',
-    }),
-  )
-  await Promise.all(many.map(({ writes }) => app.daemon.database.commit(writes)))
-  await until('an empty queue', () => count(app, 'queue') === 0, 90_000)
-  const arrived = sink.messages.map(({ rcptTo }) => rcptTo[0])
-  t.equal(arrived.length, total)
-  t.equal(new Set(arrived).size, total)
-  t.equal(count(app, `emails where status = 'delivered'`), total)
-  t.equal(count(app, 'attempts'), total)
-  t.equal(count(app, `events where type = 'email.delivered'`), total)
-  t.same(app.errors, [])
-})
+const count = (app: TestDaemon, sql: string): number =>
+  app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1
 
 t.test('the operator works on the queue while the daemon runs', async (t) => {
   let later = true

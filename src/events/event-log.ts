@@ -15,6 +15,9 @@ export type EventType =
   | 'email.deferred'
   | 'email.bounced'
   | 'email.failed'
+  | 'email.complained'
+  | 'email.unsubscribed'
+  | 'email.received'
 
 export interface Event {
   readonly workspaceId: string

@@ -30,7 +30,17 @@ export type NewInbound = Pick<
   | 'dmarc_result'
   | 'authentication'
   | 'received_at'
->
+> & { readonly arrival: Arrival }
+
+/** What was seen of the client that brought a message, as far as it bears on its spam score. */
+export interface Arrival {
+  /** It spoke before it was greeted. */
+  readonly earlyTalker: boolean
+  /** DNS block lists that know its address. */
+  readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
+  /** Why the message is spam whatever its score; null: it is judged by its score. */
+  readonly spamReason: string | null
+}
 
 /** What reading it told. */
 export type InboundContent = Pick<
@@ -52,7 +62,7 @@ export type InboundContent = Pick<
 
 type Processed = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
-const insert = prepareWrite<NewInbound & { size: number }>(({ db, slot }) =>
+const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; size: number }>(({ db, slot }) =>
   db.insertInto('inbound_emails').values({
     id: slot('id'),
     workspace_id: slot('workspace_id'),
@@ -67,6 +77,7 @@ const insert = prepareWrite<NewInbound & { size: number }>(({ db, slot }) =>
     dkim_result: slot('dkim_result'),
     dmarc_result: slot('dmarc_result'),
     authentication: slot('authentication'),
+    arrival: slot('arrival'),
     reference_ids: '[]',
     from_email: '',
     from_name: '',
@@ -94,7 +105,13 @@ const insertRaw = prepareWrite<Tables['inbound_raw']>(({ db, slot }) =>
 /** The record and its bytes, for the commit before the 250. */
 export function fileInbound(wanted: NewInbound, raw: Buffer): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
-  return [insert({ size: raw.length, ...wanted }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
+  const arrival = JSON.stringify(wanted.arrival)
+  return [insert({ ...wanted, arrival, size: raw.length }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
+}
+
+export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
+  const kept = JSON.parse(arrival) as Partial<Arrival>
+  return { earlyTalker: false, listings: [], spamReason: null, ...kept }
 }
 
 /** Misses where it was processed before, or deleted in the meantime. */

@@ -27,6 +27,8 @@ export interface InboundEmailsTable {
   dmarc_result: string
   /** JSON object. */
   authentication: string
+  /** JSON object: an `Arrival` (`messages/inbound-email.ts`). */
+  arrival: string
   /** From here on what the header says, empty until it was read. */
   message_id: string | null
   /** JSON list of message ids: its References, or its In-Reply-To. */

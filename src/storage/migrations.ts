@@ -4,10 +4,12 @@ import * as sending from './migrations/0001-sending.js'
 import * as rest from './migrations/0002-rest.js'
 import * as bayes from './migrations/0003-bayes.js'
 import * as inbound from './migrations/0004-inbound.js'
+import * as arrival from './migrations/0005-arrival.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
   '0002-rest': rest,
   '0003-bayes': bayes,
   '0004-inbound': inbound,
+  '0005-arrival': arrival,
 }

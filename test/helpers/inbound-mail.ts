@@ -14,6 +14,7 @@ export function inboundMail(more: Partial<NewInbound> & Pick<NewInbound, 'id'>):
     dkim_result: 'none',
     dmarc_result: 'none',
     authentication: '{}',
+    arrival: { earlyTalker: false, listings: [], spamReason: null },
     received_at: 1000,
     ...more,
   }

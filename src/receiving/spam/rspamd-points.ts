@@ -16,6 +16,7 @@
  * The symbols are shown with what they weigh here; the line `RSPAMD` takes up what is left, so
  * that the report adds up. Limit: the 40 heaviest symbols.
  */
+import { countedTwice } from './own-points.js'
 import type { RspamdAction, RspamdSymbol, RspamdVerdict } from './rspamd-answer.js'
 import { type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
 
@@ -35,13 +36,12 @@ export function rspamdContributions(
     description,
   }))
   const theirs = Math.max(verdict.score * factor, -MOST_IN_FAVOUR, leastOf(verdict.action, thresholds))
-  const twice = own > 0 && theirs > 0 ? Math.min(own, theirs) : 0
   const said = `rspamd gives ${hundredths(verdict.score)} of ${hundredths(verdict.requiredScore)}`
   return [
     ...symbols,
     {
       name: 'RSPAMD',
-      score: hundredths(theirs - twice - totalScore(symbols)),
+      score: hundredths(theirs - countedTwice(own, theirs) - totalScore(symbols)),
       description: `${said}, ${hundredths(theirs)} here; what both found counts once`,
     },
   ]

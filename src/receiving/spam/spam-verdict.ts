@@ -9,16 +9,16 @@
 import { arrivalOf, type InboundContent, type InboundEmail } from '../../messages/inbound-email.js'
 import type { MimeParts } from '../../messages/mime-parts-protocol.js'
 import type { Read } from '../../storage/prepared.js'
-import { arrivalContributions, liftingContribution } from './arrival-points.js'
-import { bayesContribution } from './bayes-points.js'
+import { liftingContribution } from './arrival-points.js'
 import { bayesCounts } from './bayes-records.js'
 import { bayesScore } from './bayes-score.js'
 import { bayesTokens } from './bayes-tokens.js'
+import { ownContributions } from './own-points.js'
 import { receivedSpamMessage } from './received-spam-message.js'
 import type { AskRspamd } from './rspamd.js'
 import { rspamdContributions } from './rspamd-points.js'
 import type { SpamMessage } from './spam-message.js'
-import { type SpamContribution, type SpamThresholds, spamReport, spamStatus, totalScore } from './spam-report.js'
+import { type SpamContribution, type SpamThresholds, spamStatus, totalScore } from './spam-report.js'
 
 export interface SpamVerdictDeps {
   readonly read: Read
@@ -36,11 +36,7 @@ export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): Judg
     const message = receivedSpamMessage(email, raw, parts)
     const asked = asking(rspamd, email, raw, message)
     const arrival = arrivalOf(email)
-    const own = [
-      ...spamReport(message).contributions,
-      ...learnedContributions(read, email.workspace_id, message),
-      ...arrivalContributions(arrival),
-    ]
+    const own = ownContributions(message, learnedProbability(read, email.workspace_id, message), arrival)
     const verdict = await asked
     const merged = verdict === null ? own : [...own, ...rspamdContributions(totalScore(own), verdict, thresholds)]
     return verdictOf([...merged, ...liftingContribution(arrival, totalScore(merged), thresholds)], thresholds)
@@ -57,10 +53,10 @@ function asking(
   return rspamd({ id, raw, origin, recipients: JSON.parse(envelope_to) as readonly string[] })
 }
 
-function learnedContributions(read: Read, workspaceId: string, message: SpamMessage): readonly SpamContribution[] {
+/** Null: too little was learned. */
+function learnedProbability(read: Read, workspaceId: string, message: SpamMessage): number | null {
   const tokens = bayesTokens(message)
-  const contribution = bayesContribution(bayesScore(tokens, bayesCounts(read, workspaceId, tokens)))
-  return contribution === null ? [] : [contribution]
+  return bayesScore(tokens, bayesCounts(read, workspaceId, tokens))
 }
 
 function verdictOf(contributions: readonly SpamContribution[], thresholds: SpamThresholds): SpamVerdict {

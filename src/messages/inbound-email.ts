@@ -114,12 +114,15 @@ export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
   return { earlyTalker: false, listings: [], spamReason: null, ...kept }
 }
 
-/** Misses where it was processed before, or deleted in the meantime. */
+/**
+ * Misses where it was processed before, or deleted in the meantime. What somebody has called it
+ * by then stays.
+ */
 export const markProcessed = prepareWrite<Processed>(
   ({ db, slot }) =>
     db
       .updateTable('inbound_emails')
-      .set({
+      .set((eb) => ({
         status: 'processed',
         message_id: slot('message_id'),
         reference_ids: slot('reference_ids'),
@@ -131,15 +134,25 @@ export const markProcessed = prepareWrite<Processed>(
         has_html: slot('has_html'),
         has_text: slot('has_text'),
         attachment_count: slot('attachment_count'),
-        spam_status: slot('spam_status'),
+        spam_status: eb.fn.coalesce('spam_status', eb.val(slot('spam_status'))),
         spam_score: slot('spam_score'),
         spam_report: slot('spam_report'),
         processed_at: slot('at'),
-      })
+      }))
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspace_id'))
       .where('status', '=', 'received'),
   1,
+)
+
+/** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
+export const callInbound = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
+  db
+    .updateTable('inbound_emails')
+    .set({ spam_status: slot('status') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', 'mail'),
 )
 
 /** It cannot be read. Misses like `markProcessed`. */

@@ -72,7 +72,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
       authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
-      filed: () => processor.notice(),
+      filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
     start: () => processor.start(),

@@ -93,6 +93,7 @@ const outbound = section({
     .prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
+  forward_bounces: value.flag.prefault(true),
 })
 
 const retention = section({

@@ -20,8 +20,17 @@ import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
 import { WaitingMail } from './waiting-mail.js'
 
-/** What shall be written of a message; it holds `markProcessed`, or removes the record. */
-export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => readonly Write[] | Promise<readonly Write[]>
+export interface Judged {
+  /** They hold `markProcessed`, or remove the record. */
+  readonly writes: readonly Write[]
+  /** Called once they are on disk. */
+  readonly committed?: () => void
+}
+
+/** What shall be written of a message. */
+export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => Judged | Promise<Judged>
+/** The same of a report, which is read as it is: it counts, whatever message it returns. */
+export type JudgeReport = (email: InboundEmail, raw: Buffer) => Judged | Promise<Judged>
 
 export interface ProcessorDeps {
   readonly read: Read
@@ -30,6 +39,7 @@ export interface ProcessorDeps {
   readonly log: Log
   readonly mime: Pick<MimeReader, 'read'>
   readonly judge: Judge
+  readonly judgeReport: JudgeReport
 }
 
 const POLL = 1_000
@@ -86,7 +96,9 @@ export class InboundProcessor {
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      await commit(await this.judged(email))
+      const { writes, committed } = await this.judged(email)
+      await commit(writes)
+      committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
@@ -106,18 +118,33 @@ export class InboundProcessor {
     }
   }
 
-  private async judged(email: InboundEmail): Promise<readonly Write[]> {
-    const { mime, judge, log } = this.deps
-    const place = { id: email.id, workspaceId: email.workspace_id }
+  private judged(email: InboundEmail): Judged | Promise<Judged> {
+    if (email.kind === 'mail') return this.judgedMail(email)
+    const raw = this.rawOf(email)
+    return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+  }
+
+  private async judgedMail(email: InboundEmail): Promise<Judged> {
+    const { mime, judge } = this.deps
     let raw: Buffer | undefined
     const result = await mime.read(email.workspace_id, () => {
-      raw = rawOfInbound(this.deps.read, place)[0]?.raw
+      raw = this.rawOf(email)
       return raw
     })
     if (result.kind === 'parts' && raw !== undefined) return judge(email, raw, result.parts)
-    const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
-    log.info({ inbound: email.id, ...why }, 'a message cannot be taken apart')
-    return [markFailed({ ...place, at: this.deps.clock() })]
+    return this.failed(
+      email,
+      result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },
+    )
+  }
+
+  private rawOf({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {
+    return rawOfInbound(this.deps.read, { id, workspaceId })[0]?.raw
+  }
+
+  private failed({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): Judged {
+    this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
+    return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
   }
 
   private async fail({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {

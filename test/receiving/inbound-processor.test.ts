@@ -17,10 +17,10 @@ const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 const judge: Judge = (email, raw, parts) => {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
   const { id, workspace_id } = email
-  return [
-    markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 }),
-    recordEvent({ workspaceId: workspace_id, type: 'email.sent', emailId: null, recipient: null, at: 2000, data: {} }),
-  ]
+  const processed = markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 })
+  const type = 'email.sent'
+  const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
+  return { writes: [processed, event] }
 }
 
 interface Fixture {
@@ -51,6 +51,9 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     mime,
     judge,
+    judgeReport: () => {
+      throw new Error('a report')
+    },
     ...deps,
   })
   t.teardown(async () => {
@@ -151,8 +154,9 @@ t.test('a commit that misses while the message still waits is tried again, and n
   let judged = 0
   const missing: Judge = async (email, raw, parts) => {
     judged += 1
-    const writes = await judge(email, raw, parts)
-    return judged === 1 ? [...writes, { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] : writes
+    const { writes } = await judge(email, raw, parts)
+    const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
+    return { writes: judged === 1 ? [...writes, missing] : writes }
   }
   const { processor, file, status, errors, database } = await fixture(t, { judge: missing })
   await file('a')

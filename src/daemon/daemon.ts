@@ -36,7 +36,7 @@ import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
-import { ensureIdentity } from './identity.js'
+import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
 import type { RouteParts } from './routes.js'
 import { openSubmission } from './submission.js'
@@ -121,6 +121,7 @@ interface Rooms {
   readonly limits: Limits
   readonly mime: MimeReader
   readonly walks: DomainWalks
+  readonly identity: Identity
 }
 
 async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Promise<Omit<Rooms, 'suppressions'>> {
@@ -142,7 +143,7 @@ async function openRooms(parts: DaemonParts, database: Database, ends: Ends): Pr
   const walks = domainWalks({ ...database, log, walked })
   ends.push(() => walks.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), keys, signing }
-  return { ...remembered, delivery, limits, mime, walks }
+  return { ...remembered, delivery, limits, mime, walks, identity }
 }
 
 interface Doors {
@@ -162,7 +163,7 @@ async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, limits, mime, suppressions } = rooms
+  const { keyRing, domains, delivery, limits, mime, suppressions, identity } = rooms
   const { read, commit } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -183,7 +184,7 @@ async function openDoors(
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const sending = { prepare, take: taking }
   const acts = ownActs(rooms, submission)
-  const routes = api.serve({ ...own, ...sending, ...acts, database, limits, mime, noticeDue })
+  const routes = api.serve({ ...own, ...sending, ...acts, database, limits, mime, noticeDue, identity })
   return { submission, api: api.listener, routes, changed }
 }
 

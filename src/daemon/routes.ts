@@ -8,6 +8,7 @@ import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
+import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
@@ -21,6 +22,7 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
 export interface RouteParts {
@@ -30,6 +32,7 @@ export interface RouteParts {
   readonly prepare: PrepareEmail
   readonly take: Take
   readonly mime: MimeReader
+  readonly identity: Identity
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
@@ -75,12 +78,16 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
 }
 
 function inboundRoutes(parts: RouteParts): readonly Route[] {
-  const { read, commit } = parts.database
-  const reading = { read, commit, mime: parts.mime }
+  const { config, database, mime, identity } = parts
+  const { read, commit } = database
+  const reading = { read, commit, mime }
+  const linking = { ...reading, secret: identity.linkSecret, publicUrl: config.service.public_url }
   return [
     listInboundRoute(reading),
     showInboundRoute(reading),
     rawInboundRoute(reading),
+    attachmentsRoute(linking),
+    downloadRoute(linking),
     replyRoute(creatingIn(parts)),
     deleteRoute(reading),
   ]

@@ -200,12 +200,13 @@ async function closeTogether(doors: readonly Door[], limit: number): Promise<voi
 function ownActs(
   { keyRing, domains, keys, walks }: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainDeleted'> {
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
   return {
     keyRevoked: (keyId) => {
       keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
     },
+    domainChanged: ({ workspaceId, domain }) => domains.forget(workspaceId, domain),
     domainDeleted: (gone) => {
       domains.forget(gone.workspaceId, gone.domain)
       keys.forget(gone.workspaceId, gone.domain)

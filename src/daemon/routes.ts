@@ -2,7 +2,7 @@
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { auditLogRoutes } from '../api/audit-log.js'
-import { domainRoutes } from '../api/domains.js'
+import { type DomainPlace, domainRoutes } from '../api/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
@@ -39,16 +39,17 @@ export interface RouteParts {
   readonly noticeDue: (workspaceId: string, at: number) => void
   /** Our own acts forget what they touch, and nothing of others. */
   readonly keyRevoked: (keyId: string) => void
+  readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, keyRevoked, domainDeleted } = parts
+  const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
-    ...domainRoutes({ read, commit, deleted: domainDeleted, names: config.service }),
+    ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),

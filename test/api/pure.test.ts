@@ -137,6 +137,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'quota-exceeded': '429 quota_exceeded',
     'insufficient-quota': '402 insufficient_quota',
     conflict: '409 conflict',
+    'domain-not-verified': '400 domain_not_verified',
     'domain-taken': '409 domain_already_exists',
     'not-found': '404 not_found',
     'email-not-found': '404 email_not_found',

@@ -3,7 +3,7 @@
  *
  * A setting has one name: what the file calls it, the code calls it. A key is added together
  * with its feature and its lines in config/posthorn.toml (a test compares the two).
- * Known limit: a password in a route stands in the file itself, so the file must not be world-readable.
+ * Known limit: a password in a route or a URL stands in the file itself, so the file must not be world-readable.
  */
 import { z } from 'zod'
 import * as value from './values.js'
@@ -21,6 +21,7 @@ const service = section({
   data_dir: value.path.optional(),
   zone: value.hostName.optional(),
   mail_from: value.mailbox.optional(),
+  public_url: value.publicUrl.optional(),
 })
 
 const tls = section({
@@ -67,6 +68,13 @@ const inbound = section({
   tarpit: value.duration('30s').prefault('5s'),
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
+  dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
+})
+
+const spam = section({
+  suspicious_score: value.weight.prefault(4),
+  spam_score: value.weight.prefault(8),
+  rspamd_url: value.httpUrlOrNone.prefault(''),
 })
 
 const dns = section({
@@ -123,6 +131,7 @@ export const settings = section({
   api: api.prefault({}),
   submission: submission.prefault({}),
   inbound: inbound.prefault({}),
+  spam: spam.prefault({}),
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   retention: retention.prefault({}),

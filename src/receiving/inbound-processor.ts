@@ -7,17 +7,18 @@
  * bug of ours stumbles, or it would be taken up for ever. A fault of the database stops the
  * taking for a second, and then the same messages come again.
  *
- * Many are taken up at once, because those of one workspace may wait long for their turn in the
- * threads (`messages/mime-parts.ts`) while others pass. None holds its bytes while it waits.
+ * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
+ * long for their turn in the threads (`messages/mime-parts.ts`). None holds its bytes while it waits.
  */
 import { Refusal } from '../mail/refusal.js'
-import { type InboundEmail, markFailed, rawOfInbound, stillWaits, waitingInbound } from '../messages/inbound-email.js'
+import { type InboundEmail, markFailed, rawOfInbound, stillWaits } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { MimeParts } from '../messages/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
+import { WaitingMail } from './waiting-mail.js'
 
 export interface Judged {
   /** They hold `markProcessed`, or remove the record. */
@@ -41,57 +42,55 @@ export interface ProcessorDeps {
   readonly judgeReport: JudgeReport
 }
 
-const AT_ONCE = 200
 const POLL = 1_000
 
 export class InboundProcessor {
-  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly underWay = new Set<Promise<void>>()
+  private readonly waiting: WaitingMail
   private timer: NodeJS.Timeout | null = null
   private resting = false
   private stopping = false
 
-  constructor(private readonly deps: ProcessorDeps) {}
+  constructor(private readonly deps: ProcessorDeps) {
+    this.waiting = new WaitingMail(deps.read)
+  }
 
   start(): void {
     // A rest is over when the timer strikes next.
     this.timer = setInterval(() => {
       this.resting = false
-      this.takeUp()
+      this.takeUp(() => this.waiting.nextOfAll())
     }, POLL)
-    this.takeUp()
+    this.takeUp(() => this.waiting.nextOfAll())
   }
 
-  /** Something new is on disk. */
-  notice(): void {
-    this.takeUp()
+  /** Something new of the workspace is on disk. */
+  notice(workspaceId: string): void {
+    this.takeUp(() => this.waiting.next(workspaceId))
   }
 
   /** Takes nothing more up; resolves when what is under way is over. The rest waits for the next start. */
   async stop(): Promise<void> {
     this.stopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.underWay)
   }
 
-  private takeUp(): void {
-    if (this.stopping || this.resting || this.underWay.size >= AT_ONCE) return
-    for (const email of this.waiting()) {
-      if (this.underWay.has(email.id)) continue
-      const work = this.process(email).finally(() => {
-        this.underWay.delete(email.id)
-        this.takeUp()
-      })
-      this.underWay.set(email.id, work)
-    }
-  }
-
-  private waiting(): readonly InboundEmail[] {
+  private takeUp(next: () => Iterable<InboundEmail>): void {
+    if (this.stopping || this.resting) return
     try {
-      return waitingInbound(this.deps.read, { afterTime: 0, afterId: '', limit: AT_ONCE })
+      for (const email of next()) this.begin(email)
     } catch (error) {
       this.rest(error)
-      return []
     }
+  }
+
+  private begin(email: InboundEmail): void {
+    const work = this.process(email).finally(() => {
+      this.underWay.delete(work)
+      if (this.waiting.ended(email)) this.notice(email.workspace_id)
+    })
+    this.underWay.add(work)
   }
 
   private async process(email: InboundEmail): Promise<void> {

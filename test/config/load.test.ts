@@ -39,6 +39,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
     data_dir: '/home/ann/.local/state/posthorn',
     zone: 'laptop',
     mail_from: 'posthorn@laptop',
+    public_url: 'https://laptop',
   })
   t.same(defaults.tls, { cert_file: null, key_file: null })
   t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
@@ -48,6 +49,8 @@ t.test('without a file everything listens on loopback and lies in the home of th
   t.equal(defaults.submission.max_size, 15 * 1024 * 1024)
   t.same(defaults.inbound.listen, [{ host: '127.0.0.1', port: 2525 }])
   t.match(defaults.inbound, { proxies: [], dnsbl: [], max_size: 35 * 1024 * 1024, refuse_listed_from: undefined })
+  t.equal(defaults.inbound.dmarc, 'reject')
+  t.same(defaults.spam, { suspicious_score: 4, spam_score: 8, rspamd_url: '' })
   t.same(defaults.outbound.allowed_private_networks, [])
   t.same(
     defaults.outbound.retry_schedule,
@@ -67,6 +70,12 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   const named = config(parseConfig('[service]\nhostname = "MX.Example.net"\nzone = "z.example.net"', null, laptop))
   t.equal(named.service.hostname, 'mx.example.net')
   t.equal(named.service.mail_from, 'posthorn@z.example.net')
+  t.equal(named.service.public_url, 'https://mx.example.net')
+  const url = (text: string): string =>
+    config(parseConfig(`[service]\npublic_url = "${text}"`, null, laptop)).service.public_url
+  t.equal(url('https://Mail.example.net/'), 'https://mail.example.net')
+  t.equal(url('http://127.0.0.1:8080/mail//'), 'http://127.0.0.1:8080/mail')
+  t.equal(url('https://[::1]:8443'), 'https://[::1]:8443')
 })
 
 t.test('values come out as what the code counts in', async (t) => {
@@ -172,7 +181,7 @@ t.test('all problems are told at once, with the key, what was found and what is 
   told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
   told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
   told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
-  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from')
+  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from, public_url')
 })
 
 const wrong: readonly (readonly [toml: string, key: string])[] = [
@@ -187,6 +196,15 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[service]\nmail_from = "posthorn"', 'service.mail_from'],
   ['[service]\nmail_from = "a@b@c.test"', 'service.mail_from'],
   ['[service]\nmail_from = "a b@c.test"', 'service.mail_from'],
+  ...[
+    '',
+    'mail.example.net',
+    'ftp://a.test',
+    'https://',
+    'https://a.test?x=1',
+    'https://a.test/#x',
+    'https://u:p@a.test',
+  ].map((url): readonly [string, string] => [`[service]\npublic_url = "${url}"`, 'service.public_url']),
   ['[api]\nlisten = ["http://0.0.0.0:8080"]', 'api.listen[0]'],
   ['[api]\nlisten = ["http://192.0.2.1:8080"]', 'api.listen[0]'],
   ['[api]\nlisten = ["http://localhost:8080"]', 'api.listen[0]'],
@@ -200,6 +218,16 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[inbound]\nproxies = ["proxy.test"]', 'inbound.proxies[0]'],
   ['[inbound]\nearly_talkers = "drop"', 'inbound.early_talkers'],
   ['[inbound]\ntarpit = "1m"', 'inbound.tarpit'],
+  ['[inbound]\ndmarc = "none"', 'inbound.dmarc'],
+  ['[spam]\nspam_score = 0', 'spam.spam_score'],
+  ['[spam]\nsuspicious_score = "4"', 'spam.suspicious_score'],
+  ['[spam]\nrspamd_url = "127.0.0.1:11333"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "ftp://rspamd.test"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test:99999"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test:0"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test/?a=b"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://user:%zz@rspamd.test"', 'spam.rspamd_url'],
   ['[inbound]\nrefuse_listed_from = 0', 'inbound.refuse_listed_from'],
   ['[[inbound.dnsbl]]\nweight = 2', 'inbound.dnsbl[0].zone'],
   ['[[inbound.dnsbl]]\nzone = "bl.test"\nweight = 101', 'inbound.dnsbl[0].weight'],
@@ -262,6 +290,9 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
   ['[inbound]\nlisten = ["127.0.0.1:1587"]', 'inbound.listen[0]'],
   ['[inbound]\nproxies = ["0.0.0.0/0"]', 'inbound.proxies[0]'],
+  ['[spam]\nsuspicious_score = 9', 'spam.suspicious_score'],
+  ['[spam]\nspam_score = 3.5', 'spam.spam_score'],
+  ['[spam]\nsuspicious_score = 7\nspam_score = 6', 'spam.suspicious_score'],
   ['[[inbound.dnsbl]]\nzone = "bl.test"\n[[inbound.dnsbl]]\nzone = "BL.test"', 'inbound.dnsbl[1].zone'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
   ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
@@ -287,9 +318,10 @@ t.test('settings that cannot be meant together are refused', async (t) => {
   )
 })
 
-t.test('a password in a route appears in no message', async (t) => {
+t.test('a password in a route or a URL appears in no message', async (t) => {
   const texts = [
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@@mx.test:465" }',
+    '[spam]\nrspamd_url = "http://user:hunter2@rspamd.test/?a"',
     '[outbound]\nroute = { "*" = "smtps://user:hunter2@mx.test:465" }',
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@mx.test:465" ',
   ]

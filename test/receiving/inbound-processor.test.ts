@@ -28,7 +28,7 @@ interface Fixture {
   readonly processor: InboundProcessor
   readonly errors: string[]
   readonly faults: { commit: boolean; read: boolean }
-  readonly file: (id: string, raw?: Buffer) => Promise<void>
+  readonly file: (id: string, raw?: Buffer, workspaceId?: string) => Promise<void>
   readonly status: (id: string) => string | undefined
 }
 
@@ -66,7 +66,8 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     processor,
     errors,
     faults,
-    file: (id, raw = text) => database.commit(fileInbound(inboundMail({ id }), raw)),
+    file: (id, raw = text, workspaceId = 'ws_1') =>
+      database.commit(fileInbound(inboundMail({ id, workspace_id: workspaceId }), raw)),
     status: (id) =>
       database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
   }
@@ -80,8 +81,8 @@ t.test('what waited before the start and what comes after it is processed, each 
   for (const id of early) await file(id)
   processor.start()
   await file('late')
-  processor.notice()
-  processor.notice()
+  processor.notice('ws_1')
+  processor.notice('ws_1')
   await until('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
   t.equal(events(database), 251)
   t.match(database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
@@ -112,7 +113,7 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   await until('the fault is noticed', () => errors.length > 0)
   t.equal(status('a'), 'received')
   faults.read = true
-  processor.notice()
+  processor.notice('ws_1')
   Object.assign(faults, { commit: false, read: false })
   await until('it is processed', () => status('a') === 'processed')
   t.equal(events(database), 1)
@@ -193,4 +194,30 @@ t.test('a report goes to its own judge, untouched by the threads', async (t) => 
   processor.start()
   await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
   t.same([seen, errors], [[text.toString()], []])
+})
+
+t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
+  const ends: (() => void)[] = []
+  const slow: Judge = async (email, raw, parts) => {
+    if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
+    return judge(email, raw, parts)
+  }
+  const { processor, file, status, database } = await fixture(t, { judge: slow })
+  const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)
+  for (const id of many) await file(id)
+  await file('other', text, 'ws_2')
+  processor.start()
+  await until("the other's", () => status('other') === 'processed')
+  await until('its own share is under way', () => ends.length === 50)
+  await file('other-2', text, 'ws_2')
+  processor.notice('ws_2')
+  await until("the other's next", () => status('other-2') === 'processed')
+  await file('older', text, 'ws_1')
+  processor.notice('ws_1')
+  t.equal(ends.length, 50)
+  await until('all of them', () => {
+    for (const end of ends.splice(0)) end()
+    return [...many, 'older'].every((id) => status(id) === 'processed')
+  })
+  t.equal(events(database), 123)
 })

@@ -58,6 +58,7 @@ const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'unknown-recipient': 'validation_error',
   'relay-denied': 'insufficient_permissions',
   'recipient-blocked': 'insufficient_permissions',
+  'sender-not-authenticated': 'insufficient_permissions',
   'all-recipients-suppressed': 'all_recipients_suppressed',
   'too-many-recipients': 'validation_error',
   'attachment-too-large': 'attachment_too_large',

@@ -62,6 +62,7 @@ const inbound = section({
   max_size: value.size('1KB', '100MB').prefault('35MB'),
   max_recipients: value.count(1, 1000).prefault(100),
   session_deadline: value.duration('1d').prefault('1h'),
+  dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
   early_talkers: value.oneOf('note', 'refuse').prefault('note'),
   max_refused_recipients: value.count(1, 1000).prefault(20),
   tarpit: value.duration('30s').prefault('5s'),

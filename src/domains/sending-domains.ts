@@ -76,11 +76,11 @@ export const domainsSlice = prepareRead<{ workspaceId: string; limit: number; of
   listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
 )
 
-/** In whichever workspace: tells whether a verification would collide. */
+/** In whichever workspace: whose it is, and whether another's verification would collide. */
 export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
+    .select(['id', 'workspace_id', 'inbound'])
     .where('domain', '=', slot('domain'))
     // A literal, so that the partial index serves.
     .where('status', '=', sql.lit('verified' as const)),

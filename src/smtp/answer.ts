@@ -30,6 +30,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'unknown-recipient': [550, '5.1.1'],
   'relay-denied': [550, '5.7.1'],
   'recipient-blocked': [550, '5.2.1'],
+  'sender-not-authenticated': [550, '5.7.1'],
   'all-recipients-suppressed': [554, '5.7.1'],
   'too-many-recipients': [452, '4.5.3'],
   'attachment-too-large': [552, '5.3.4'],

@@ -27,7 +27,8 @@ type Connection = ConstructorParameters<typeof MailSession>
 
 interface Transaction {
   readonly mail: PlainMailCommand
-  readonly recipients: Set<Address>
+  /** With the party of each. */
+  readonly recipients: Map<Address, string>
 }
 
 export class MxSession extends MailSession {
@@ -98,29 +99,37 @@ export class MxSession extends MailSession {
     if (refusal !== null) throw refusal
     const { client } = this.place
     if (client !== null && !messages.take(client, deps.clock()).allowed) return this.refusalFor('message-rate')
-    this.transaction = { mail, recipients: new Set() }
+    this.transaction = { mail, recipients: new Map() }
     this.session.envelope.mailFrom = { address: mail.from, args: false }
     return senderOk
   }
 
   private async rcpt(line: Buffer): Promise<SmtpReply> {
     if (this.transaction === null) throw new ProtocolFault(503, '5.5.1', 'need MAIL command')
-    const { hostname, maxRecipients } = this.gate.settings
     const { mail, recipients } = this.transaction
-    const address = parsePlainRcpt(line, { hostname, smtputf8: mail.smtputf8 })
+    const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    if (recipients.size >= maxRecipients) {
-      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
-    }
     const verdict = this.gate.deps.recipient(address)
-    if (verdict !== 'accepted') {
+    if (typeof verdict === 'string') {
       this.gate.note(verdict, this.remoteAddress)
       throw new Refusal(verdict, recipientTexts[verdict])
     }
+    this.requirePlace(recipients, verdict.party)
     if (await this.isRefusedAsListed(address)) return this.refusalFor('listed')
-    recipients.add(address)
+    recipients.set(address, verdict.party)
     this.session.envelope.rcptTo = [{ address, args: false }] // enough for smtp-server's DATA
     return recipientOk
+  }
+
+  /** What does not go into this message, the client brings with the next (RFC 5321 section 4.5.3.1.10). */
+  private requirePlace(recipients: Transaction['recipients'], party: string): void {
+    const { maxRecipients, maxParties } = this.gate.settings
+    if (recipients.size >= maxRecipients) {
+      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
+    }
+    if (new Set([...recipients.values(), party]).size > maxParties) {
+      throw new Refusal('too-many-recipients', 'one message goes to a few organisations, send it to the others again')
+    }
   }
 
   /** The postmaster hears everybody out: somebody may want to be taken off a list. */
@@ -144,7 +153,7 @@ export class MxSession extends MailSession {
 
   override async receive(): Promise<string> {
     const { transaction, incoming } = this
-    const [first, ...others] = transaction?.recipients ?? []
+    const [first, ...others] = transaction?.recipients.keys() ?? []
     if (transaction === null || incoming === null || first === undefined) throw new Error('DATA without a transaction')
     const { raw, release } = await incoming.collected
     try {

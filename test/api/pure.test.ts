@@ -52,6 +52,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'unknown-recipient': '400 validation_error',
     'relay-denied': '403 insufficient_permissions',
     'recipient-blocked': '403 insufficient_permissions',
+    'sender-not-authenticated': '403 insufficient_permissions',
     'all-recipients-suppressed': '422 all_recipients_suppressed',
     'too-many-recipients': '400 validation_error',
     'attachment-too-large': '400 attachment_too_large',

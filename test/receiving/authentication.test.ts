@@ -458,18 +458,18 @@ t.test('the two fields say what was found, beginning with our name', async (t) =
   const connection = { ...hereby, envelopeFrom: 'x@b.test' }
   t.equal(
     authenticationResults(found, connection).replaceAll('\r\n ', ' '),
-    'Authentication-Results: mx.test; spf=pass reason="domain of x@b.test designates 192.0.2.1 as permitted sender"' +
+    'mx.test; spf=pass reason="domain of x@b.test designates 192.0.2.1 as permitted sender"' +
       ' smtp.mailfrom=b.test; dkim=pass header.d=b.test header.s=s; dmarc=pass header.from=b.test policy.dmarc=reject;' +
-      ' arc=none; iprev=pass (h.test) policy.iprev=192.0.2.1\r\n',
+      ' arc=none; iprev=pass (h.test) policy.iprev=192.0.2.1',
   )
   t.equal(
     receivedSpf(found, connection).replaceAll('\r\n ', ' '),
-    'Received-SPF: pass (domain of x@b.test designates 192.0.2.1 as permitted sender) receiver=mx.test;' +
-      ' identity=mailfrom; client-ip=192.0.2.1; helo=h.test; envelope-from="x@b.test";\r\n',
+    'pass (domain of x@b.test designates 192.0.2.1 as permitted sender) receiver=mx.test;' +
+      ' identity=mailfrom; client-ip=192.0.2.1; helo=h.test; envelope-from="x@b.test";',
   )
   const bounce = await look(plain)
   t.match(authenticationResults(bounce, hereby), 'smtp.helo=h.test;\r\n dkim=none;')
-  t.match(receivedSpf(bounce, hereby), /identity=helo;[\s\S]*helo=h\.test;\r\n$/)
+  t.match(receivedSpf(bounce, hereby), /identity=helo;[\s\S]*helo=h\.test;$/)
 })
 
 t.test('no value of a stranger breaks out of its field', async (t) => {
@@ -486,8 +486,8 @@ t.test('no value of a stranger breaks out of its field', async (t) => {
         iprev: { result: 'pass', name: text },
       }
       for (const field of [authenticationResults(bad, connection), receivedSpf(bad, connection)]) {
-        const lines = field.slice(0, -2).split('\r\n')
-        if (!field.endsWith('\r\n') || !lines.slice(1).every((line) => line.startsWith(' '))) return false
+        const lines = field.split('\r\n')
+        if (!lines.slice(1).every((line) => line.startsWith(' '))) return false
         if (!lines.every((line) => /^[\x20-\x7e]*$/.test(line) && line.length < 998)) return false
         const bare = lines
           .join('')
@@ -606,7 +606,7 @@ t.test('no header makes it throw', async (t) => {
     fc.asyncProperty(hostile, fc.string({ maxLength: 20 }), async (parts, word) => {
       const raw = Buffer.from(parts.join(''), 'latin1')
       const found = await look(raw, { zone, connection: { helo: word, envelopeFrom: word } })
-      return authenticationResults(found, hereby).endsWith('\r\n')
+      return authenticationResults(found, hereby).startsWith('mx.test;')
     }),
     { numRuns: 300 },
   )

@@ -103,6 +103,20 @@ t.test('recipients that are none of ours are refused, each with its code, and th
   t.equal(listener.refusals().get('relay-denied'), 2)
 })
 
+t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
+  const { open, taken } = await runMx(t, { maxParties: 2 })
+  const client = await open()
+  await atRcpt(client)
+  for (const domain of ['home.test', 'two.home.test', 'home.test']) {
+    t.match(await client.say(`RCPT TO:<${domain}@${domain}>`), /^250 /)
+  }
+  t.match(await client.say('RCPT TO:<a@three.home.test>'), /^452 4\.5\.3 /)
+  t.match(await client.say('RCPT TO:<b@two.home.test>'), /^250 /)
+  await client.say('DATA')
+  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  t.equal(taken[0]?.recipients.length, 3, 'each once')
+})
+
 t.test('more recipients than a message may have are for another message', async (t) => {
   const { open } = await runMx(t, { maxRecipients: 2 })
   const client = await open()

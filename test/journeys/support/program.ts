@@ -69,6 +69,8 @@ listen = ["127.0.0.1:0"]
 [submission]
 listen = ["127.0.0.1:0"]
 listen_tls = ["127.0.0.1:0"]
+[inbound]
+listen = ["127.0.0.1:0"]
 ${more}
 [outbound]
 routes = { "sink.test" = "127.0.0.1:${sinkPort}" }

@@ -1,0 +1,107 @@
+/**
+ * Wires what is done with mail from other servers: for whom it is, what its authentication
+ * finds, filing it, and looking at it once it is on disk. The door is in `mx.ts`.
+ *
+ * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
+ * what delivery remembers of its hosts is not pushed out by it.
+ */
+import { oldestWorkspace } from '../accounts/workspaces.js'
+import type { Config } from '../config/complete.js'
+import type { ReceivingBook } from '../domains/receiving-book.js'
+import { parseDomainName } from '../mail/address.js'
+import { arrivalOf } from '../messages/inbound-email.js'
+import type { MimeReader } from '../messages/mime-parts.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
+import { authenticate } from '../receiving/authentication/authenticate.js'
+import { type Listing, listingsOf } from '../receiving/dnsbl.js'
+import { InboundProcessor } from '../receiving/inbound-processor.js'
+import { type ProcessMailDeps, processMail } from '../receiving/process-mail.js'
+import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
+import { spamMessage } from '../receiving/spam/spam-input.js'
+import { spamReport, spamStatus } from '../receiving/spam/spam-report.js'
+import { type TakeIn, type TakeInDeps, takeIn } from '../receiving/take-in.js'
+import type { Database } from '../storage/database.js'
+import type { Edges } from './edges.js'
+import type { Identity } from './identity.js'
+
+/** Milliseconds for all DNS block lists that are asked about a client. */
+const LISTINGS = 5_000
+
+export interface ReceivingParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly edges: Edges
+  readonly database: Database
+  readonly identity: Identity
+  readonly domainsOfAll: ReceivingBook
+  readonly mime: MimeReader
+}
+
+export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'firstWorkspace'>
+
+export interface Receiving {
+  readonly recipients: Recipients
+  readonly takeIn: TakeIn
+  /** Of DNS block lists. */
+  readonly listings: (address: string) => Promise<readonly Listing[]>
+  /** From now on mail that is on disk is looked at. */
+  readonly start: () => void
+  /** Ends the questions to DNS, and waits for what is looked at. */
+  readonly stop: () => Promise<void>
+}
+
+export function wireReceiving(parts: ReceivingParts): Receiving {
+  const { config, clock, log, edges, database, mime } = parts
+  const { commit, read } = database
+  const ended = new AbortController()
+  const resolver =
+    edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge: processMail({ clock, spamVerdict }) })
+  const recipients = recipientsOf(parts)
+  const { dnsbl: lists } = config.inbound
+  return {
+    recipients,
+    takeIn: takeIn({
+      ...recipients,
+      commit,
+      clock,
+      log,
+      hostname: config.service.hostname,
+      dmarc: config.inbound.dmarc,
+      authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
+      filed: () => processor.notice(),
+    }),
+    listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
+    start: () => processor.start(),
+    stop: async () => {
+      ended.abort()
+      await processor.stop()
+    },
+  }
+}
+
+function recipientsOf({ config: { service }, database, identity, domainsOfAll }: ReceivingParts): Recipients {
+  const policy: RecipientPolicy = {
+    hostname: parseDomainName(service.hostname),
+    zone: parseDomainName(service.zone),
+    secret: identity.returnPathSecret,
+    verifiedDomain: domainsOfAll.receiving,
+  }
+  return {
+    recipientOf: (address) => inboundRecipient(policy, address),
+    firstWorkspace: () => oldestWorkspace(database.read, {})[0]?.id ?? null,
+  }
+}
+
+const spamVerdict: ProcessMailDeps['spamVerdict'] = async (email, raw, parts) => {
+  const circumstances = { receivedAt: email.received_at, origin: null, authentication: null }
+  const { score, contributions } = spamReport(spamMessage(raw, parts, circumstances))
+  return {
+    spam_status: arrivalOf(email).spamReason === null ? spamStatus(score) : 'spam',
+    spam_score: Math.round(score * 100),
+    spam_report: JSON.stringify(contributions),
+  }
+}

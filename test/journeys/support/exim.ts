@@ -6,11 +6,11 @@
  * waits for it. The user as whom Debian's Exim runs exists in a mount namespace alone, so only
  * root can start it.
  */
-import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../../helpers/database.js'
-import { type Said } from './program.js'
+import type { Said } from './program.js'
 import { runProgram } from './run-program.js'
 
 const program = join(process.cwd(), '.peers/exim/usr/sbin/exim4')
@@ -18,6 +18,8 @@ const user = 9025
 
 export interface Exim {
   readonly deliver: (from: string, to: string, message: Buffer | string) => Promise<Said>
+  /** What it has said until now. */
+  readonly log: () => string
 }
 
 export function skipWithoutExim(): false | string {
@@ -27,6 +29,7 @@ export function skipWithoutExim(): false | string {
 
 export function eximToMx(t: Test, port: number): Exim {
   const home = temporaryFolder(t)
+  chmodSync(home, 0o755)
   const at = (name: string): string => join(home, name)
   for (const name of ['spool', 'log']) {
     mkdirSync(at(name))
@@ -41,10 +44,13 @@ export function eximToMx(t: Test, port: number): Exim {
         ['unshare', '-m', 'sh', '-c', asItself, home, program, '-C', at('exim.conf'), '-odf', '-oi', '-f', from, to],
         message,
       ),
+    log: () => readFileSync(at('log/mainlog'), 'utf8'),
   }
 }
 
-const asItself = 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && exec "$@"'
+/** Libraries that the machine lacks lie beside it. */
+const asItself = `mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group
+LD_LIBRARY_PATH=$(echo "\${1%/sbin/*}"/lib/*-linux-gnu) exec "$@"`
 
 function settings(home: string, port: number): string {
   return `primary_hostname = exim.test

@@ -113,6 +113,7 @@ transport_maps = inline:{ { tls@sink.test = secure:[localhost]:${port} } }
 
 function mxSettings({ port, caFile }: MxTarget): string {
   return `smtp_tls_security_level = verify
+smtp_tls_loglevel = 1
 smtp_tls_CAfile = ${caFile}
 transport_maps = inline:{ { * = smtp:[localhost]:${port} } }
 `

@@ -2,6 +2,7 @@
  * Scores labelled mail by the rules, content alone: no client, no authentication.
  *
  *   scripts/spam-eval DIR LABELS.csv [--half even|odd] [--rules] [--misses]
+ *   scripts/spam-eval DIR LABELS.csv --learned [--rspamd URL] [--misses]     see learned.mjs
  *
  * LABELS.csv has the columns path,label,client_ip,helo,mail_from; a label is `ham` or `spam`.
  * `--half` takes every second file (by hash of its path), so that one half can be tuned on and
@@ -17,6 +18,7 @@ import { MimeReader } from '../../dist/src/messages/mime-parts.js'
 import { spamRules } from '../../dist/src/receiving/spam/rules/all-rules.js'
 import { spamMessage } from '../../dist/src/receiving/spam/spam-input.js'
 import { spamReport, spamStatus } from '../../dist/src/receiving/spam/spam-report.js'
+import { evaluateLearned } from './learned.mjs'
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -24,6 +26,8 @@ const { positionals, values } = parseArgs({
     half: { type: 'string' },
     rules: { type: 'boolean', default: false },
     misses: { type: 'boolean', default: false },
+    learned: { type: 'boolean', default: false },
+    rspamd: { type: 'string' },
   },
 })
 const [dir, labels] = positionals
@@ -42,6 +46,11 @@ const rows = readFileSync(labels, 'utf8')
   .slice(1)
   .map((line) => line.split(','))
   .filter(([path]) => values.half === undefined || halfOf(path) === values.half)
+
+if (values.learned) {
+  await evaluateLearned({ dir, rows, rspamdUrl: values.rspamd, misses: values.misses })
+  process.exit(0)
+}
 
 const reader = new MimeReader()
 const scored = []

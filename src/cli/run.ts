@@ -30,6 +30,7 @@ import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
 import { serve } from './serve.js'
+import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
 
@@ -46,6 +47,7 @@ const withDatabase: readonly Command[] = [
   ...domainCommands,
   ...queueCommands,
   ...emailCommands,
+  ...spamCommands,
   ...storageCommands,
 ]
 

@@ -1,8 +1,8 @@
 /**
  * Settings that are right one by one and cannot be meant together.
  *
- * Only what the file itself states is compared: who shortens `expire_after` to an hour has not
- * contradicted the default of another key.
+ * Of waits only what the file itself states is compared: who shortens `expire_after` to an hour
+ * has not contradicted the default of another key.
  */
 import type { ApiListen, Listen } from './places.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
@@ -12,6 +12,7 @@ import type { Settings } from './schema.js'
 /** What the file holds, already known to fit the schema. */
 export interface Written {
   readonly outbound?: Readonly<Record<string, unknown>>
+  readonly spam?: Readonly<Record<string, unknown>>
 }
 
 const NOT_EVERYBODY = 'allowed: a network that is not the whole internet'
@@ -24,6 +25,7 @@ export function contradictions(settings: Settings, written: Written): readonly P
     ...wideProxies('api.trusted_proxies', settings.api.trusted_proxies),
     ...wideProxies('inbound.proxies', settings.inbound.proxies),
     ...repeatedLists(settings.inbound.dnsbl),
+    ...turnedScores(settings.spam, written.spam ?? {}),
     ...wideTrust(settings.submission.trusted),
     ...unknownPlan(settings.limits),
     ...oddPlans(settings.limits.plans),
@@ -107,6 +109,18 @@ function repeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] 
     const message = `found ${JSON.stringify(zone)}, as in inbound.dnsbl[${first}]; allowed: each zone once`
     return first === at ? [] : [{ key: `inbound.dnsbl[${at}].zone`, message }]
   })
+}
+
+/** With the one above the other, nothing would ever be suspicious. Of a default the written key is told. */
+function turnedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
+  const { suspicious_score, spam_score } = spam
+  if (suspicious_score <= spam_score) return []
+  if (written['suspicious_score'] === undefined) {
+    const message = `found ${spam_score}; allowed: at least spam.suspicious_score, ${suspicious_score}`
+    return [{ key: 'spam.spam_score', message }]
+  }
+  const message = `found ${suspicious_score}; allowed: at most spam.spam_score, ${spam_score}`
+  return [{ key: 'spam.suspicious_score', message }]
 }
 
 /** A network of every address would make an open relay of that workspace. */

@@ -113,6 +113,13 @@ export function parseRouteTarget(text: string): string | undefined {
   return listen !== undefined && listen.port > 0 && percentDecodes(login) ? text : undefined
 }
 
+/** Of a server that is asked over HTTP; a login in it must be percent-encoded. */
+export function parseHttpUrl(text: string): string | undefined {
+  if (!/^https?:\/\/[^\s\p{Cc}?#]+$/iu.test(text) || !URL.canParse(text)) return undefined
+  const { username, password, port } = new URL(text)
+  return percentDecodes(`${username}:${password}`) && port !== '0' ? text : undefined
+}
+
 function percentDecodes(login: string): boolean {
   try {
     return !/[\0\r\n]/.test(decodeURIComponent(login))

@@ -3,7 +3,7 @@
  *
  * A setting has one name: what the file calls it, the code calls it. A key is added together
  * with its feature and its lines in config/posthorn.toml (a test compares the two).
- * Known limit: a password in a route stands in the file itself, so the file must not be world-readable.
+ * Known limit: a password in a route or a URL stands in the file itself, so the file must not be world-readable.
  */
 import { z } from 'zod'
 import * as value from './values.js'
@@ -62,12 +62,18 @@ const inbound = section({
   max_size: value.size('1KB', '100MB').prefault('35MB'),
   max_recipients: value.count(1, 1000).prefault(100),
   session_deadline: value.duration('1d').prefault('1h'),
-  dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
   early_talkers: value.oneOf('note', 'refuse').prefault('note'),
   max_refused_recipients: value.count(1, 1000).prefault(20),
   tarpit: value.duration('30s').prefault('5s'),
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
+  dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
+})
+
+const spam = section({
+  suspicious_score: value.weight.prefault(4),
+  spam_score: value.weight.prefault(8),
+  rspamd_url: value.httpUrlOrNone.prefault(''),
 })
 
 const dns = section({
@@ -87,6 +93,7 @@ const outbound = section({
     .prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
+  forward_bounces: value.flag.prefault(true),
 })
 
 const retention = section({
@@ -123,6 +130,7 @@ export const settings = section({
   api: api.prefault({}),
   submission: submission.prefault({}),
   inbound: inbound.prefault({}),
+  spam: spam.prefault({}),
   dns: dns.prefault({}),
   outbound: outbound.prefault({}),
   retention: retention.prefault({}),

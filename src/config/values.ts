@@ -42,7 +42,7 @@ export function count(least: number, most: number): z.ZodType<number, number> {
   return z.int(allowed).min(least, allowed).max(most, allowed)
 }
 
-/** What something adds to a spam score. */
+/** A spam score, or what something adds to one. */
 export const weight: z.ZodType<number, number> = z
   .number('a number above 0, up to 100')
   .positive('a number above 0, up to 100')
@@ -100,5 +100,10 @@ export const routeDomain: z.ZodType<string, string> = text('a domain, or "*"', p
 export const routeTarget: z.ZodType<string, string> = text(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
   places.parseRouteTarget,
+  true,
+)
+export const httpUrlOrNone: z.ZodType<string, string> = text(
+  'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
+  (written) => (written === '' ? '' : places.parseHttpUrl(written)),
   true,
 )

@@ -9,7 +9,6 @@ import { oldestWorkspace } from '../accounts/workspaces.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingBook } from '../domains/receiving-book.js'
 import { parseDomainName } from '../mail/address.js'
-import { arrivalOf } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -17,10 +16,10 @@ import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
 import { authenticate } from '../receiving/authentication/authenticate.js'
 import { type Listing, listingsOf } from '../receiving/dnsbl.js'
 import { InboundProcessor } from '../receiving/inbound-processor.js'
-import { type ProcessMailDeps, processMail } from '../receiving/process-mail.js'
+import { processMail } from '../receiving/process-mail.js'
 import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
-import { spamMessage } from '../receiving/spam/spam-input.js'
-import { spamReport, spamStatus } from '../receiving/spam/spam-report.js'
+import { rspamd } from '../receiving/spam/rspamd.js'
+import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
 import { type TakeIn, type TakeInDeps, takeIn } from '../receiving/take-in.js'
 import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
@@ -59,7 +58,8 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const ended = new AbortController()
   const resolver =
     edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge: processMail({ clock, spamVerdict }) })
+  const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge })
   const recipients = recipientsOf(parts)
   const { dnsbl: lists } = config.inbound
   return {
@@ -72,7 +72,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
       authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
-      filed: () => processor.notice(),
+      filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
     start: () => processor.start(),
@@ -96,12 +96,10 @@ function recipientsOf({ config: { service }, database, identity, domainsOfAll }:
   }
 }
 
-const spamVerdict: ProcessMailDeps['spamVerdict'] = async (email, raw, parts) => {
-  const circumstances = { receivedAt: email.received_at, origin: null, authentication: null }
-  const { score, contributions } = spamReport(spamMessage(raw, parts, circumstances))
-  return {
-    spam_status: arrivalOf(email).spamReason === null ? spamStatus(score) : 'spam',
-    spam_score: Math.round(score * 100),
-    spam_report: JSON.stringify(contributions),
-  }
+function judgingSpam({ config: { spam }, clock, log, database: { read } }: ReceivingParts): JudgeSpam {
+  return spamVerdict({
+    read,
+    thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
+    rspamd: spam.rspamd_url === '' ? null : rspamd({ url: spam.rspamd_url, clock, log }),
+  })
 }

@@ -8,6 +8,7 @@ import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
+import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
@@ -82,6 +83,7 @@ function inboundRoutes(parts: RouteParts): readonly Route[] {
     showInboundRoute(reading),
     rawInboundRoute(reading),
     replyRoute(creatingIn(parts)),
+    feedbackRoute(reading),
     deleteRoute(reading),
   ]
 }

@@ -7,7 +7,7 @@
  * nobody's email, and no list or id of the API finds it. A message that cannot be read has
  * failed, and its bytes stay.
  */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
@@ -114,12 +114,15 @@ export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
   return { earlyTalker: false, listings: [], spamReason: null, ...kept }
 }
 
-/** Misses where it was processed before, or deleted in the meantime. */
+/**
+ * Misses where it was processed before, or deleted in the meantime. What somebody has called it
+ * by then stays.
+ */
 export const markProcessed = prepareWrite<Processed>(
   ({ db, slot }) =>
     db
       .updateTable('inbound_emails')
-      .set({
+      .set((eb) => ({
         status: 'processed',
         message_id: slot('message_id'),
         reference_ids: slot('reference_ids'),
@@ -131,15 +134,25 @@ export const markProcessed = prepareWrite<Processed>(
         has_html: slot('has_html'),
         has_text: slot('has_text'),
         attachment_count: slot('attachment_count'),
-        spam_status: slot('spam_status'),
+        spam_status: eb.fn.coalesce('spam_status', eb.val(slot('spam_status'))),
         spam_score: slot('spam_score'),
         spam_report: slot('spam_report'),
         processed_at: slot('at'),
-      })
+      }))
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspace_id'))
       .where('status', '=', 'received'),
   1,
+)
+
+/** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
+export const callInbound = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
+  db
+    .updateTable('inbound_emails')
+    .set({ spam_status: slot('status') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', 'mail'),
 )
 
 /** It cannot be read. Misses like `markProcessed`. */
@@ -183,16 +196,32 @@ export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()((
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Not looked at yet, of all workspaces, oldest first: what a new start goes on with. */
-export const waitingInbound = prepareRead<{ afterTime: number; afterId: string; limit: number }>()(({ db, slot }) =>
+// A literal, so that the partial index serves.
+const notLookedAt = sql.lit('received' as const)
+
+/** Not looked at yet, oldest first: what a new start goes on with. */
+export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('inbound_emails')
+      .selectAll()
+      .where('status', '=', notLookedAt)
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+      .orderBy('received_at')
+      .orderBy('id')
+      .limit(slot('limit')),
+)
+
+/** The next of the workspaces that have such mail. */
+export const nextWorkspaceWithWaiting = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
-    .selectAll()
-    .where('status', '=', 'received')
-    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
-    .orderBy('received_at')
-    .orderBy('id')
-    .limit(slot('limit')),
+    .select('workspace_id')
+    .where('status', '=', notLookedAt)
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
 )
 
 /** Is it there, and not looked at yet? A report as well as an email. */

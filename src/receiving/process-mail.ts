@@ -3,17 +3,16 @@
  * event that announces it, in one commit.
  */
 import { recordEvent } from '../events/event-log.js'
-import { type InboundContent, type InboundEmail, markProcessed } from '../messages/inbound-email.js'
+import { type InboundEmail, markProcessed } from '../messages/inbound-email.js'
 import type { MimeParts } from '../messages/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Write } from '../storage/write.js'
 import { inboundContent, receivedData } from './inbound-content.js'
-
-export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
+import type { JudgeSpam } from './spam/spam-verdict.js'
 
 export interface ProcessMailDeps {
   readonly clock: Clock
-  readonly spamVerdict: (email: InboundEmail, raw: Buffer, parts: MimeParts) => Promise<SpamVerdict>
+  readonly spamVerdict: JudgeSpam
 }
 
 export type ProcessMail = (email: InboundEmail, raw: Buffer, parts: MimeParts) => Promise<readonly Write[]>

@@ -31,8 +31,8 @@ export interface TakeInDeps {
   readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly firstWorkspace: () => FirstWorkspace
-  /** Something new is on disk. */
-  readonly filed: () => void
+  /** Something new of a workspace is on disk; reports are the service's. */
+  readonly filed: (workspaceId: string) => void
 }
 
 export type TakeIn = (message: ReceivedMessage) => Promise<{ readonly id: string }>
@@ -65,7 +65,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const { filed, ignored } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
     const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
     if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
-    deps.filed()
+    for (const { to } of copies) deps.filed(ownerOf(to))
     tell(deps, copies, message, ignored.length)
     return { id: copies[0]?.id ?? uuidv7(now) }
   }
@@ -79,7 +79,7 @@ function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
   const record = {
     id,
     kind: to.kind,
-    workspace_id: to.kind === 'mail' ? to.workspaceId : SERVICE,
+    workspace_id: ownerOf(to),
     domain: to.kind === 'mail' ? to.domain : '',
     envelope_from: envelopeFrom,
     envelope_to: JSON.stringify(to.addresses),
@@ -91,6 +91,10 @@ function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
     received_at: trace.now,
   }
   return fileInbound(record, withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+}
+
+function ownerOf(to: Destination): string {
+  return to.kind === 'mail' ? to.workspaceId : SERVICE
 }
 
 function traceOf({ envelopeFrom, client, protocol, tls }: ReceivedMessage, hostname: string, now: number) {

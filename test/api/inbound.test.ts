@@ -165,3 +165,72 @@ t.test('an answer goes to the author, from the address that was written to, in i
   t.equal(nobody.status, 400)
   t.match(nobody.json(), { error: { code: 'validation_error', message: /nobody/ } })
 })
+
+/** What the classifier holds of the workspace. */
+function learned(app: TestDaemon): unknown {
+  const sql = 'select verdict, count(*) as count from bayes_learned where workspace_id = ? group by verdict'
+  const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
+  return [app.rows(sql, app.workspaceId), app.rows(counts, app.workspaceId)]
+}
+
+t.test('what a person calls an email is learned once, and the last word counts', async (t) => {
+  const { app, processed } = await filed(t)
+  const check = schemaCheck(app.daemon.routes)
+  const say = async (verdict: string): Promise<unknown> => {
+    const answer = await app.rest('POST', `/v1/inbound/${processed}/feedback`, { body: { verdict } })
+    t.same(check('POST /inbound/:id/feedback', answer), [])
+    return answer.json()
+  }
+  t.same(await say('spam'), { id: processed, verdict: 'spam', learned: true, spam_status: 'spam' })
+  t.same(learned(app), [[{ verdict: 'spam', count: 1 }], [{ verdict: 'spam', count: 1 }]])
+  const show = async (): Promise<unknown> => (await app.rest('GET', `/v1/inbound/${processed}`)).json()
+  t.match(
+    await show(),
+    { spam_status: 'spam', spam_score: 4.31, spam_report: [{ name: 'MISSING_DATE', score: 4.31 }] },
+    'the record says what was said, and what was found',
+  )
+  const tokens = app.rows('select token, spam, ham from bayes_tokens order by token')
+  t.match(await say('spam'), { learned: false, spam_status: 'spam' })
+  t.same(app.rows('select token, spam, ham from bayes_tokens order by token'), tokens, 'twice counts once')
+  t.match(await say('ham'), { learned: true, spam_status: 'clean' })
+  t.same(learned(app), [[{ verdict: 'ham', count: 1 }], [{ verdict: 'ham', count: 1 }]])
+  t.same(app.rows('select * from bayes_tokens where spam > 0'), [], 'the other verdict is unlearned')
+  t.match(await show(), { spam_status: 'clean', spam_score: 4.31 })
+  const found = (await app.rest('GET', '/v1/inbound?spam_status=clean')).json<{ data: { id: string }[] }>()
+  t.same(
+    found.data.map(({ id }) => id),
+    [processed],
+  )
+})
+
+t.test('feedback that comes before the message was looked at stays', async (t) => {
+  const { app } = await filed(t)
+  const id = uuidv7(app.now() + 5000)
+  const of = { id, workspace_id: app.workspaceId }
+  const { commit } = app.daemon.database
+  await commit(fileInbound(inboundMail(of), raw))
+  const first = await app.rest('POST', `/v1/inbound/${id}/feedback`, { body: { verdict: 'ham' } })
+  t.match(first.json(), { learned: true })
+  const content = inboundContent(raw, { html: null, text: 'x', attachments: [] })
+  const judged = { spam_status: 'spam', spam_score: 900, spam_report: '[]' } as const
+  await commit([markProcessed({ ...of, at: app.now(), ...content, ...judged })])
+  t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), { spam_status: 'clean', spam_score: 9 })
+})
+
+t.test('nothing can be learned of a message whose bytes are gone, or that nobody can read', async (t) => {
+  const { app, processed } = await filed(t)
+  const feedback = async (id: string): Promise<unknown> => {
+    const answer = await app.rest('POST', `/v1/inbound/${id}/feedback`, { body: { verdict: 'spam' } })
+    return [answer.status, answer.json()]
+  }
+  const bomb = uuidv7(app.now() + 5000)
+  const parts = Array.from({ length: 2_000 }, () => '--x\r\n\r\ny\r\n').join('')
+  const message = Buffer.from(`MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${parts}--x--\r\n`)
+  const { commit } = app.daemon.database
+  await commit(fileInbound(inboundMail({ id: bomb, workspace_id: app.workspaceId }), message))
+  t.match(await feedback(bomb), [409, { error: { code: 'conflict', message: /nothing can be learned/ } }])
+  await commit([{ sql: 'delete from inbound_raw', parameters: [] }])
+  t.match(await feedback(processed), [409, { error: { code: 'conflict', message: /bytes are not kept/ } }])
+  t.same(learned(app), [[], []])
+  t.match((await app.rest('GET', `/v1/inbound/${processed}`)).json(), { spam_status: 'suspicious' })
+})

@@ -70,6 +70,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /inbound/:id': { who: reads, of: 'inbound' },
   'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
   'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
+  'POST /inbound/:id/feedback': { who: writes, of: 'inbound', body: () => ({ verdict: 'spam' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
@@ -138,6 +139,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'audit_log',
     'inbound_emails',
     'inbound_raw',
+    'bayes_messages',
+    'bayes_learned',
+    'bayes_tokens',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [

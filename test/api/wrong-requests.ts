@@ -148,6 +148,12 @@ const others: readonly Wrong[] = [
     ['an unknown field', { text: 'x', to: 'bob@b.test' }, WRONG, 'to'],
     ['an attachment that is none', { text: 'x', attachments: [1] }, WRONG, 'attachments[0]'],
   ]),
+  ...posts(`/v1/inbound/${unknownId}/feedback`, [
+    ['no verdict', {}, MISSING, 'verdict'],
+    ['a verdict that is none', { verdict: 'clean' }, WRONG, 'verdict'],
+    ['an unknown field', { verdict: 'spam', learn: true }, WRONG, 'learn'],
+    ['feedback on nothing', { verdict: 'spam' }, 'not_found', undefined, 404],
+  ]),
   ...posts('/v1/suppressions', [
     ['no email', {}, MISSING, 'email'],
     ['no address', { email: 'nobody' }, ADDRESS, 'email'],

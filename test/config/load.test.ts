@@ -48,6 +48,8 @@ t.test('without a file everything listens on loopback and lies in the home of th
   t.equal(defaults.submission.max_size, 15 * 1024 * 1024)
   t.same(defaults.inbound.listen, [{ host: '127.0.0.1', port: 2525 }])
   t.match(defaults.inbound, { proxies: [], dnsbl: [], max_size: 35 * 1024 * 1024, refuse_listed_from: undefined })
+  t.equal(defaults.inbound.dmarc, 'reject')
+  t.same(defaults.spam, { suspicious_score: 4, spam_score: 8, rspamd_url: '' })
   t.same(defaults.outbound.allowed_private_networks, [])
   t.same(
     defaults.outbound.retry_schedule,
@@ -200,6 +202,16 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[inbound]\nproxies = ["proxy.test"]', 'inbound.proxies[0]'],
   ['[inbound]\nearly_talkers = "drop"', 'inbound.early_talkers'],
   ['[inbound]\ntarpit = "1m"', 'inbound.tarpit'],
+  ['[inbound]\ndmarc = "none"', 'inbound.dmarc'],
+  ['[spam]\nspam_score = 0', 'spam.spam_score'],
+  ['[spam]\nsuspicious_score = "4"', 'spam.suspicious_score'],
+  ['[spam]\nrspamd_url = "127.0.0.1:11333"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "ftp://rspamd.test"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test:99999"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test:0"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://rspamd.test/?a=b"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://"', 'spam.rspamd_url'],
+  ['[spam]\nrspamd_url = "http://user:%zz@rspamd.test"', 'spam.rspamd_url'],
   ['[inbound]\nrefuse_listed_from = 0', 'inbound.refuse_listed_from'],
   ['[[inbound.dnsbl]]\nweight = 2', 'inbound.dnsbl[0].zone'],
   ['[[inbound.dnsbl]]\nzone = "bl.test"\nweight = 101', 'inbound.dnsbl[0].weight'],
@@ -262,6 +274,9 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
   ['[inbound]\nlisten = ["127.0.0.1:1587"]', 'inbound.listen[0]'],
   ['[inbound]\nproxies = ["0.0.0.0/0"]', 'inbound.proxies[0]'],
+  ['[spam]\nsuspicious_score = 9', 'spam.suspicious_score'],
+  ['[spam]\nspam_score = 3.5', 'spam.spam_score'],
+  ['[spam]\nsuspicious_score = 7\nspam_score = 6', 'spam.suspicious_score'],
   ['[[inbound.dnsbl]]\nzone = "bl.test"\n[[inbound.dnsbl]]\nzone = "BL.test"', 'inbound.dnsbl[1].zone'],
   ['[submission]\nlisten_tls = ["127.0.0.1:1587"]', 'submission.listen_tls[0]'],
   ['[limits]\ndefault_plan = "gold"', 'limits.default_plan'],
@@ -287,9 +302,10 @@ t.test('settings that cannot be meant together are refused', async (t) => {
   )
 })
 
-t.test('a password in a route appears in no message', async (t) => {
+t.test('a password in a route or a URL appears in no message', async (t) => {
   const texts = [
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@@mx.test:465" }',
+    '[spam]\nrspamd_url = "http://user:hunter2@rspamd.test/?a"',
     '[outbound]\nroute = { "*" = "smtps://user:hunter2@mx.test:465" }',
     '[outbound]\nroutes = { "*" = "smtps://user:hunter2@mx.test:465" ',
   ]

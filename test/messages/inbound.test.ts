@@ -48,7 +48,7 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   ...content,
 })
 const waiting = ({ read }: Database): string[] =>
-  waitingInbound(read, { afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+  waitingInbound(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
 
 t.test('what was filed waits until it was looked at, once', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -60,7 +60,7 @@ t.test('what was filed waits until it was looked at, once', async (t) => {
   ])
   t.same(waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    waitingInbound(read, { afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
+    waitingInbound(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
     ['b'],
   )
   t.match(inboundById(read, place('a')), [

@@ -1,0 +1,75 @@
+/**
+ * POST /v1/inbound/:id/feedback: a person says what an email is, and the classifier of the
+ * workspace learns it.
+ *
+ * The record shows what was said: its `spam_status` follows, while the score and the report stay as
+ * they were found. Saying it twice counts once; saying the opposite takes back what was learned.
+ */
+import { z } from 'zod'
+import { Refusal } from '../../mail/refusal.js'
+import { callInbound, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound-email.js'
+import type { MimeResult } from '../../messages/mime-parts-protocol.js'
+import { learnMessage, messageFingerprint } from '../../receiving/spam/bayes-learn.js'
+import type { BayesVerdict } from '../../receiving/spam/bayes-records.js'
+import { receivedSpamMessage } from '../../receiving/spam/received-spam-message.js'
+import type { SpamMessage } from '../../receiving/spam/spam-message.js'
+import { json, type Route, route } from '../route.js'
+import { notFound } from '../values.js'
+import type { InboundDeps } from './show.js'
+
+const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') })
+
+const answer = z.object({
+  id: z.string(),
+  verdict: z.enum(['spam', 'ham']),
+  learned: z.boolean().meta({ description: 'False: it was learned so before.' }),
+  spam_status: z.enum(['clean', 'spam']),
+})
+
+export function feedbackRoute(deps: InboundDeps): Route {
+  return route<undefined, z.output<typeof body>>({
+    method: 'POST',
+    path: '/inbound/:id/feedback',
+    area: 'write',
+    tag: 'Inbound email',
+    summary: 'Say that an email is spam, or that it is not',
+    description:
+      'The classifier of the workspace learns it, and `spam_status` follows; score and report stay. ' +
+      'It speaks once it has learned 50 messages of each kind.',
+    body,
+    answers: { 200: { description: 'It is learned.', schema: answer } },
+    refusals: ['not_found', 'conflict'],
+    run: async ({ principal: { workspaceId }, params: { id = '' }, body: { verdict }, now }) => {
+      const [email] = inboundById(deps.read, { workspaceId, id })
+      if (email === undefined) throw notFound('not-found', 'inbound email', id)
+      const { raw, message } = await readMessage(deps, email)
+      const lesson = { workspaceId, fingerprint: messageFingerprint(raw), verdict, message, at: now }
+      const status = spamStatusOf[verdict]
+      const called = callInbound({ id, workspaceId, status })
+      const { read, commit } = deps
+      const learned = await learnMessage({ read, commit: (writes) => commit([...writes, called]) }, lesson)
+      if (!learned) await commit([called])
+      return json(200, { id, verdict, learned, spam_status: status })
+    },
+  })
+}
+
+const spamStatusOf = { spam: 'spam', ham: 'clean' } as const satisfies Readonly<Record<BayesVerdict, string>>
+
+async function readMessage(
+  { read, mime }: InboundDeps,
+  email: InboundEmail,
+): Promise<{ readonly raw: Buffer; readonly message: SpamMessage }> {
+  let raw: Buffer | undefined
+  const result = await mime.read(email.workspace_id, () => {
+    raw = rawOfInbound(read, { workspaceId: email.workspace_id, id: email.id })[0]?.raw
+    return raw
+  })
+  if (result.kind !== 'parts' || raw === undefined) throw unreadable(result)
+  return { raw, message: receivedSpamMessage(email, raw, result.parts) }
+}
+
+function unreadable(result: MimeResult): Refusal {
+  const why = result.kind === 'unreadable' ? result.message : 'its bytes are not kept any more'
+  return new Refusal('conflict', `nothing can be learned of this message: ${why}`)
+}

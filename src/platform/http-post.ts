@@ -1,0 +1,72 @@
+/**
+ * One POST to a server that an operator has named, within a time and with an answer of limited
+ * size. Redirects are not followed: they are answers like any other that is not 200.
+ *
+ * The time runs from the call on: waiting for a free connection, connecting, TLS, sending and the answer
+ * are all in it. A login in the URL is sent as Basic authentication and appears in no error.
+ *
+ * Known limit: each request has a connection of its own.
+ */
+import { Agent as PlainAgent, type RequestOptions, request as requestPlain } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import { urlToHttpOptions } from 'node:url'
+
+/** Why there is no answer, in words for a log. */
+export class HttpFault extends Error {
+  override name = 'HttpFault'
+}
+
+export interface HttpPostSettings {
+  /** `http:` or `https:`. */
+  readonly url: URL
+  /** Requests under way at a time; others wait. */
+  readonly atOnce: number
+  /** Milliseconds. */
+  readonly timeLimit: number
+  /** Bytes of an answer. */
+  readonly answerLimit: number
+}
+
+export interface HttpRequest {
+  /** Values as latin1, which are sent byte for byte. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: Buffer
+}
+
+/** Resolves to the body of an answer of status 200; all else rejects with HttpFault. */
+export type HttpPost = (request: HttpRequest) => Promise<Buffer>
+
+export function httpPost({ url, atOnce, timeLimit, answerLimit }: HttpPostSettings): HttpPost {
+  const isTls = url.protocol === 'https:'
+  const agent = new (isTls ? TlsAgent : PlainAgent)({ maxSockets: atOnce })
+  const base: RequestOptions = { ...urlToHttpOptions(url), method: 'POST', agent }
+  return ({ headers, body }) =>
+    new Promise((resolve, reject) => {
+      const made = (isTls ? requestTls : requestPlain)({
+        ...base,
+        headers: { ...headers, 'Content-Length': body.length } as Record<string, string | string[] | number>,
+      })
+      const finish = (fault: HttpFault | null, answer: Buffer = Buffer.alloc(0)): void => {
+        clearTimeout(timer)
+        // What still comes of the connection is nobody's business any more.
+        made.on('error', () => undefined).destroy()
+        if (fault === null) resolve(answer)
+        else reject(fault)
+      }
+      const timer = setTimeout(() => finish(new HttpFault(`no answer within ${timeLimit / 1000} s`)), timeLimit)
+      made.on('error', (error: NodeJS.ErrnoException) => finish(new HttpFault(error.code ?? error.message)))
+      made.on('response', (response) => {
+        if (response.statusCode !== 200) return finish(new HttpFault(`answered ${response.statusCode}`))
+        const chunks: Buffer[] = []
+        let size = 0
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length
+          if (size > answerLimit) finish(new HttpFault(`an answer of more than ${answerLimit} bytes`))
+          else chunks.push(chunk)
+        })
+        response.on('error', (error: NodeJS.ErrnoException) => finish(new HttpFault(error.code ?? error.message)))
+        response.on('end', () => finish(null, Buffer.concat(chunks)))
+      })
+      made.end(body)
+    })
+}

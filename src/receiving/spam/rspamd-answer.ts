@@ -1,0 +1,86 @@
+/**
+ * What rspamd answers to `/checkv2`, read into what we use of it. Pure.
+ *
+ * Nothing of it is trusted to have its form: what has no score is no answer, whatever else is
+ * missing or odd has its usual value. Options of symbols are left out: they are pieces of the message.
+ *
+ * Limits: the first 1,000 symbols are looked at; scores are cut to 1,000 either way.
+ */
+import { headerText } from '../../mail/header-text.js'
+
+export interface RspamdSymbol {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+}
+
+/** In the order of what they do to a message. `soft reject` and `greylist` speak of now, not of the message. */
+export type RspamdAction = 'none' | 'add header' | 'reject'
+
+export interface RspamdVerdict {
+  readonly score: number
+  /** From where rspamd refuses a message. */
+  readonly requiredScore: number
+  readonly action: RspamdAction
+  readonly symbols: readonly RspamdSymbol[]
+}
+
+const MAX_SYMBOLS = 1_000
+const MOST = 1_000
+/** Of rspamd's own configuration; it says null where its actions are not configured. */
+const USUAL_REQUIRED = 15
+
+const actions: Readonly<Record<string, RspamdAction>> = {
+  'add header': 'add header',
+  'rewrite subject': 'add header',
+  quarantine: 'reject',
+  discard: 'reject',
+  reject: 'reject',
+}
+
+/** Null: it is no answer of rspamd. */
+export function rspamdVerdict(text: string): RspamdVerdict | null {
+  const answer = recordOf(parsed(text))
+  const score = numberOf(answer?.['score'])
+  if (answer === null || score === null) return null
+  const required = numberOf(answer['required_score'])
+  return {
+    score,
+    requiredScore: required === null || required < 1 ? USUAL_REQUIRED : required,
+    action: actionOf(answer['action']),
+    symbols: Object.entries(recordOf(answer['symbols']) ?? {})
+      .slice(0, MAX_SYMBOLS)
+      .map(symbolOf),
+  }
+}
+
+function actionOf(action: unknown): RspamdAction {
+  return typeof action === 'string' && Object.hasOwn(actions, action) ? (actions[action] ?? 'none') : 'none'
+}
+
+function symbolOf([name, value]: readonly [string, unknown]): RspamdSymbol {
+  const { score, description } = recordOf(value) ?? {}
+  return {
+    name: name.slice(0, 60).replace(/[^A-Za-z0-9_]/g, '_'),
+    score: numberOf(score) ?? 0,
+    description: typeof description === 'string' ? headerText(description, 200) : '',
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : null
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.max(-MOST, Math.min(MOST, value)) : null
+}

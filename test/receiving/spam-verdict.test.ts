@@ -1,0 +1,226 @@
+/** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
+import t, { type Test } from 'tap'
+import { type Arrival, fileInbound, type InboundEmail, inboundById } from '../../src/messages/inbound-email.js'
+import type { MimeParts } from '../../src/messages/mime-parts-protocol.js'
+import { uuidv7 } from '../../src/platform/ids.js'
+import type { Authentication } from '../../src/receiving/authentication/authentication.js'
+import { learnMessage } from '../../src/receiving/spam/bayes-learn.js'
+import type { BayesVerdict } from '../../src/receiving/spam/bayes-records.js'
+import { receivedSpamMessage } from '../../src/receiving/spam/received-spam-message.js'
+import type { AskRspamd, RspamdQuestion } from '../../src/receiving/spam/rspamd.js'
+import { type SpamContribution, type SpamThresholds, totalScore } from '../../src/receiving/spam/spam-report.js'
+import { type SpamVerdict, spamVerdict } from '../../src/receiving/spam/spam-verdict.js'
+import type { Database } from '../../src/storage/database.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { inboundMail } from '../helpers/inbound-mail.js'
+
+const now = Date.UTC(2026, 0, 5, 12)
+const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }
+
+const results: Authentication = {
+  spf: { result: 'softfail', identity: 'mailfrom', domain: 'b.test', reason: null, explanation: null },
+  dkim: [
+    { result: 'permerror', domain: 'b.test', selector: 's', reason: null },
+    { result: 'pass', domain: 'b.test', selector: 't', reason: null },
+  ],
+  dmarc: {
+    result: 'pass',
+    domain: 'b.test',
+    policyDomain: 'b.test',
+    policy: 'none',
+    disposition: 'none',
+    reason: null,
+  },
+  arc: { result: 'none', reason: null },
+  iprev: { result: 'pass', name: 'mx.b.test' },
+  fromFields: 1,
+}
+
+function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimeParts } {
+  const head = [
+    'From: Bob <bob@b.test>',
+    'To: info@a.test',
+    'Subject: our meeting',
+    `Date: ${new Date(now).toUTCString()}`,
+    'Message-ID: <1@b.test>',
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+  ]
+  const raw = Buffer.from([...head, '', text, ''].join('\r\n'))
+  return { raw, parts: { html: null, text, headers: [], attachments: [] } }
+}
+
+interface Judging {
+  readonly database: Database
+  readonly email: (arrival?: Partial<Arrival>, authentication?: Authentication | null) => Promise<InboundEmail>
+  readonly judged: (
+    email: InboundEmail,
+    text: string,
+    rspamd?: AskRspamd,
+    thresholds?: SpamThresholds,
+  ) => Promise<SpamVerdict & { readonly lines: readonly SpamContribution[] }>
+  readonly learn: (verdict: BayesVerdict, text: string, count?: number) => Promise<void>
+}
+
+async function judging(t: Test): Promise<Judging> {
+  const { database } = await temporaryDatabase(t)
+  let made = 0
+  return {
+    database,
+    email: async (arrival = {}, authentication = results) => {
+      made += 1
+      const id = uuidv7(now + made)
+      const more = {
+        arrival: { ...nothingSeen, ...arrival },
+        authentication: authentication === null ? '{}' : JSON.stringify(authentication),
+        received_at: now,
+      }
+      await database.commit(fileInbound(inboundMail({ id, ...more }), Buffer.from('x')))
+      const [email] = inboundById(database.read, { id, workspaceId: 'ws_1' })
+      if (email === undefined) throw new Error('not filed')
+      return email
+    },
+    judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
+      const { raw, parts } = messageOf(text)
+      const verdict = await spamVerdict({ read: database.read, thresholds, rspamd: rspamd ?? null })(email, raw, parts)
+      return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
+    },
+    learn: async (verdict, text, count = 50) => {
+      for (let at = 0; at < count; at += 1) {
+        const { raw, parts } = messageOf(text)
+        const message = { ...receivedSpamMessage(await inboundOf(), raw, parts), fields: [] }
+        const fingerprint = `${verdict} ${text} ${at}`
+        await learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
+      }
+    },
+  }
+}
+
+const inboundOf = async (): Promise<Parameters<typeof receivedSpamMessage>[0]> => ({
+  client_address: '192.0.2.1',
+  helo: 'mx.b.test',
+  envelope_from: 'bob@b.test',
+  authentication: '{}',
+  received_at: now,
+})
+
+const names = (lines: readonly SpamContribution[]): readonly string[] => lines.map(({ name }) => name)
+
+t.test('the record tells who brought it and what its authentication gave', async (t) => {
+  const { email } = await judging(t)
+  const { raw, parts } = messageOf('hello')
+  t.match(receivedSpamMessage(await email(), raw, parts), {
+    origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
+    authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
+    receivedAt: now,
+    subject: 'our meeting',
+  })
+  const unknown = receivedSpamMessage(await email({}, null), raw, parts)
+  t.equal(unknown.authentication, null)
+  t.equal(unknown.origin?.reverseName, null)
+})
+
+t.test('an ordinary letter is clean, and its report adds up to its score in hundredths', async (t) => {
+  const { email, judged } = await judging(t)
+  const { spam_status, spam_score, lines } = await judged(await email(), 'shall we meet on monday?')
+  t.equal(spam_status, 'clean')
+  t.same(names(lines), ['SPF_SOFTFAIL', 'DMARC_PASS'])
+  t.equal(spam_score, Math.round(totalScore(lines) * 100))
+  t.ok(lines.every(({ description }) => description !== ''))
+})
+
+t.test('block lists and speaking early weigh what they are said to', async (t) => {
+  const { email, judged } = await judging(t)
+  const listings = [
+    { zone: 'bl.b-list.test', weight: 3.5, answer: '127.0.0.4' },
+    ...Array.from({ length: 40 }, (_, at) => ({ zone: `l${at}.test`, weight: 0.01, answer: '127.0.0.2' })),
+  ]
+  const plain = (await judged(await email(), 'hello')).spam_score ?? 0
+  const { lines, spam_score } = await judged(await email({ earlyTalker: true, listings }), 'hello')
+  t.match(lines[0], { name: 'DNSBL_BL_B_LIST_TEST', score: 3.5, description: /bl\.b-list\.test \(127\.0\.0\.4\)/ })
+  t.match(lines[1], { name: 'EARLY_TALKER', score: 2.5 })
+  t.equal(names(lines).filter((name) => name.startsWith('DNSBL_')).length, 20, 'bounded')
+  t.equal(spam_score, plain + 350 + 19 + 250)
+})
+
+t.test('what came as spam is spam whatever its score, by a line that says why', async (t) => {
+  const { email, judged } = await judging(t)
+  const { spam_status, spam_score, lines } = await judged(await email({ spamReason: 'dmarc-quarantine' }), 'hello')
+  t.equal(spam_status, 'spam')
+  t.equal(spam_score, 800)
+  t.match(lines[0], { name: 'DMARC_QUARANTINE', description: /domain asks.*lifts the score/ })
+  const listings = [{ zone: 'bl.test', weight: 50, answer: '127.0.0.4' }]
+  const high = await judged(await email({ spamReason: 'dmarc-reject', listings }), 'hello')
+  t.ok((high.spam_score ?? 0) > 5_000)
+  t.match(
+    high.lines.find(({ name }) => name === 'DMARC_REJECT'),
+    { score: 0 },
+  )
+  const other = await judged(await email({ spamReason: 'some new\nreason' }), 'hello', undefined, {
+    suspicious: 1,
+    spam: 30,
+  })
+  t.equal(other.spam_score, 3_000, 'the threshold is the configured one')
+  t.match(other.lines[0], { name: 'SOME_NEW_REASON', description: /taken as spam when it came/ })
+})
+
+t.test('the classifier speaks for its own workspace, and what the rules found too counts once', async (t) => {
+  const { email, judged, learn, database } = await judging(t)
+  const advert = 'Click here to be removed! 100% free, no obligation, act now, limited offer! Order viagra today!!!'
+  const before = await judged(await email(), advert)
+  t.notOk(
+    names(before.lines).some((name) => name.startsWith('BAYES')),
+    'silent before it has learned',
+  )
+  await learn('spam', advert)
+  await learn('ham', 'shall we meet on monday? minutes of the board attached')
+  const { lines, spam_score } = await judged(await email(), advert)
+  t.match(lines[0], { name: 'BAYES_SPAM_CERTAIN', score: 8 })
+  const content = totalScore(before.lines.filter(({ name }) => !/SPF|DMARC/.test(name)))
+  t.ok(content > 1, `the rules alone: ${content}`)
+  t.match(lines.at(-1), { name: 'SAME_EVIDENCE', score: -Math.min(8, content) })
+  t.equal(spam_score, Math.round((Math.max(8, content) + 0.5) * 100), 'authentication is evidence of its own')
+  const ham = await judged(await email(), 'minutes of the board, monday')
+  t.match(ham.lines.at(-1), { name: 'BAYES_HAM_CERTAIN', score: -3 })
+  t.notOk(names(ham.lines).includes('SAME_EVIDENCE'))
+  const other = { ...(await email()), workspace_id: 'ws_2' }
+  t.notOk(names((await judged(other, advert)).lines).some((name) => name.startsWith('BAYES')))
+  t.ok(database)
+})
+
+t.test('rspamd is asked what the record knows, and its verdict is one among the others', async (t) => {
+  const { email, judged } = await judging(t)
+  const asked: RspamdQuestion[] = []
+  const says: AskRspamd = async (question) => {
+    asked.push(question)
+    return {
+      score: 12,
+      requiredScore: 15,
+      action: 'add header',
+      symbols: [{ name: 'R_BAD', score: 12, description: 'bad' }],
+    }
+  }
+  const record = await email()
+  const { lines, spam_score, spam_status } = await judged(record, 'hello', says)
+  t.match(asked, [{ id: record.id, recipients: ['info@a.test'], origin: { clientAddress: '192.0.2.1' } }])
+  t.same(asked[0]?.raw, messageOf('hello').raw)
+  t.equal(spam_score, 640, '12 of 15 as of 8; our half point is in it')
+  t.equal(spam_status, 'suspicious')
+  t.match(lines[0], { name: 'RSPAMD_R_BAD', score: 6.4 })
+  t.equal(Math.round(totalScore(lines) * 100), spam_score)
+  const silent = await judged(record, 'hello', async () => null)
+  t.same(names(silent.lines), ['SPF_SOFTFAIL', 'DMARC_PASS'], 'without it our own score stands')
+})
+
+t.test('every message has a verdict whose report adds up, odd ones too', async (t) => {
+  const { email, judged } = await judging(t)
+  const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
+  t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
+  const { database } = await judging(t)
+  const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  for (const raw of ['', '\r\n', 'no header\r\n', 'From: \r\n\r\n', `X: ${'y'.repeat(100_000)}\r\n\r\n`]) {
+    const parts = { html: null, text: null, headers: [], attachments: [] }
+    const { spam_score, spam_report } = await judge(await email(), Buffer.from(raw), parts)
+    t.equal(spam_score, Math.round(totalScore(JSON.parse(spam_report) as SpamContribution[]) * 100))
+  }
+})

@@ -21,6 +21,7 @@ const service = section({
   data_dir: value.path.optional(),
   zone: value.hostName.optional(),
   mail_from: value.mailbox.optional(),
+  public_url: value.publicUrl.optional(),
 })
 
 const tls = section({

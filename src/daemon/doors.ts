@@ -40,7 +40,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, identity } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -56,7 +56,16 @@ export async function openDoors(
   const mx = await openMx({ ...own, receiving })
   open.push(mx)
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
-  const routes = api.serve({ ...own, ...sending, ...ownActs(rooms, submission), database, limits, mime, noticeDue })
+  const routes = api.serve({
+    ...own,
+    ...sending,
+    ...ownActs(rooms, submission),
+    database,
+    limits,
+    mime,
+    noticeDue,
+    identity,
+  })
   return { submission, mx, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
 }
 
@@ -84,11 +93,15 @@ function sendingIn(
 function ownActs(
   { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainDeleted'> {
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
   return {
     keyRevoked: (keyId) => {
       keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
+    },
+    domainChanged: ({ workspaceId, domain }) => {
+      domains.forget(workspaceId, domain)
+      domainsOfAll.forget(domain)
     },
     domainDeleted: (gone) => {
       domains.forget(gone.workspaceId, gone.domain)

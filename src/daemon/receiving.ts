@@ -8,7 +8,7 @@
 import { oldestWorkspace } from '../accounts/workspaces.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingBook } from '../domains/receiving-book.js'
-import { parseDomainName } from '../mail/address.js'
+import { parseAddress, parseDomainName } from '../mail/address.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -18,6 +18,7 @@ import { type Listing, listingsOf } from '../receiving/dnsbl.js'
 import { InboundProcessor } from '../receiving/inbound-processor.js'
 import { processMail } from '../receiving/process-mail.js'
 import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
+import { type ReportActs, type ReportDeps, reportActs } from '../receiving/reports/act-on-report.js'
 import { rspamd } from '../receiving/spam/rspamd.js'
 import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
 import { type TakeIn, type TakeInDeps, takeIn } from '../receiving/take-in.js'
@@ -37,6 +38,8 @@ export interface ReceivingParts {
   readonly identity: Identity
   readonly domainsOfAll: ReceivingBook
   readonly mime: MimeReader
+  /** Hands mail of the service that is on disk to delivery. */
+  readonly offer: ReportDeps['offer']
 }
 
 export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'firstWorkspace'>
@@ -58,9 +61,11 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const ended = new AbortController()
   const resolver =
     edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const policy = recipientPolicy(parts)
+  const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge })
-  const recipients = recipientsOf(parts)
+  const { judge: judgeReport } = judgingReports(parts, policy)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge, judgeReport })
   const { dnsbl: lists } = config.inbound
   return {
     recipients,
@@ -83,17 +88,28 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   }
 }
 
-function recipientsOf({ config: { service }, database, identity, domainsOfAll }: ReceivingParts): Recipients {
-  const policy: RecipientPolicy = {
+function recipientPolicy({ config: { service }, identity, domainsOfAll }: ReceivingParts): RecipientPolicy {
+  return {
     hostname: parseDomainName(service.hostname),
     zone: parseDomainName(service.zone),
     secret: identity.returnPathSecret,
     verifiedDomain: domainsOfAll.receiving,
   }
+}
+
+function recipientsOf({ database: { read } }: ReceivingParts, policy: RecipientPolicy): Recipients {
   return {
     recipientOf: (address) => inboundRecipient(policy, address),
-    firstWorkspace: () => oldestWorkspace(database.read, {})[0]?.id ?? null,
+    firstWorkspace: () => oldestWorkspace(read, {})[0]?.id ?? null,
   }
+}
+
+function judgingReports(
+  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingParts,
+  policy: RecipientPolicy,
+): ReportActs {
+  const notices = { hostname: service.hostname, mailFrom: parseAddress(service.mail_from) }
+  return reportActs({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
 }
 
 function judgingSpam({ config: { spam }, clock, log, database: { read } }: ReceivingParts): JudgeSpam {

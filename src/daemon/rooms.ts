@@ -16,7 +16,7 @@ import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
-import { type Receiving, wireReceiving } from './receiving.js'
+import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
 export interface Rooms {
   readonly suppressions: SuppressionBook
@@ -57,7 +57,8 @@ export async function openRooms(
   const walks = domainWalks({ ...database, log, walked })
   ends.push(() => walks.stop())
   const domainsOfAll = receivingBook(database)
-  const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime })
+  const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
+  const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
   return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }

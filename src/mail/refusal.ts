@@ -60,6 +60,8 @@ export type RefusalKind =
   | 'insufficient-quota'
   /** An idempotency key with another body, or a state that forbids the act. */
   | 'conflict'
+  /** What only a verified domain may do. */
+  | 'domain-not-verified'
   /** A sending domain that another workspace has verified. */
   | 'domain-taken'
   | 'not-found'

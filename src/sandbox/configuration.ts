@@ -69,6 +69,7 @@ function configurationText({ startTls, tls, api, sink, mx }: Ports): string {
 hostname = "mail.${DOMAIN}"
 # Relative paths count from the folder of this file.
 data_dir = "."
+public_url = "https://${HOST}:${api}"
 
 # Only this machine can connect, to any of the four ports.
 

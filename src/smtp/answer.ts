@@ -41,6 +41,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'quota-exceeded': [452, '4.7.1'],
   'insufficient-quota': [452, '4.7.1'],
   conflict: [554, '5.5.0'],
+  'domain-not-verified': [550, '5.7.1'],
   'domain-taken': [554, '5.5.0'],
   'not-found': [554, '5.5.0'],
   'email-not-found': [554, '5.5.0'],

@@ -28,7 +28,9 @@ const policy: RecipientPolicy = {
   zone: 'zone.test' as DomainName,
   secret,
   verifiedDomain: (domain) =>
-    domain === 'a.test' || domain === 'other.test' ? { workspaceId: 'ws_1', inbound: false } : undefined,
+    domain === 'a.test' || domain === 'other.test'
+      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set() }
+      : undefined,
 }
 
 interface Sent {

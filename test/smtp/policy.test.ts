@@ -45,6 +45,7 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'quota-exceeded': '452 4.7.1',
     'insufficient-quota': '452 4.7.1',
     conflict: '554 5.5.0',
+    'domain-not-verified': '550 5.7.1',
     'domain-taken': '554 5.5.0',
     'not-found': '554 5.5.0',
     'email-not-found': '554 5.5.0',

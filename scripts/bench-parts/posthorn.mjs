@@ -27,6 +27,8 @@ listen = ["127.0.0.1:${apiPort}"]
 [submission]
 listen = ["127.0.0.1:${port}"]
 listen_tls = []
+[inbound]
+listen = []
 ${trusted}
 [outbound]
 routes = { ${table} }

@@ -15,6 +15,7 @@ export type Action =
   | 'api_key.created'
   | 'api_key.revoked'
   | 'domain.created'
+  | 'domain.changed'
   | 'domain.deleted'
   | 'domain.verified'
   | 'domain.key_imported'

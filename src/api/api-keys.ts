@@ -20,7 +20,7 @@ import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
 import { atMost } from './bounded.js'
 import { sliceQuery } from './paging.js'
-import { type Answer, type Call, json, type Route, route } from './route.js'
+import { type Answer, type Call, json, type KeyRoute, route } from './route.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from './values.js'
 
 export interface ApiKeyDeps {
@@ -72,7 +72,7 @@ const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp })
 
 const tag = 'API keys'
 
-export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
+export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
   return [
     route({
       method: 'POST',

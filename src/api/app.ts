@@ -9,7 +9,6 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Koa from 'koa'
-import { tooFast } from '../accounts/rate-limit.js'
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
@@ -24,7 +23,7 @@ import type { Readiness } from './readiness.js'
 import type { Route } from './route.js'
 import { type Dispatch, dispatchTo, type Endpoint, methodNotAllowed, resourcePath } from './routing.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
-import type { Reception } from './visit.js'
+import { type Reception, tolerated } from './visit.js'
 
 export interface AppDeps extends MountDeps {
   readonly reception: Reception
@@ -88,8 +87,7 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
     method: 'GET',
     path: '/openapi.json',
     run: (ctx) => {
-      const { rate } = ctx.state.visit
-      if (!rate.allowed) throw tooFast(rate)
+      tolerated(ctx.state.visit)
       deps.answers.hold(ctx, document)
       send(ctx, reply)
     },

@@ -6,6 +6,9 @@
  * there, because it may have taken minutes, and a key that was revoked meanwhile must not
  * act. A route without a body schema does not look at
  * a body; one without a query schema takes no query.
+ *
+ * Who follows a link that we signed needs no key. The visit was counted all the same: for the
+ * key's workspace where there is one, else for the address.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
@@ -19,9 +22,9 @@ import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { BodyPace } from './read-body.js'
-import type { Answer, Call, Route } from './route.js'
+import type { Answer, Call, KeyRoute, LinkRoute, Route } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
-import { admitted, type Reception } from './visit.js'
+import { admitted, type Reception, tolerated } from './visit.js'
 
 export interface MountDeps {
   readonly clock: Clock
@@ -35,10 +38,23 @@ export interface MountDeps {
 const noQuery = z.strictObject({})
 const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
-export function handle(
-  route: Route,
-  { clock, memory, pace, answers, reception }: MountDeps,
-): (ctx: ApiContext) => Promise<void> {
+type Handle = (ctx: ApiContext) => Promise<void>
+
+export function handle(route: Route, deps: MountDeps): Handle {
+  return route.area === 'link' ? handleLink(route, deps) : handleKey(route, deps)
+}
+
+function handleLink({ follow, query }: LinkRoute, { clock, answers }: MountDeps): Handle {
+  return async (ctx) => {
+    tolerated(ctx.state.visit)
+    const asked = parse(query, queryOf(ctx.req.url ?? '') ?? {})
+    const reply = replyOf(await follow({ params: paramsOf(ctx), query: asked, now: clock() }))
+    answers.hold(ctx, reply.payload)
+    send(ctx, reply)
+  }
+}
+
+function handleKey(route: KeyRoute, { clock, memory, pace, answers, reception }: MountDeps): Handle {
   const { run, query, body } = route
   return async (ctx) => {
     const { visit } = ctx.state
@@ -51,7 +67,7 @@ export function handle(
       const call: Call = {
         principal,
         ownKey: only(route, principal),
-        params: ctx['params'] as Call['params'],
+        params: paramsOf(ctx),
         query: asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {}),
         body: body === null ? undefined : parse(body, given.value),
         rawBody: given.raw,
@@ -69,8 +85,12 @@ export function handle(
 }
 
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
-function only({ area, own }: Route, principal: Principal): string | null {
+function only({ area, own }: KeyRoute, principal: Principal): string | null {
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
+}
+
+function paramsOf(ctx: ApiContext): Call['params'] {
+  return ctx['params'] as Call['params']
 }
 
 /** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */
@@ -98,7 +118,7 @@ function replyOf(answer: Answer): Reply {
     case 'text':
       return { status: answer.status, type: JSON_TYPE, payload: answer.json }
     case 'bytes':
-      return { status: 200, type: answer.type, payload: answer.bytes }
+      return { status: 200, type: answer.type, payload: answer.bytes, headers: answer.headers ?? {} }
     case 'nothing':
       return { status: 204, type: null, payload: '' }
   }

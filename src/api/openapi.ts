@@ -9,15 +9,13 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObj
 import { type ErrorCode, statusOfCode } from './answer.js'
 import type { Documented, Route } from './route.js'
 
-/** What any route may answer beside its own codes: the key, the permission, the pace, our own faults. */
-const everywhere: readonly ErrorCode[] = [
+/** What any route may answer beside its own codes: the pace, our own faults. */
+const everywhere: readonly ErrorCode[] = ['rate_limit_exceeded', 'internal_server_error', 'service_unavailable']
+const withKey: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',
   'insufficient_permissions',
-  'rate_limit_exceeded',
-  'internal_server_error',
-  'service_unavailable',
 ]
 const withBody: readonly ErrorCode[] = [
   'invalid_json',
@@ -90,6 +88,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
     operationId: operationId(route),
     requestParams: parameters(route),
     ...(body === null ? {} : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(route.area === 'link' ? { security: [] } : {}),
     responses: { ...answers(route), ...refusals(route) },
   }
 }
@@ -133,7 +132,7 @@ function refusals(route: Route): ZodOpenApiOperationObject['responses'] {
 }
 
 /** Every code that a route may answer. */
-function codesOf({ refusals: own, body, query }: Route): readonly ErrorCode[] {
+function codesOf({ area, refusals: own, body, query }: Route): readonly ErrorCode[] {
   const ofInput: readonly ErrorCode[] = body !== null ? withBody : query !== null ? ['validation_error'] : []
-  return [...new Set([...everywhere, ...ofInput, ...own])]
+  return [...new Set([...(area === 'link' ? [] : withKey), ...everywhere, ...ofInput, ...own])]
 }

@@ -33,7 +33,12 @@ export type Answer =
   | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
   /** JSON that is text already. */
   | { readonly kind: 'text'; readonly status: number; readonly json: string }
-  | { readonly kind: 'bytes'; readonly type: string; readonly bytes: Buffer }
+  | {
+      readonly kind: 'bytes'
+      readonly type: string
+      readonly bytes: Buffer
+      readonly headers?: Readonly<Record<string, string>>
+    }
   | { readonly kind: 'nothing' }
 
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
@@ -50,13 +55,8 @@ export interface Documented {
 }
 
 interface Common {
-  readonly method: Method
   /** Below the version: `/emails/:id`. */
   readonly path: string
-  /** What the key must be allowed to. */
-  readonly area: Area
-  /** Keys that may only send may use it on what they have sent. */
-  readonly own?: true
   /** The resource's name in the OpenAPI document. */
   readonly tag: string
   readonly summary: string
@@ -69,20 +69,59 @@ interface Common {
   readonly refusals: readonly ErrorCode[]
 }
 
-export interface RouteSpec<Query, Body> extends Common {
+interface KeyCommon extends Common {
+  readonly method: Method
+  /** What the key must be allowed to. */
+  readonly area: Area
+  /** Keys that may only send may use it on what they have sent. */
+  readonly own?: true
+}
+
+export interface RouteSpec<Query, Body> extends KeyCommon {
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
   readonly run: (call: Call<Query, Body>) => Promise<Answer> | Answer
 }
 
 /** A route whose input types are forgotten: the pipeline parses by its own schemas before it runs it. */
-export interface Route extends Common {
+export interface KeyRoute extends KeyCommon {
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
   readonly run: (call: Call) => Promise<Answer> | Answer
 }
 
-export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): Route {
+/** Somebody who follows a link, with a key or without one. */
+export interface Visitor<Query = unknown> {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly now: number
+}
+
+interface LinkCommon extends Common {
+  readonly method: 'GET'
+  /** Nobody is asked for a key: the route itself finds out whether the link was signed by us. */
+  readonly area: 'link'
+}
+
+export interface LinkSpec<Query> extends LinkCommon {
+  readonly query: z.ZodType<Query>
+  readonly follow: (visitor: Visitor<Query>) => Promise<Answer> | Answer
+}
+
+export interface LinkRoute extends LinkCommon {
+  readonly query: z.ZodType
+  readonly body: null
+  readonly follow: (visitor: Visitor) => Promise<Answer> | Answer
+}
+
+export type Route = KeyRoute | LinkRoute
+
+export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
+  const { follow, ...common } = spec
+  return { ...common, body: null, follow: (visitor) => follow(visitor as Visitor<Query>) }
+}
+
+export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
   const { query = null, body = null, run, ...common } = spec
   return { ...common, query, body, run: (call) => run(call as Call<Query, Body>) }
 }

@@ -82,9 +82,15 @@ export function reception(deps: VisitDeps): Reception {
   }
 }
 
-/** Who asks; throws what keeps them from it. */
-export function admitted({ rate, principal, fault }: Visit): Principal {
+/** Whoever it is, known or not. Throws a Refusal for one who asks too fast. */
+export function tolerated({ rate }: Visit): void {
   if (!rate.allowed) throw tooFast(rate)
+}
+
+/** Who asks; throws what keeps them from it. */
+export function admitted(visit: Visit): Principal {
+  const { principal, fault } = visit
+  tolerated(visit)
   if (principal === null) throw fault
   return principal
 }

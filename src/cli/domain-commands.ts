@@ -1,8 +1,10 @@
-/** `domain add|list|show|verify|delete|import-key`: where a workspace may send from. */
+/** `domain add|list|show|verify|inbound|block|unblock|delete|import-key`: where a workspace may send from, and what it takes in. */
 import { readFile } from 'node:fs/promises'
 import { type Action, operator, recordAct } from '../accounts/audit-log.js'
+import { blockableKey } from '../domains/blocked-addresses.js'
+import { changeDomain, type DomainChange } from '../domains/change-domain.js'
 import { deleteSendingDomain } from '../domains/delete-domain.js'
-import { type DomainResource, domainResource } from '../domains/domain-resource.js'
+import { type DomainDetails, domainDetails, domainResource } from '../domains/domain-resource.js'
 import { importedKey, refuseTaken } from '../domains/new-domain.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { domainByName, domainsOfWorkspace, forceVerified, type SendingDomain } from '../domains/sending-domains.js'
@@ -49,6 +51,27 @@ export const domainCommands: readonly Command[] = [
     summary: 'take a domain as verified, by your word',
     options: { ...own, force: 'boolean' },
     run: verify,
+  },
+  {
+    name: 'domain inbound',
+    usage: 'NAME on|off [--workspace ID]',
+    summary: 'take mail in for a verified domain, or stop it',
+    options: own,
+    run: inbound,
+  },
+  {
+    name: 'domain block',
+    usage: 'NAME ADDRESS... [--workspace ID]',
+    summary: 'refuse mail to these addresses of a domain',
+    options: own,
+    run: (call) => changeBlocked(call, (keys) => ({ block: keys })),
+  },
+  {
+    name: 'domain unblock',
+    usage: 'NAME ADDRESS... [--workspace ID]',
+    summary: 'take mail to these addresses again',
+    options: own,
+    run: (call) => changeBlocked(call, (keys) => ({ unblock: keys })),
   },
   { name: 'domain delete', usage: 'NAME [--workspace ID]', summary: 'delete a domain', options: own, run: remove },
   {
@@ -123,6 +146,27 @@ async function verify(call: Call): Promise<Answer> {
   return shown(call, it)
 }
 
+async function inbound(call: Call): Promise<Answer> {
+  const wanted = call.words.length === 0 ? '' : word(call.words, 1, 'on or off')
+  if (call.words.length > 1 && wanted !== 'on' && wanted !== 'off') {
+    throw new UsageError(`found ${wanted}; allowed: on, off`)
+  }
+  const it = await chosen(call, 2)
+  return change(call, it, { inbound: wanted === 'on' })
+}
+
+async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => DomainChange): Promise<Answer> {
+  const [, ...addresses] = call.words
+  if (call.words.length > 0) word(call.words, 1, 'ADDRESS')
+  const it = await chosen(call, Number.POSITIVE_INFINITY)
+  return change(call, it, changeTo(addresses.map((address) => blockableKey(address, it.domain, 'address'))))
+}
+
+async function change(call: Call, it: Chosen, wanted: DomainChange): Promise<Answer> {
+  await changeDomain(it.database, found(it), wanted, { actor: operator, now: call.clock() })
+  return shown(call, it)
+}
+
 async function remove(call: Call): Promise<Answer> {
   const it = await chosen(call)
   const row = found(it)
@@ -156,7 +200,7 @@ async function importKey(call: Call): Promise<Answer> {
 
 /** With the DKIM keys as the TXT records that could stand in the place of the CNAMEs. */
 function shown(call: Call, it: Chosen): Answer {
-  const domain = domainResource(found(it), call.config.service.zone)
+  const domain = domainDetails(it.database.read, found(it), call.config.service.zone)
   const keys = dkimKeysOf(it.database.read, it).map((key) => ({
     selector: key.selector,
     name: `${key.selector}._domainkey.${it.domain}`,
@@ -166,7 +210,7 @@ function shown(call: Call, it: Chosen): Answer {
   return { json: { ...domain, dkim_keys: keys }, lines: lines(domain, keys) }
 }
 
-function lines(domain: DomainResource, keys: readonly { name: string; txt: string; signing: boolean }[]): string[] {
+function lines(domain: DomainDetails, keys: readonly { name: string; txt: string; signing: boolean }[]): string[] {
   return [
     `${domain.domain}  ${domain.status}`,
     '',
@@ -175,5 +219,9 @@ function lines(domain: DomainResource, keys: readonly { name: string; txt: strin
     '',
     'DKIM keys (as TXT records, where CNAMEs are not possible):',
     ...keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
+    '',
+    domain.inbound ? 'Takes mail in.' : 'Takes no mail in.',
+    ...(domain.blocked_addresses.length > 0 ? ['Blocked:'] : []),
+    ...domain.blocked_addresses.map((address) => `  ${address}`),
   ]
 }

@@ -18,6 +18,7 @@ function recipientLines(recipient: RecipientStory): string[] {
     '',
     `  to ${recipient.email}: ${recipient.status}`,
     ...recipient.attempts.flatMap(attemptLines),
+    ...laterLine(recipient),
     ...nextLine(recipient),
   ]
 }
@@ -31,6 +32,17 @@ function attemptLines(attempt: AttemptStory): string[] {
     `    ${attempt.number}. ${attempt.at}  ${host}${tls}, ${attempt.duration_ms} ms`,
     `       ${attempt.outcome}${reason}: ${attempt.response}`,
   ]
+}
+
+/** What a report told after the last attempt had handed the message over. */
+function laterLine({ attempts, status, reason, last_response }: RecipientStory): string[] {
+  const last = attempts.at(-1)
+  if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return []
+  if (status === last.outcome && last_response === last.response) return []
+  const now = status === last.outcome ? '' : `, now ${status}`
+  const why = reason === null ? '' : ` (${reason})`
+  const words = last_response === last.response ? '' : `: ${last_response ?? ''}`
+  return [`    reported later${now}${why}${words}`]
 }
 
 function nextLine({ held, status, next_attempt_at }: RecipientStory): string[] {

@@ -3,7 +3,8 @@
  *
  * A second signal ends the process at once: what is acknowledged is on disk anyway.
  */
-import { type Daemon, type DaemonParts, startDaemon } from '../daemon/daemon.js'
+import { type Daemon, startDaemon } from '../daemon/daemon.js'
+import type { DaemonParts } from '../daemon/parts.js'
 import { keepHeapSmall } from '../platform/heap.js'
 import { openLog } from '../platform/log.js'
 import { notifySocket } from '../platform/notify-socket.js'
@@ -23,14 +24,20 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
+  const mx = daemon.mx.map(({ host, port }) => `${host}:${port}`)
   const api = daemon.api.map(placeOf)
-  log.info({ submission: listening, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
-  await systemd.ready(`submission on ${listening.join(', ')}${api.length === 0 ? '' : `, REST on ${api.join(', ')}`}`)
+  log.info({ submission: listening, mx, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
+  await systemd.ready([told('submission', listening), told('MX', mx), told('REST', api)].flat().join(', '))
   const signal = await stopped
   log.info({ signal }, 'stopping')
   await systemd.stopping()
   await daemon.stop()
   log.info('stopped')
+}
+
+/** Nothing of a door that is closed. */
+function told(name: string, places: readonly string[]): string[] {
+  return places.length === 0 ? [] : [`${name} on ${places.join(', ')}`]
 }
 
 function placeOf(endpoint: Daemon['api'][number]): string {

@@ -26,6 +26,8 @@ export interface ServiceConfig {
   readonly data_dir: string
   readonly zone: string
   readonly mail_from: string
+  /** Without a slash at its end. */
+  readonly public_url: string
 }
 
 /** null: no certificate configured, a self-signed one is made. */
@@ -59,6 +61,7 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
       data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
       zone,
       mail_from: service.mail_from ?? `posthorn@${zone}`,
+      public_url: service.public_url ?? `https://${hostname}`,
     },
     tls: {
       cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),

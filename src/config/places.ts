@@ -32,6 +32,15 @@ export function parseHostName(text: string): string | undefined {
   return name.length <= 253 && hostNamePattern.test(name) ? name : undefined
 }
 
+/**
+ * An https or http URL that paths are put behind, without a slash at its end: no user, query or
+ * fragment, which would stand before the path or swallow it.
+ */
+export function parsePublicUrl(text: string): string | undefined {
+  if (!/^https?:\/\/[^\s@?#\\]+$/i.test(text) || !URL.canParse(text)) return undefined
+  return new URL(text).href.replace(/\/+$/, '')
+}
+
 /** `name:587`, `192.0.2.1:587`, `[2001:db8::1]:587`. */
 export function parseListen(text: string): Listen | undefined {
   const found = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)

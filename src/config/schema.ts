@@ -21,6 +21,7 @@ const service = section({
   data_dir: value.path.optional(),
   zone: value.hostName.optional(),
   mail_from: value.mailbox.optional(),
+  public_url: value.publicUrl.optional(),
 })
 
 const tls = section({
@@ -93,6 +94,7 @@ const outbound = section({
     .prefault(['5m', '15m', '30m', '1h', '2h', '4h']),
   expire_after: value.duration().prefault('4d'),
   delay_notice_after: value.duration().prefault('4h'),
+  forward_bounces: value.flag.prefault(true),
 })
 
 const retention = section({

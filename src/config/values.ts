@@ -75,6 +75,10 @@ export const mailbox: z.ZodType<string, string> = text('an address such as "post
     ? written
     : undefined
 })
+export const publicUrl: z.ZodType<string, string> = text(
+  'an address such as "https://mail.example.net", without a query',
+  places.parsePublicUrl,
+)
 export const listen: z.ZodType<Listen, string> = text(
   'an address with a port such as "127.0.0.1:587", "[::1]:587"',
   places.parseListen,

@@ -5,12 +5,12 @@
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp-client-timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'
 import { type Dice, systemDice } from '../platform/dice.js'
-import type { Resolver } from '../platform/resolver.js'
+import type { RecordResolver, Resolver } from '../platform/resolver.js'
 
 export interface Edges {
   readonly dice: Dice
   /** Null: the one that the configuration names. */
-  readonly resolver: Resolver | null
+  readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
   /** How long the network is waited for. */
   readonly timeouts: Timeouts

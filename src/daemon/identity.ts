@@ -1,6 +1,6 @@
 /**
- * What this installation is, made once and kept in the database: the secret of its
- * return paths and the DKIM key of the service's own mail.
+ * What this installation is, made once and kept in the database: the secrets of its return
+ * paths and of the links that it signs, and the DKIM key of the service's own mail.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { serviceKey } from '../domains/new-domain.js'
@@ -12,9 +12,11 @@ import { keepServiceState, serviceState } from '../storage/service-state.js'
 import { SERVICE } from '../storage/tables.js'
 
 const RETURN_PATH_SECRET = 'return_path_secret'
+const LINK_SECRET = 'link_secret'
 
 export interface Identity {
   readonly returnPathSecret: KeyObject
+  readonly linkSecret: KeyObject
 }
 
 export async function ensureIdentity(database: Database, mailFrom: Address, now: number): Promise<Identity> {
@@ -22,8 +24,16 @@ export async function ensureIdentity(database: Database, mailFrom: Address, now:
   if (dkimKeysOf(database.read, { workspaceId: SERVICE, domain }).length === 0) {
     await database.commit([await serviceKey(domain, now, SERVICE)])
   }
-  await database.commit([keepServiceState({ key: RETURN_PATH_SECRET, value: randomSecret(32).toString('base64') })])
-  const secret = serviceState(database.read, { key: RETURN_PATH_SECRET })[0]?.value
-  if (secret === undefined) throw new Error('the secret of the return paths is not in the database')
-  return { returnPathSecret: createSecretKey(secret, 'base64') }
+  return {
+    returnPathSecret: await kept(database, RETURN_PATH_SECRET),
+    linkSecret: await kept(database, LINK_SECRET),
+  }
+}
+
+/** Made where there is none yet. */
+async function kept({ commit, read }: Database, key: string): Promise<KeyObject> {
+  await commit([keepServiceState({ key, value: randomSecret(32).toString('base64') })])
+  const secret = serviceState(read, { key })[0]?.value
+  if (secret === undefined) throw new Error(`${key} is not in the database`)
+  return createSecretKey(secret, 'base64')
 }

@@ -2,12 +2,13 @@
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { auditLogRoutes } from '../api/audit-log.js'
-import { domainRoutes } from '../api/domains.js'
+import { type DomainPlace, domainRoutes } from '../api/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
+import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
@@ -22,6 +23,7 @@ import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
 import type { Database } from '../storage/database.js'
+import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
 export interface RouteParts {
@@ -31,22 +33,24 @@ export interface RouteParts {
   readonly prepare: PrepareEmail
   readonly take: Take
   readonly mime: MimeReader
+  readonly identity: Identity
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
   readonly noticeDue: (workspaceId: string, at: number) => void
   /** Our own acts forget what they touch, and nothing of others. */
   readonly keyRevoked: (keyId: string) => void
+  readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, keyRevoked, domainDeleted } = parts
+  const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
-    ...domainRoutes({ read, commit, deleted: domainDeleted, names: config.service }),
+    ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),
@@ -76,12 +80,16 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
 }
 
 function inboundRoutes(parts: RouteParts): readonly Route[] {
-  const { read, commit } = parts.database
-  const reading = { read, commit, mime: parts.mime }
+  const { config, database, mime, identity } = parts
+  const { read, commit } = database
+  const reading = { read, commit, mime }
+  const linking = { ...reading, secret: identity.linkSecret, publicUrl: config.service.public_url }
   return [
     listInboundRoute(reading),
     showInboundRoute(reading),
     rawInboundRoute(reading),
+    attachmentsRoute(linking),
+    downloadRoute(linking),
     replyRoute(creatingIn(parts)),
     feedbackRoute(reading),
     deleteRoute(reading),

@@ -1,5 +1,6 @@
 /**
- * Makes a leased entry ready for the wire: its bytes, its signature, its return path.
+ * Makes a leased entry ready for the wire: its bytes, its signature, its return path, and on
+ * top of its bytes the reference that complaints bring back.
  *
  * The signature is made once for a message, whoever of its recipients comes first; the
  * write that keeps it goes into the commit of that recipient's lease, before the dial.
@@ -10,6 +11,7 @@ import { mailHost } from '../domains/sending-domains.js'
 import type { KeyChain } from '../domains/signing-keys.js'
 import { type Address, domainOf, needsUtf8 } from '../mail/address.js'
 import { parseNotify } from '../mail/dsn-parameters.js'
+import { referenceField } from '../mail/reference-field.js'
 import { returnPath } from '../mail/return-path.js'
 import { type Email, emailById } from '../messages/email.js'
 import type { QueueEntry } from '../messages/queue.js'
@@ -29,7 +31,7 @@ export interface ReadyDeps {
   /** `SigningThread.sign`. */
   readonly sign: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
   readonly shelf: MessageShelf
-  /** Of the return paths. */
+  /** Of the return paths and references. */
   readonly secret: KeyObject
 }
 
@@ -60,7 +62,7 @@ export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: numb
     returnPath: returnPathOf(deps.secret, email, entry.id),
     recipient: entry.recipient,
     domain: entry.domain,
-    pieces: field === null ? [raw] : [Buffer.from(field, 'latin1'), raw],
+    pieces: piecesOf(ownField(deps.secret, email, entry.id) + (field ?? ''), raw),
     smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
     envid: email.envid,
     ret: email.ret,
@@ -68,6 +70,11 @@ export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: numb
     orcpt: wishes?.orcpt ?? null,
   }
   return { message, shelved, writes, destination: isOrphan(deps.keys, email) ? domainDeleted : null }
+}
+
+/** What stands on top of the message, and the message, which is not copied. */
+function piecesOf(fields: string, raw: Buffer): readonly Buffer[] {
+  return fields === '' ? [raw] : [Buffer.from(fields, 'latin1'), raw]
 }
 
 /** Of a fresh message from memory; else from the database, where its recipients may still be scheduled. */
@@ -152,6 +159,11 @@ async function signatureOf(deps: ReadyDeps, shelved: ShelvedMessage, now: number
 async function sign({ keys, sign }: ReadyDeps, { email, raw }: ShelvedMessage, now: number): Promise<string | null> {
   const key = keys.signing(email.workspace_id, domainOf(email.from_email as Address))
   return key === undefined ? null : sign(raw, key, now)
+}
+
+/** None on the service's own mail: nobody is told of a complaint about it. */
+function ownField(secret: KeyObject, email: Email, recipientId: string): string {
+  return email.workspace_id === SERVICE ? '' : referenceField(secret, recipientId)
 }
 
 /** The service's own mail has the null return path: what bounces of it ends there. */

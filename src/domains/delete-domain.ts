@@ -1,24 +1,27 @@
 /**
- * Takes a sending domain away, with its keys: from the commit on nothing more is sent from it.
+ * Takes a sending domain away, with its keys and its blocked addresses: from the commit on nothing more is sent from it.
  *
  * What waits to be sent from it fails at its next attempt (`ready-message.ts`). Whoever
  * deletes lets `failDomain` walk the queue after it, so that it is known sooner.
  */
 import { type Actor, recordAct } from '../accounts/audit-log.js'
 import type { Commit } from '../storage/write.js'
+import { unblockAll } from './blocked-addresses.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
 import { deleteDkimKeys } from './signing-keys.js'
 
 /** Rejects with `Missed` where the domain was gone already. */
 export async function deleteSendingDomain(
   { commit }: { readonly commit: Commit },
-  { id, workspace_id: workspaceId, domain }: SendingDomain,
+  row: SendingDomain,
   actor: Actor,
   now: number,
 ): Promise<void> {
+  const { id, workspace_id: workspaceId, domain } = row
   await commit([
     deleteDomain({ workspaceId, id }),
     deleteDkimKeys({ workspaceId, domain }),
+    unblockAll(row),
     recordAct({ workspaceId, actor, action: 'domain.deleted', target: id, at: now, details: { domain } }),
   ])
 }

@@ -9,7 +9,7 @@
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, domainNameOrNull, parseDomainName } from '../mail/address.js'
 import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
+import type { Flag, Tables } from '../storage/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
 
@@ -38,6 +38,17 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: string;
       .set({ status: 'verified', forced: 1, verified_at: slot('at') })
       .where('workspace_id', '=', slot('workspaceId'))
       .where('domain', '=', slot('domain')),
+  1,
+)
+
+/** Misses when the workspace has no such domain any more. */
+export const setInbound = prepareWrite<{ workspaceId: string; id: string; inbound: Flag }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('domains')
+      .set({ inbound: slot('inbound') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id')),
   1,
 )
 
@@ -76,11 +87,11 @@ export const domainsSlice = prepareRead<{ workspaceId: string; limit: number; of
   listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
 )
 
-/** In whichever workspace: tells whether a verification would collide. */
+/** In whichever workspace: whose it is, and whether another's verification would collide. */
 export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
+    .select(['id', 'workspace_id', 'inbound'])
     .where('domain', '=', slot('domain'))
     // A literal, so that the partial index serves.
     .where('status', '=', sql.lit('verified' as const)),

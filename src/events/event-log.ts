@@ -5,7 +5,7 @@
  * `data` is the payload as an endpoint receives it; it holds no message body.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Write } from '../storage/write.js'
 
 export type EventType =
@@ -52,6 +52,60 @@ const insert = prepareWrite<Row>(({ db, slot }) =>
 
 export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
   return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: JSON.stringify(data) })
+}
+
+interface First {
+  readonly workspaceId: string
+  readonly emailId: string
+  readonly type: string
+  readonly recipient: string
+  /** Epoch milliseconds. */
+  readonly since: number
+}
+
+function alike<Values extends First>({ db, slot }: Builder<Values>) {
+  return db
+    .selectFrom('events')
+    .select('seq')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('type', '=', slot('type'))
+    .where('recipient', '=', slot('recipient'))
+    .where('created_at', '>', slot('since'))
+}
+
+const insertFirst = prepareWrite<Omit<Row, 'emailId' | 'recipient'> & First>((builder) => {
+  const { db, slot } = builder
+  const row = db
+    .selectNoFrom((eb) => [
+      eb.val(slot('id')).as('id'),
+      eb.val(slot('workspaceId')).as('workspace_id'),
+      eb.val(slot('type')).as('type'),
+      eb.val(slot('emailId')).as('email_id'),
+      eb.val(slot('recipient')).as('recipient'),
+      eb.val(slot('at')).as('created_at'),
+      eb.val(slot('data')).as('data'),
+    ])
+    .where((eb) => eb.not(eb.exists(alike(builder))))
+  const columns = ['id', 'workspace_id', 'type', 'email_id', 'recipient', 'created_at', 'data'] as const
+  return db.insertInto('events').columns(columns).expression(row)
+}, 1)
+
+export type RecipientEvent = Event & { readonly emailId: string; readonly recipient: string }
+
+/** Misses where there is one of its type about this recipient of the email, later than `since`. */
+export function recordFirstEvent(event: RecipientEvent, since: number): Write {
+  const { workspaceId, type, emailId, recipient, at, data } = event
+  const id = `evt_${uuidv7(at)}`
+  return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: JSON.stringify(data) })
+}
+
+const firstAlike = prepareRead<First>()((builder) => alike(builder).limit(1))
+
+/** Would `recordFirstEvent` miss? */
+export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
+  const { workspaceId, type, emailId, recipient } = event
+  return firstAlike(read, { workspaceId, type, emailId, recipient, since }).length > 0
 }
 
 /** Events of one email, oldest first. */

@@ -41,6 +41,8 @@ export type RefusalKind =
   | 'relay-denied'
   /** A recipient of inbound mail that its domain has blocked. */
   | 'recipient-blocked'
+  /** Nobody vouches for the author of inbound mail, whose domain asks to refuse that (DMARC), or nobody can tell who it is. */
+  | 'sender-not-authenticated'
   | 'all-recipients-suppressed'
   | 'too-many-recipients'
   /** One attachment over its limit; the message as a whole is `too-large`. */
@@ -58,6 +60,8 @@ export type RefusalKind =
   | 'insufficient-quota'
   /** An idempotency key with another body, or a state that forbids the act. */
   | 'conflict'
+  /** What only a verified domain may do. */
+  | 'domain-not-verified'
   /** A sending domain that another workspace has verified. */
   | 'domain-taken'
   | 'not-found'

@@ -50,6 +50,15 @@ export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ d
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
+/** It stays: no recipient's state is rolled over it. */
+export const markComplained = prepareWrite<{ workspaceId: string; id: string }>(({ db, slot }) =>
+  db
+    .updateTable('emails')
+    .set({ status: 'complained' })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
 /** For the operator, who may see every workspace. */
 export const emailOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')),

@@ -7,7 +7,7 @@
  * nobody's email, and no list or id of the API finds it. A message that cannot be read has
  * failed, and its bytes stay.
  */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
@@ -196,16 +196,32 @@ export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()((
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Not looked at yet, of all workspaces, oldest first: what a new start goes on with. */
-export const waitingInbound = prepareRead<{ afterTime: number; afterId: string; limit: number }>()(({ db, slot }) =>
+// A literal, so that the partial index serves.
+const notLookedAt = sql.lit('received' as const)
+
+/** Not looked at yet, oldest first: what a new start goes on with. */
+export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('inbound_emails')
+      .selectAll()
+      .where('status', '=', notLookedAt)
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+      .orderBy('received_at')
+      .orderBy('id')
+      .limit(slot('limit')),
+)
+
+/** The next of the workspaces that have such mail. */
+export const nextWorkspaceWithWaiting = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
-    .selectAll()
-    .where('status', '=', 'received')
-    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
-    .orderBy('received_at')
-    .orderBy('id')
-    .limit(slot('limit')),
+    .select('workspace_id')
+    .where('status', '=', notLookedAt)
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
 )
 
 /** Is it there, and not looked at yet? A report as well as an email. */

@@ -32,8 +32,23 @@ export type MimeResult =
   | { readonly kind: 'parts'; readonly parts: MimeParts }
   | { readonly kind: 'unreadable'; readonly why: Unreadable; readonly message: string }
 
+/** `none`: the message has no such attachment. */
+export type AttachmentResult =
+  | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
+  | { readonly kind: 'none' }
+  | Extract<MimeResult, { readonly kind: 'unreadable' }>
+
+/** A message for the thread; `attachment`: the place of the one whose bytes are asked for, else its parts are. */
+export interface ToMimeThread {
+  readonly raw: Uint8Array<ArrayBuffer>
+  readonly attachment: number | null
+}
+
 /** What the thread says: that it has taken a message up, then what came of it. */
 export type FromMimeThread =
   | { readonly kind: 'begun' }
   | { readonly kind: 'parts'; readonly parts: MimeParts }
+  /** The first `attachment.size` bytes of the memory are its content. */
+  | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly memory: ArrayBuffer }
+  | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly message: string }

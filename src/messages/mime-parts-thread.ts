@@ -9,7 +9,9 @@
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../mail/assert-never.js'
 import { threadOptions } from '../platform/thread-options.js'
-import type { FromMimeThread, MimeResult, Unreadable } from './mime-parts-protocol.js'
+import type { AttachmentResult, FromMimeThread, MimeResult, ToMimeThread, Unreadable } from './mime-parts-protocol.js'
+
+type Answer = MimeResult | AttachmentResult
 
 export interface ThreadLimits {
   /** Milliseconds for one message. */
@@ -21,21 +23,34 @@ export interface ThreadLimits {
 export class MimeThread {
   private worker: Worker | null = null
   /** Whoever waits for the message that the thread has now. */
-  private answer: ((result: MimeResult) => void) | null = null
+  private answer: ((result: Answer) => void) | null = null
   private timer: NodeJS.Timeout | undefined
 
   constructor(private readonly limits: ThreadLimits) {}
 
-  /** One after the other. Never rejects: whatever happens to the thread is an answer. */
-  parse(raw: Buffer): Promise<MimeResult> {
+  /** One after the other. Whatever happens to the thread is an answer. */
+  async parse(raw: Buffer): Promise<MimeResult> {
+    const answer = await this.ask(raw, null)
+    if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
+    throw new Error(`the parts of a message were asked for, and the thread says ${answer.kind}`)
+  }
+
+  /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
+  async attachment(raw: Buffer, place: number): Promise<AttachmentResult> {
+    const answer = await this.ask(raw, place)
+    if (answer.kind !== 'parts') return answer
+    throw new Error('an attachment was asked for, and the thread says parts')
+  }
+
+  private ask(raw: Buffer, attachment: number | null): Promise<Answer> {
     this.worker ??= this.started()
     const { worker } = this
     // A copy, because what is transferred is gone here, and a Buffer may share its memory with others.
-    const bytes = new Uint8Array(raw)
+    const message: ToMimeThread = { raw: new Uint8Array(raw), attachment }
     return new Promise((resolve) => {
       this.answer = resolve
       worker.ref()
-      worker.postMessage(bytes, [bytes.buffer])
+      worker.postMessage(message, [message.raw.buffer])
     })
   }
 
@@ -68,8 +83,14 @@ export class MimeThread {
         this.timer = setTimeout(() => this.lose(worker, 'time', `not read within ${time} ms`), time)
         break
       case 'parts':
+      case 'none':
         this.give(said)
         break
+      case 'attachment': {
+        const { kind, attachment, memory } = said
+        this.give({ kind, attachment, bytes: Buffer.from(memory, 0, attachment.size) })
+        break
+      }
       case 'broken':
         this.give({ kind: 'unreadable', why: 'broken', message: said.message })
         break
@@ -86,7 +107,7 @@ export class MimeThread {
   }
 
   /** A thread with nothing to do keeps no process alive. */
-  private give(result: MimeResult): void {
+  private give(result: Answer): void {
     clearTimeout(this.timer)
     this.worker?.unref()
     this.answer?.(result)

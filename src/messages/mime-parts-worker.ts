@@ -2,7 +2,8 @@
  * The thread that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
  * may be slow, run out of memory or die, and nobody but its own message suffers.
  *
- * To each message it says `begun`, then `parts` or `broken`.
+ * To each message it says `begun`, then `parts` or `broken`; where the bytes of one attachment
+ * are asked for, `attachment` or `none` instead of `parts`.
  *
  * Nothing is converted: HTML is not made into text, nor text into HTML or links, which is where
  * hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds).
@@ -15,7 +16,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import type { FromMimeThread, MimeAttachment, MimeField, MimeParts } from './mime-parts-protocol.js'
+import type { FromMimeThread, MimeAttachment, MimeField, MimeParts, ToMimeThread } from './mime-parts-protocol.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -23,7 +24,8 @@ const MAX_VALUE = 8_192
 
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
 
-function partsOf(raw: Buffer): Promise<MimeParts> {
+/** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
+function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
     const parser = new MailParser(options)
     const attachments: MimeAttachment[] = []
@@ -35,7 +37,7 @@ function partsOf(raw: Buffer): Promise<MimeParts> {
     })
     parser.on('data', (part) => {
       if (part.type === 'text') body = part
-      else takeAttachment(part, attachments)
+      else takeAttachment(part, attachments, take)
     })
     parser.on('end', () => resolve({ ...bodies(body, lastLineEnds), headers: fieldsOf(raw), attachments }))
     parser.end(raw)
@@ -47,11 +49,16 @@ function contentTypeOf(headers: Headers): string | null {
   return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
 }
 
-/** The parser goes on once the content was read; only its size is kept. */
-function takeAttachment(part: AttachmentStream, attachments: MimeAttachment[]): void {
+/** The parser goes on once the content was read; here only its size is kept. */
+function takeAttachment(
+  part: AttachmentStream,
+  attachments: MimeAttachment[],
+  take: (place: number, chunk: Buffer) => void,
+): void {
   const content = part.content as Readable
   let size = 0
   content.on('data', (chunk: Buffer) => {
+    take(attachments.length, chunk)
     size += chunk.length
   })
   content.on('end', () => {
@@ -98,11 +105,31 @@ function fieldsOf(raw: Buffer): MimeField[] {
   }))
 }
 
-async function answer(port: MessagePort, bytes: Uint8Array): Promise<void> {
-  const say = (message: FromMimeThread): void => port.postMessage(message)
+/**
+ * The bytes of one attachment, in memory that the parent takes over. No encoding makes bytes of
+ * fewer characters, so the message's size is enough; what is not written to costs nothing.
+ */
+async function attachmentOf(raw: Buffer, wanted: number): Promise<FromMimeThread> {
+  const memory = new ArrayBuffer(raw.length)
+  const bytes = Buffer.from(memory)
+  let size = 0
+  const parts = await partsOf(raw, (place, chunk) => {
+    if (place === wanted) size += chunk.copy(bytes, size)
+  })
+  const attachment = parts.attachments[wanted]
+  if (attachment === undefined) return { kind: 'none' }
+  if (attachment.size !== size) throw new Error('an attachment is larger than its message')
+  return { kind: 'attachment', attachment, memory }
+}
+
+async function answer(port: MessagePort, { raw, attachment }: ToMimeThread): Promise<void> {
+  const say = (message: FromMimeThread): void =>
+    port.postMessage(message, message.kind === 'attachment' ? [message.memory] : [])
+  const bytes = Buffer.from(raw.buffer)
   say({ kind: 'begun' })
   try {
-    say({ kind: 'parts', parts: await partsOf(Buffer.from(bytes.buffer)) })
+    if (attachment === null) say({ kind: 'parts', parts: await partsOf(bytes, () => undefined) })
+    else say(await attachmentOf(bytes, attachment))
   } catch (error) {
     say({ kind: 'broken', message: error instanceof Error ? error.message : String(error) })
   }
@@ -110,6 +137,6 @@ async function answer(port: MessagePort, bytes: Uint8Array): Promise<void> {
 
 const port = parentPort
 if (port === null) throw new Error('messages are taken apart in a worker thread')
-port.on('message', (bytes: Uint8Array) => {
-  void answer(port, bytes)
+port.on('message', (message: ToMimeThread) => {
+  void answer(port, message)
 })

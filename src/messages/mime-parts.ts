@@ -9,7 +9,7 @@
  * their turn comes.
  */
 import { Refusal } from '../mail/refusal.js'
-import type { MimeResult } from './mime-parts-protocol.js'
+import type { AttachmentResult, MimeResult } from './mime-parts-protocol.js'
 import { MimeThread, type ThreadLimits } from './mime-parts-thread.js'
 
 export interface MimeLimits extends ThreadLimits {
@@ -31,8 +31,8 @@ export const defaultMimeLimits: MimeLimits = {
 export type RawSource = () => Buffer | undefined
 
 interface Job {
-  readonly source: RawSource
-  readonly resolve: (result: MimeResult) => void
+  /** Ends the waiting of whoever asked. */
+  readonly run: (thread: MimeThread) => Promise<void>
   readonly reject: (error: unknown) => void
 }
 
@@ -53,12 +53,29 @@ export class MimeReader {
 
   /** Throws a Refusal: `rate-limited` where too many of the party wait already, `unavailable` where too many do in all. */
   async read(party: string, source: RawSource): Promise<MimeResult> {
+    return this.inTurn(party, source, (thread, raw) => thread.parse(raw))
+  }
+
+  /** The bytes of one attachment. Throws as `read` does, and waits in the same queue. */
+  async attachment(party: string, source: RawSource, place: number): Promise<AttachmentResult> {
+    return this.inTurn(party, source, (thread, raw) => thread.attachment(raw, place))
+  }
+
+  private async inTurn<Result>(
+    party: string,
+    source: RawSource,
+    ask: (thread: MimeThread, raw: Buffer) => Promise<Result>,
+  ): Promise<Result | typeof gone> {
     const queue = this.queues.get(party) ?? []
     if (this.closed) throw busy()
     if (queue.length >= this.limits.waitingOfParty) throw tooMany(queue.length)
     if (queue.length > 0 && this.waiting >= this.limits.waiting) throw busy()
     return new Promise((resolve, reject) => {
-      queue.push({ source, resolve, reject })
+      const run = async (thread: MimeThread): Promise<void> => {
+        const raw = source()
+        resolve(raw === undefined ? gone : await ask(thread, raw))
+      }
+      queue.push({ run, reject })
       this.queues.set(party, queue)
       this.waiting += 1
       this.pump()
@@ -105,10 +122,10 @@ export class MimeReader {
     return (this.busy.get(party) ?? 0) < Math.max(this.limits.threads - 1, 1)
   }
 
-  private async work(thread: MimeThread, party: string, { source, resolve, reject }: Job): Promise<void> {
+  private async work(thread: MimeThread, party: string, { run, reject }: Job): Promise<void> {
     try {
       // Awaited whatever comes of it: who ends within the turn in which it began would call the next out of itself.
-      resolve(await read(thread, source))
+      await run(thread)
     } catch (error) {
       reject(error)
     }
@@ -120,12 +137,7 @@ export class MimeReader {
   }
 }
 
-async function read(thread: MimeThread, source: RawSource): Promise<MimeResult> {
-  const raw = source()
-  return raw === undefined ? gone : thread.parse(raw)
-}
-
-const gone: MimeResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are not kept any more' }
+const gone = { kind: 'unreadable', why: 'gone', message: 'its bytes are not kept any more' } as const
 
 /** Of the party's own making, and over as soon as its messages are read. */
 function tooMany(waiting: number): Refusal {

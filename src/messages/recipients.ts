@@ -74,6 +74,33 @@ export const moveRecipient = prepareWrite<{
   1,
 )
 
+/** What a report leaves on its recipient, long after the last attempt; misses when it has left `from`. */
+export const markReported = prepareWrite<{
+  id: string
+  workspaceId: string
+  from: RecipientStatus
+  to: RecipientStatus
+  lastResponse: string | null
+  reason: string | null
+  deliveredAt: number | null
+  settledAt: number | null
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('recipients')
+      .set({
+        status: slot('to'),
+        last_response: slot('lastResponse'),
+        reason: slot('reason'),
+        delivered_at: slot('deliveredAt'),
+        settled_at: slot('settledAt'),
+      })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', slot('from')),
+  1,
+)
+
 /** The time of a scheduled email has come. */
 export const releaseRecipients = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db
@@ -90,6 +117,11 @@ export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: str
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('id'),
+)
+
+/** Of whichever workspace: for whoever holds a token that was made for this recipient alone. */
+export const recipientOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('recipients').selectAll().where('id', '=', slot('id')),
 )
 
 /** RFC 3461, as the client gave them: they never change. */

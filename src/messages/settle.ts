@@ -11,19 +11,10 @@ import type { RecipientStatus } from '../storage/tables.js'
 import { SERVICE } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 import { insertAttempt, type NewAttempt } from './attempts.js'
-import { tagObject } from './enqueue.js'
+import { type EmailSummary, emailEvent } from './email-event.js'
 import { deferEntry, type QueueEntry, removeEntry } from './queue.js'
 import { markAttempt } from './recipients.js'
 import { rollUpEmail } from './roll-up.js'
-
-/** What the events of an email say about it. */
-export interface EmailSummary {
-  readonly id: string
-  readonly workspace_id: string
-  readonly from_email: string
-  readonly subject: string
-  readonly tags: string
-}
 
 export interface Attempted {
   readonly entry: QueueEntry
@@ -138,24 +129,7 @@ function attemptRow(attempted: Attempted, outcome: NewAttempt['outcome'], next: 
 }
 
 /** None for the service's own mail: nobody subscribes to it. */
-function event({ email, entry, endedAt }: Attempted, type: EventType, more: Record<string, unknown>): Write[] {
+function event({ email, entry, endedAt: at }: Attempted, type: EventType, more: Record<string, unknown>): Write[] {
   if (email.workspace_id === SERVICE) return []
-  const data = {
-    email_id: email.id,
-    from: email.from_email,
-    to: entry.recipient,
-    subject: email.subject,
-    tags: tagObject(email.tags),
-    ...more,
-  }
-  return [
-    recordEvent({
-      workspaceId: email.workspace_id,
-      type,
-      emailId: email.id,
-      recipient: entry.recipient,
-      at: endedAt,
-      data,
-    }),
-  ]
+  return [recordEvent(emailEvent({ email, recipient: entry.recipient, type, at, more }))]
 }

@@ -7,20 +7,30 @@
  * bug of ours stumbles, or it would be taken up for ever. A fault of the database stops the
  * taking for a second, and then the same messages come again.
  *
- * Many are taken up at once, because those of one workspace may wait long for their turn in the
- * threads (`messages/mime-parts.ts`) while others pass. None holds its bytes while it waits.
+ * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
+ * long for their turn in the threads (`messages/mime-parts.ts`). None holds its bytes while it waits.
  */
 import { Refusal } from '../mail/refusal.js'
-import { type InboundEmail, markFailed, rawOfInbound, stillWaits, waitingInbound } from '../messages/inbound-email.js'
+import { type InboundEmail, markFailed, rawOfInbound, stillWaits } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { MimeParts } from '../messages/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
+import { WaitingMail } from './waiting-mail.js'
 
-/** What shall be written of a message; it holds `markProcessed`, or removes the record. */
-export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => readonly Write[] | Promise<readonly Write[]>
+export interface Judged {
+  /** They hold `markProcessed`, or remove the record. */
+  readonly writes: readonly Write[]
+  /** Called once they are on disk. */
+  readonly committed?: () => void
+}
+
+/** What shall be written of a message. */
+export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => Judged | Promise<Judged>
+/** The same of a report, which is read as it is: it counts, whatever message it returns. */
+export type JudgeReport = (email: InboundEmail, raw: Buffer) => Judged | Promise<Judged>
 
 export interface ProcessorDeps {
   readonly read: Read
@@ -29,65 +39,66 @@ export interface ProcessorDeps {
   readonly log: Log
   readonly mime: Pick<MimeReader, 'read'>
   readonly judge: Judge
+  readonly judgeReport: JudgeReport
 }
 
-const AT_ONCE = 200
 const POLL = 1_000
 
 export class InboundProcessor {
-  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly underWay = new Set<Promise<void>>()
+  private readonly waiting: WaitingMail
   private timer: NodeJS.Timeout | null = null
   private resting = false
   private stopping = false
 
-  constructor(private readonly deps: ProcessorDeps) {}
+  constructor(private readonly deps: ProcessorDeps) {
+    this.waiting = new WaitingMail(deps.read)
+  }
 
   start(): void {
     // A rest is over when the timer strikes next.
     this.timer = setInterval(() => {
       this.resting = false
-      this.takeUp()
+      this.takeUp(() => this.waiting.nextOfAll())
     }, POLL)
-    this.takeUp()
+    this.takeUp(() => this.waiting.nextOfAll())
   }
 
-  /** Something new is on disk. */
-  notice(): void {
-    this.takeUp()
+  /** Something new of the workspace is on disk. */
+  notice(workspaceId: string): void {
+    this.takeUp(() => this.waiting.next(workspaceId))
   }
 
   /** Takes nothing more up; resolves when what is under way is over. The rest waits for the next start. */
   async stop(): Promise<void> {
     this.stopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    await Promise.all(this.underWay.values())
+    await Promise.all(this.underWay)
   }
 
-  private takeUp(): void {
-    if (this.stopping || this.resting || this.underWay.size >= AT_ONCE) return
-    for (const email of this.waiting()) {
-      if (this.underWay.has(email.id)) continue
-      const work = this.process(email).finally(() => {
-        this.underWay.delete(email.id)
-        this.takeUp()
-      })
-      this.underWay.set(email.id, work)
-    }
-  }
-
-  private waiting(): readonly InboundEmail[] {
+  private takeUp(next: () => Iterable<InboundEmail>): void {
+    if (this.stopping || this.resting) return
     try {
-      return waitingInbound(this.deps.read, { afterTime: 0, afterId: '', limit: AT_ONCE })
+      for (const email of next()) this.begin(email)
     } catch (error) {
       this.rest(error)
-      return []
     }
+  }
+
+  private begin(email: InboundEmail): void {
+    const work = this.process(email).finally(() => {
+      this.underWay.delete(work)
+      if (this.waiting.ended(email)) this.notice(email.workspace_id)
+    })
+    this.underWay.add(work)
   }
 
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      await commit(await this.judged(email))
+      const { writes, committed } = await this.judged(email)
+      await commit(writes)
+      committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
@@ -107,18 +118,33 @@ export class InboundProcessor {
     }
   }
 
-  private async judged(email: InboundEmail): Promise<readonly Write[]> {
-    const { mime, judge, log } = this.deps
-    const place = { id: email.id, workspaceId: email.workspace_id }
+  private judged(email: InboundEmail): Judged | Promise<Judged> {
+    if (email.kind === 'mail') return this.judgedMail(email)
+    const raw = this.rawOf(email)
+    return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+  }
+
+  private async judgedMail(email: InboundEmail): Promise<Judged> {
+    const { mime, judge } = this.deps
     let raw: Buffer | undefined
     const result = await mime.read(email.workspace_id, () => {
-      raw = rawOfInbound(this.deps.read, place)[0]?.raw
+      raw = this.rawOf(email)
       return raw
     })
     if (result.kind === 'parts' && raw !== undefined) return judge(email, raw, result.parts)
-    const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
-    log.info({ inbound: email.id, ...why }, 'a message cannot be taken apart')
-    return [markFailed({ ...place, at: this.deps.clock() })]
+    return this.failed(
+      email,
+      result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },
+    )
+  }
+
+  private rawOf({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {
+    return rawOfInbound(this.deps.read, { id, workspaceId })[0]?.raw
+  }
+
+  private failed({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): Judged {
+    this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
+    return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
   }
 
   private async fail({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * For whom mail is taken in, decided at RCPT; everything else is refused, so nobody can relay.
  *
- * Mailboxes: any local part of a verified domain whose workspace receives mail there.
+ * Mailboxes: any local part of a verified domain whose workspace receives mail there, but
+ * those that it has blocked.
  * Return paths: `bounce+…` at the mail host of a sending domain, or at the host in the zone
  * that it is a CNAME for (some senders write the name that they have looked up). One without
  * a valid token is taken too, and then speaks of nobody: what sends there is often a robot
@@ -10,6 +11,8 @@
  * zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
+import { localPartKey } from '../domains/blocked-addresses.js'
+import type { ReceivingDomain } from '../domains/receiving-book.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { recipientOfReturnPath } from '../mail/return-path.js'
@@ -22,13 +25,11 @@ export type InboundRecipient =
   | { readonly kind: 'return-path'; readonly recipientId: string | null }
   /** `detail`: what stands behind a `+`, else empty. */
   | { readonly kind: 'system'; readonly name: SystemName; readonly detail: string }
-  /** `unknown`: the domain is ours, the address is not. `relay`: the domain is somebody else's. */
-  | { readonly kind: 'refused'; readonly why: 'unknown' | 'relay' }
-
-export interface ReceivingDomain {
-  readonly workspaceId: string
-  readonly inbound: boolean
-}
+  /**
+   * `unknown`: the domain is ours, the address is not. `blocked`: the domain takes mail to any
+   * address but some, of which this is one. `relay`: the domain is somebody else's.
+   */
+  | { readonly kind: 'refused'; readonly why: 'unknown' | 'blocked' | 'relay' }
 
 export interface RecipientPolicy {
   readonly hostname: DomainName
@@ -47,7 +48,10 @@ export function inboundRecipient(policy: RecipientPolicy, address: Address): Inb
   const domain = domainOf(address)
   const localPart = localPartOf(address)
   const owner = policy.verifiedDomain(domain)
-  if (owner?.inbound === true) return { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
+  if (owner?.inbound === true) {
+    const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
+    return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
+  }
   const isService = domain === policy.hostname || domain === policy.zone
   const isBounceHost = isReturnPathHost(policy, domain)
   if (isBounceHost && RETURN_PATH.test(localPart)) {

@@ -75,7 +75,7 @@ async function ensureDomain({ read, commit }: Database, workspaceId: string, now
   if (row?.status === 'verified') return
   await commit(
     row === undefined
-      ? (await newDomain(read, { workspaceId, domain, forced: true, inbound: false, now })).writes
+      ? (await newDomain(read, { workspaceId, domain, forced: true, inbound: true, now })).writes
       : [forceVerified({ workspaceId, domain, at: now })],
   )
 }

@@ -22,6 +22,8 @@ export interface Configured {
   /** The REST API. */
   readonly api: Listen
   readonly sink: Listen
+  /** Where mail comes in; undefined: the file opens no such door. */
+  readonly mx: Listen | undefined
 }
 
 /** `portBase` null: what the file says, or the default where there is none yet. */
@@ -50,7 +52,7 @@ function usable(config: Config, file: string): Configured {
   if (host !== HOST || port === undefined) {
     throw new CannotStart(`${file}: the route of ${DOMAIN} does not lead to a sink on ${HOST}: ${mend}`)
   }
-  return { config, startTls, tls, api, sink: { host, port } }
+  return { config, startTls, tls, api, sink: { host, port }, mx: config.inbound.listen[0] }
 }
 
 function routeOf({ outbound }: Config): { readonly host: string; readonly port: number } | undefined {
@@ -58,7 +60,7 @@ function routeOf({ outbound }: Config): { readonly host: string; readonly port: 
   return parsed.kind === 'route' ? parsed.route : undefined
 }
 
-function configurationText({ startTls, tls, api, sink }: Ports): string {
+function configurationText({ startTls, tls, api, sink, mx }: Ports): string {
   return `# Posthorn's configuration for trying it out, made by scripts/quickstart.
 # It is yours to edit; only "scripts/quickstart --port-base N" writes it anew.
 # config/posthorn.toml in the source documents every setting.
@@ -67,8 +69,9 @@ function configurationText({ startTls, tls, api, sink }: Ports): string {
 hostname = "mail.${DOMAIN}"
 # Relative paths count from the folder of this file.
 data_dir = "."
+public_url = "https://${HOST}:${api}"
 
-# Only this machine can connect, to any of the three ports.
+# Only this machine can connect, to any of the four ports.
 
 [api]
 listen = ["${HOST}:${api}"]          # REST, over TLS
@@ -76,6 +79,9 @@ listen = ["${HOST}:${api}"]          # REST, over TLS
 [submission]
 listen = ["${HOST}:${startTls}"]          # STARTTLS
 listen_tls = ["${HOST}:${tls}"]      # TLS from the start
+
+[inbound]
+listen = ["${HOST}:${mx}"]          # other servers bring mail here
 
 [outbound.routes]
 # The sink that scripts/quickstart runs stands in for the MX hosts of ${DOMAIN} ...

@@ -30,12 +30,12 @@ export function placesIn(folder: string): Places {
   }
 }
 
-export type Ports = Readonly<Record<'startTls' | 'tls' | 'api' | 'sink', number>>
+export type Ports = Readonly<Record<'startTls' | 'tls' | 'api' | 'sink' | 'mx', number>>
 
 export const DEFAULT_BASE = 1000
 export const MAX_BASE = 65_535 - 587
 
-/** The well-known ports 587, 465, 443 and 25, moved up by `base`. */
+/** The well-known ports 587, 465, 443 and 25, moved up by `base`; mail comes in beside the sink. */
 export function portsAbove(base: number): Ports {
-  return { startTls: base + 587, tls: base + 465, api: base + 443, sink: base + 25 }
+  return { startTls: base + 587, tls: base + 465, api: base + 443, sink: base + 25, mx: base + 26 }
 }

@@ -45,9 +45,9 @@ export async function quickstart(parts: QuickstartParts): Promise<void> {
   // A sandbox that runs keeps its configuration.
   lockDataFolder(places.folder).release()
   const configured = await configure(places, parts.portBase)
-  const { api, submission } = configured.config
+  const { api, submission, inbound } = configured.config
   const doors = api.listen.filter((listen) => listen.kind !== 'unix')
-  await refuseBusy([...submission.listen, ...submission.listen_tls, ...doors, configured.sink])
+  await refuseBusy([...submission.listen, ...submission.listen_tls, ...inbound.listen, ...doors, configured.sink])
   const ends: (() => Promise<void>)[] = []
   try {
     const started = await start(parts, places, configured, ends)

@@ -46,6 +46,7 @@ export function guideLines(guide: Guide): string[] {
     '',
     curl(guide),
     '',
+    ...inboundLines(guide),
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
     posthorn(`explain ${emailId}`),
@@ -53,6 +54,18 @@ export function guideLines(guide: Guide): string[] {
     '',
     `The configuration, the log and what arrives are in ${places.folder}. Nothing leaves this machine.`,
     'Serving until Ctrl-C.',
+    '',
+  ]
+}
+
+function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[] {
+  if (mx === undefined) return []
+  const fields = `-H 'Authorization: Bearer ${key}'`
+  return [
+    `Bring mail for ${DOMAIN}, any address of it, as another server would, and read it:`,
+    '',
+    `  swaks --server ${mx.host}:${mx.port} --tls --from friend@elsewhere.example --to ${RECIPIENT}`,
+    `  curl --cacert ${quoted(caFile)} ${fields} https://${api.host}:${api.port}/v1/inbound`,
     '',
   ]
 }

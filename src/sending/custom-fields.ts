@@ -6,6 +6,7 @@
  */
 import { isMessageId } from '../mail/message-id.js'
 import { isOneLine } from '../mail/named-address.js'
+import { REFERENCE_FIELD } from '../mail/reference-field.js'
 import { isServiceField } from './service-headers.js'
 
 export const MAX_CUSTOM_FIELDS = 50
@@ -31,6 +32,7 @@ const ours = new Set([
   'return-path',
   'received',
   'mime-version',
+  REFERENCE_FIELD,
 ])
 const ofMessageIds = new Set(['in-reply-to', 'references'])
 

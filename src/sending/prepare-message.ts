@@ -3,7 +3,8 @@
  *
  * One Received field of ours goes on top: by whom, with which protocol, under which id,
  * and nothing about the client. Date and Message-ID are added where they are missing.
- * Bcc, Return-Path and the fields that steer us are taken out. Every other byte stays.
+ * Bcc, Return-Path, the reference of a message that we once sent and the fields that steer
+ * us are taken out. Every other byte stays.
  *
  * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody,
  * more Received fields than a message can gather without going in circles.
@@ -14,6 +15,7 @@ import { headerText } from '../mail/header-text.js'
 import { isUnambiguous, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
 import { messageDate } from '../mail/message-date.js'
 import { isMessageId, newMessageId } from '../mail/message-id.js'
+import { REFERENCE_FIELD } from '../mail/reference-field.js'
 import { Refusal } from '../mail/refusal.js'
 import { simpleMailbox } from '../mail/simple-mailbox.js'
 import { isServiceField } from './service-headers.js'
@@ -31,7 +33,7 @@ export interface Origin {
   readonly now: number
 }
 
-const taken = new Set(['bcc', 'resent-bcc', 'return-path'])
+const taken = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
 
 export function prepareMessage(raw: Buffer, header: Header, origin: Origin): { raw: Buffer; messageId: string } {
   const given = fieldsNamed(header, 'message-id')[0]

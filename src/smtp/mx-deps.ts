@@ -7,9 +7,14 @@ import type { ReceivedMessage } from '../receiving/received-message.js'
 import type { RecipientRefusal } from './mx-refusals.js'
 import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
 
+/** A recipient whose mail is ours to take. */
+export interface TakenRecipient {
+  /** Who gets the copy of the message: those of one party share it. */
+  readonly party: string
+}
+
 export interface MxDeps {
-  /** Whether mail to this address is ours to take. */
-  recipient(address: Address): 'accepted' | RecipientRefusal
+  recipient(address: Address): TakenRecipient | RecipientRefusal
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** What DNS block lists say of a client; never rejects. */
@@ -25,12 +30,16 @@ export interface MxDeps {
 
 /** Times in milliseconds. */
 export interface MxLimits extends SessionLimits {
+  /** Copies that one message is filed in: all of them are in memory at once. */
+  readonly maxParties: number
   /** New connections from one address in any minute. */
   readonly connectionsPerMinute: number
   /** MAIL commands from one address in any minute. */
   readonly messagesPerMinute: number
   /** Addresses whose pace is remembered. */
   readonly maxClients: number
+  /** Who has been quiet for so long gives way to a new client that has no place. */
+  readonly givesWayAfter: number
   /** A client has so long to speak too early. */
   readonly greetingDelay: number
   /** `note`: told to `accept`. `refuse`: 554 and the end. */
@@ -65,9 +74,11 @@ export const mxLimits: MxLimits = {
   idleTimeout: 5 * MINUTE,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
+  maxParties: 5,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,
+  givesWayAfter: 10_000,
   greetingDelay: 100,
   earlyTalkers: 'note',
   tarpit: 5000,

@@ -3,7 +3,8 @@
  *
  * Nobody is greeted at once, and who speaks meanwhile is noted or refused; what an early
  * talker has said waits in the parser, one command of it here. Refused recipients are
- * answered later and later: such a wait holds a timer and no message.
+ * answered later and later: such a wait holds a timer and no message. Who is quiet while
+ * others find no place loses its own.
  *
  * What holds for every session stands in `mail-session.ts`.
  */
@@ -25,9 +26,13 @@ import { recipientOk, senderOk } from './session-replies.js'
 
 type Connection = ConstructorParameters<typeof MailSession>
 
+/** How long a client that had to give way has to close its side, in milliseconds. */
+const LINGER = 500
+
 interface Transaction {
   readonly mail: PlainMailCommand
-  readonly recipients: Set<Address>
+  /** With the party of each. */
+  readonly recipients: Map<Address, string>
 }
 
 export class MxSession extends MailSession {
@@ -37,6 +42,7 @@ export class MxSession extends MailSession {
   private held: Done = () => undefined
   private refusedRecipients = 0
   private callOff: Done = () => undefined
+  private lastSaid: number
 
   constructor(
     server: Connection[0],
@@ -46,11 +52,13 @@ export class MxSession extends MailSession {
     private readonly place: Place,
   ) {
     super(server, socket, options, gate, place.leave)
+    this.lastSaid = gate.deps.clock()
   }
 
   override init(): void {
     const { deps, settings } = this.gate
     this.startDeadline()
+    this.gate.sessions.add(this)
     this.listings = deps.listings(this.remoteAddress)
     this._setListeners(() => this.wait(settings.greetingDelay, () => this.greet()))
   }
@@ -63,7 +71,20 @@ export class MxSession extends MailSession {
     else this.connectionReady(() => this.held())
   }
 
+  quietSince(): number | null {
+    return this._dataStream ? null : this.lastSaid
+  }
+
+  giveWay(): void {
+    const reply = this.refusalFor('idle')
+    this.gate.sessions.delete(this)
+    this.place.leave()
+    if (!this._upgrading) this.say(reply)
+    this.gate.deps.after(LINGER, () => this.destroy())
+  }
+
   override _onCommand(command: Buffer, callback?: Done): void {
+    this.lastSaid = this.gate.deps.clock()
     if (this._ready || this._server._closeTimeout) {
       super._onCommand(command, callback)
       return
@@ -98,29 +119,37 @@ export class MxSession extends MailSession {
     if (refusal !== null) throw refusal
     const { client } = this.place
     if (client !== null && !messages.take(client, deps.clock()).allowed) return this.refusalFor('message-rate')
-    this.transaction = { mail, recipients: new Set() }
+    this.transaction = { mail, recipients: new Map() }
     this.session.envelope.mailFrom = { address: mail.from, args: false }
     return senderOk
   }
 
   private async rcpt(line: Buffer): Promise<SmtpReply> {
     if (this.transaction === null) throw new ProtocolFault(503, '5.5.1', 'need MAIL command')
-    const { hostname, maxRecipients } = this.gate.settings
     const { mail, recipients } = this.transaction
-    const address = parsePlainRcpt(line, { hostname, smtputf8: mail.smtputf8 })
+    const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    if (recipients.size >= maxRecipients) {
-      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
-    }
     const verdict = this.gate.deps.recipient(address)
-    if (verdict !== 'accepted') {
+    if (typeof verdict === 'string') {
       this.gate.note(verdict, this.remoteAddress)
       throw new Refusal(verdict, recipientTexts[verdict])
     }
+    this.requirePlace(recipients, verdict.party)
     if (await this.isRefusedAsListed(address)) return this.refusalFor('listed')
-    recipients.add(address)
+    recipients.set(address, verdict.party)
     this.session.envelope.rcptTo = [{ address, args: false }] // enough for smtp-server's DATA
     return recipientOk
+  }
+
+  /** What does not go into this message, the client brings with the next (RFC 5321 section 4.5.3.1.10). */
+  private requirePlace(recipients: Transaction['recipients'], party: string): void {
+    const { maxRecipients, maxParties } = this.gate.settings
+    if (recipients.size >= maxRecipients) {
+      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
+    }
+    if (new Set([...recipients.values(), party]).size > maxParties) {
+      throw new Refusal('too-many-recipients', 'one message goes to a few organisations, send it to the others again')
+    }
   }
 
   /** The postmaster hears everybody out: somebody may want to be taken off a list. */
@@ -144,7 +173,7 @@ export class MxSession extends MailSession {
 
   override async receive(): Promise<string> {
     const { transaction, incoming } = this
-    const [first, ...others] = transaction?.recipients ?? []
+    const [first, ...others] = transaction?.recipients.keys() ?? []
     if (transaction === null || incoming === null || first === undefined) throw new Error('DATA without a transaction')
     const { raw, release } = await incoming.collected
     try {
@@ -209,6 +238,7 @@ export class MxSession extends MailSession {
 
   override _onClose(): void {
     super._onClose()
+    this.gate.sessions.delete(this)
     this.callOff()
   }
 

@@ -24,6 +24,7 @@ interface Place {
 const places = {
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
+  blocked_addresses: { key: 'local_part', by: 'index' },
   domains: { key: 'id', by: 'index' },
   dkim_keys: { key: 'id', by: 'slices' },
   queue: { key: 'id', by: 'index' },

@@ -58,3 +58,11 @@ export interface InboundRawTable {
   received_at: number
   raw: Buffer
 }
+
+/** Addresses of a domain whose mail is refused though the domain takes mail: see `domains/blocked-addresses.ts`. */
+export interface BlockedAddressesTable {
+  workspace_id: string
+  domain_id: string
+  /** As `localPartKey` makes it. */
+  local_part: string
+}

@@ -5,6 +5,7 @@ import * as rest from './migrations/0002-rest.js'
 import * as bayes from './migrations/0003-bayes.js'
 import * as inbound from './migrations/0004-inbound.js'
 import * as arrival from './migrations/0005-arrival.js'
+import * as blockedAddresses from './migrations/0006-blocked-addresses.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -12,4 +13,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0003-bayes': bayes,
   '0004-inbound': inbound,
   '0005-arrival': arrival,
+  '0006-blocked-addresses': blockedAddresses,
 }

@@ -18,7 +18,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
-import type { InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -194,5 +194,6 @@ export interface Tables {
   bayes_learned: BayesLearnedTable
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
+  blocked_addresses: BlockedAddressesTable
   service_state: ServiceStateTable
 }

@@ -73,6 +73,11 @@ const checks: readonly Check[] = [
     sql: `select id from inbound_emails where status = 'received'
       and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
   },
+  {
+    check: 'blocked_addresses-domain',
+    message: 'blocked addresses without their domain',
+    sql: missing('blocked_addresses', 'domain_id', 'domains'),
+  },
   ...workspaceTables.map((table) => ({
     check: `${table}-workspace`,
     message: `rows of ${table} without their workspace`,

@@ -18,6 +18,7 @@ interface Domain {
   readonly domain: string
   readonly status: string
   readonly inbound: boolean
+  readonly blocked_addresses?: readonly string[]
   readonly dns_records: readonly { readonly name: string; readonly purpose: string; readonly status: string }[]
   readonly verified_at: string | null
 }
@@ -59,7 +60,9 @@ t.test('a domain is registered with the records to publish, listed and shown', a
   })
   const listed = await app.rest('GET', '/v1/domains')
   t.same(check('GET /domains', listed), [])
-  t.match(listed.json(), { data: [{ domain: 'a.test', status: 'verified' }, domain] })
+  const { blocked_addresses: none, ...inList } = domain
+  t.same(none, [])
+  t.match(listed.json(), { data: [{ domain: 'a.test', status: 'verified' }, inList] })
   const shown = await app.rest('GET', `/v1/domains/${domain.id}`)
   t.same(check('GET /domains/:id', shown), [])
   t.same(shown.json(), domain)
@@ -67,6 +70,62 @@ t.test('a domain is registered with the records to publish, listed and shown', a
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
     data: [{ action: 'domain.created', target: domain.id, details: { domain: name } }],
   })
+})
+
+t.test('what a domain takes in is changed: all mail or none, and addresses to which it takes none', async (t) => {
+  const app = await testDaemon(t)
+  const check = schemaCheck(app.daemon.routes)
+  const id = await idOf(app, 'a.test')
+  const change = async (body: object): Promise<RestAnswer> => {
+    const answer = await app.rest('PATCH', `/v1/domains/${id}`, { body })
+    if (answer.status === 200) t.same(check('PATCH /domains/:id', answer), [])
+    return answer
+  }
+  const changed = async (body: object): Promise<Domain> => (await change(body)).json<Domain>()
+  t.match(await changed({ inbound: true }), { id, inbound: true, blocked_addresses: [] })
+  const list = ['Sold@A.Test', '"sold"', 'a+b', 'büro']
+  t.match(await changed({ blocked_addresses: list }), {
+    inbound: true,
+    blocked_addresses: ['a+b@a.test', 'büro@a.test', 'sold@a.test'],
+  })
+  t.same(
+    (await changed({ blocked_addresses: ['sold', 'x'], inbound: false })).blocked_addresses,
+    ['sold@a.test', 'x@a.test'],
+    'what is missing is open again',
+  )
+  const now = await changed({})
+  t.match(now, { inbound: false, blocked_addresses: ['sold@a.test', 'x@a.test'] }, 'what is not named stays')
+  t.same((await app.rest('GET', `/v1/domains/${id}`)).json(), now)
+  const many = Array.from({ length: 1000 }, (_, n) => `n${n}`)
+  t.equal((await changed({ blocked_addresses: many })).blocked_addresses?.length, 1000)
+  t.match(await changed({ blocked_addresses: [] }), { blocked_addresses: [] })
+
+  t.match((await app.rest('GET', '/v1/audit-log')).json(), {
+    data: [
+      { action: 'domain.changed', target: id, details: { domain: 'a.test', unblocked: 1000 } },
+      { details: { blocked: 1000, unblocked: ['sold', 'x'] } },
+      { details: { inbound: false, blocked: ['x'], unblocked: ['a+b', 'büro'] } },
+      { details: { blocked: ['sold', 'a+b', 'büro'] } },
+      { details: { inbound: true } },
+    ],
+  })
+  for (const [body, field] of [
+    [{ blocked_addresses: ['ok', 'x@b.test'] }, 'blocked_addresses[1]'],
+    [{ blocked_addresses: ['POSTMASTER'] }, 'blocked_addresses[0]'],
+    [{ blocked_addresses: [7] }, 'blocked_addresses[0]'],
+    [{ blocked_addresses: [...many, 'one more'] }, 'blocked_addresses'],
+    [{ blocked_addresses: 'sold' }, 'blocked_addresses'],
+    [{ inbound: 'yes' }, 'inbound'],
+    [{ domain: 'c.test' }, 'domain'],
+  ] as const) {
+    t.match(error(await change(body)), { code: 'validation_error', details: { errors: [{ field }] } })
+  }
+  const pending = (await add(app, 'new.test')).json<Domain>().id
+  const early = await app.rest('PATCH', `/v1/domains/${pending}`, { body: { inbound: true } })
+  t.match([early.status, error(early)], [400, { code: 'domain_not_verified', details: { domain: 'new.test' } }])
+  const blockedEarly = await app.rest('PATCH', `/v1/domains/${pending}`, { body: { blocked_addresses: ['x'] } })
+  t.match(blockedEarly.json(), { status: 'pending', blocked_addresses: ['x@new.test'] })
+  t.same(app.errors, [])
 })
 
 t.test('names that are no sending domains', async (t) => {

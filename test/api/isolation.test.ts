@@ -3,19 +3,21 @@
  *
  * Walks the daemon's own list of routes. What is expected stands here, written from the
  * interface: a route that this table does not know fails the test, so that nobody adds one
- * without saying whose it is and who may use it.
+ * without saying whose it is and who may use it. Signed links need no key; of them this file
+ * asks that without a signature they lead nobody anywhere.
  */
 import t, { type Test } from 'tap'
 import { insertKey, newKey } from '../../src/accounts/api-keys.js'
 import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/answer.js'
-import type { Route } from '../../src/api/route.js'
+import type { KeyRoute, Route } from '../../src/api/route.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -60,6 +62,7 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /domains': { who: administrates },
   'GET /domains': { who: readsSettings, lists: 'domains' },
   'GET /domains/:id': { who: readsSettings, of: 'domains' },
+  'PATCH /domains/:id': { who: administrates, of: 'domains', body: () => ({ blocked_addresses: ['sold'] }) },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },
@@ -69,6 +72,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /inbound': { who: reads, lists: 'inbound' },
   'GET /inbound/:id': { who: reads, of: 'inbound' },
   'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
+  'GET /inbound/:id/attachments': { who: reads, of: 'inbound' },
   'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
   'POST /inbound/:id/feedback': { who: writes, of: 'inbound', body: () => ({ verdict: 'spam' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
@@ -84,14 +88,22 @@ const codes: Readonly<Record<Resource, string>> = {
   inbound: 'not_found',
 }
 
+/** Routes that need no key, but a link that we signed. */
+const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
+
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
 
-function expected(route: Route): Expected {
+function expected(route: KeyRoute): Expected {
   const found = table[lineOf(route)]
   if (found === undefined) throw new Error(`${lineOf(route)}: who may use it, and whose is it? Say it in this table`)
   return found
+}
+
+/** Those that need a key. */
+function keyRoutes(app: TestDaemon): readonly KeyRoute[] {
+  return app.daemon.routes.filter((route) => route.area !== 'link')
 }
 
 /** One resource of each kind in a workspace. */
@@ -123,6 +135,10 @@ async function filed(app: TestDaemon, key: string, domain: string): Promise<stri
   await app.daemon.database.commit(
     fileInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
   )
+  await until(
+    'it is looked at',
+    () => app.rows(`select 1 from inbound_emails where id = ? and status = 'processed'`, id)[0],
+  )
   return id
 }
 
@@ -134,6 +150,7 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'queue',
     'raw_messages',
     'domains',
+    'blocked_addresses',
     'dkim_keys',
     'suppressions',
     'audit_log',
@@ -172,8 +189,8 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   const theirs = await things(app, app.otherKey, 'other.test')
   const before = everythingOf(app, app.otherWorkspaceId)
   const own = everythingOf(app, app.workspaceId)
-  const routes = app.daemon.routes.filter(({ path }) => path.includes(':'))
-  const ask = async (route: Route, id: string, key: string): Promise<RestAnswer> => {
+  const routes = keyRoutes(app).filter(({ path }) => path.includes(':'))
+  const ask = async (route: KeyRoute, id: string, key: string): Promise<RestAnswer> => {
     const { body } = expected(route)
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
     return app.rest(route.method, path, { key, ...(body === undefined ? {} : { body: body(app.now()) }) })
@@ -190,7 +207,7 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   t.same(everythingOf(app, app.otherWorkspaceId), before)
   t.same(everythingOf(app, app.workspaceId), own)
 
-  const last = (route: Route): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
+  const last = (route: KeyRoute): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
   for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
     const { of = 'emails' } = expected(route)
     const answer = await ask(route, theirs[of], app.otherKey)
@@ -203,7 +220,7 @@ t.test('a list holds what is of the workspace, and nothing else', async (t) => {
   const app = await testDaemon(t)
   const own = await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
-  for (const route of app.daemon.routes) {
+  for (const route of keyRoutes(app)) {
     if (route.method !== 'GET' || route.path.includes(':')) continue
     const { lists } = expected(route)
     for (const [key, mine, foreign, name] of [
@@ -257,13 +274,13 @@ t.test('every role and scope may do at every route what the interface says, and 
   const app = await testDaemon(t)
   const keys = await keysOfAll(app)
   const before = everythingOf(app, app.workspaceId)
-  for (const route of app.daemon.routes) await walkRoles(t, app, route, keys)
+  for (const route of keyRoutes(app)) await walkRoles(t, app, route, keys)
   t.same(everythingOf(app, app.workspaceId), before, 'nothing of it has changed anything')
   t.same(app.errors, [])
 })
 
 /** With an id that is nobody's and a body that is none: whoever may, gets to hear of that. */
-async function walkRoles(t: Test, app: TestDaemon, route: Route, keys: ReadonlyMap<string, string>): Promise<void> {
+async function walkRoles(t: Test, app: TestDaemon, route: KeyRoute, keys: ReadonlyMap<string, string>): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
   const request = route.body === null ? {} : { body: {} }
   for (const role of everybody) {
@@ -278,3 +295,21 @@ async function walkRoles(t: Test, app: TestDaemon, route: Route, keys: ReadonlyM
     }
   }
 }
+
+t.test('a link that we did not sign leads nowhere, with whatever key', async (t) => {
+  const app = await testDaemon(t)
+  const { inbound } = await things(app, app.key, 'a.test')
+  const routes = app.daemon.routes.filter(({ area }) => area === 'link')
+  t.same(routes.map(lineOf), links, 'every route without a key is known to this file')
+  const expires = String(app.now() + 1000)
+  const query = new URLSearchParams({ workspace: app.workspaceId, expires, signature: 'A'.repeat(43) })
+  for (const route of routes) {
+    const path = `/v1${route.path.replace(':id', inbound).replace(/:\w+/, '0')}`
+    for (const key of [null, 'ph_wrong', app.key, app.otherKey]) {
+      const answer = await app.rest('GET', `${path}?${query.toString()}`, { key })
+      t.same([answer.status, error(answer).code], [403, 'insufficient_permissions'], lineOf(route))
+    }
+    t.equal((await app.rest('GET', path, { key: app.key })).status, 400)
+  }
+  t.same(app.errors, [])
+})

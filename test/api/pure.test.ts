@@ -8,6 +8,7 @@ import { clientAddress, clientScheme, type Peer, proxiesOf } from '../../src/api
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../src/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
 import { emailRequest } from '../../src/api/emails/email-request.js'
+import { contentDisposition, downloadType, fileName, safeName } from '../../src/api/inbound/attachment-file.js'
 import { inputRefusal, ofAddress, parse } from '../../src/api/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/json-body.js'
 import { isForeign } from '../../src/api/origin.js'
@@ -32,6 +33,80 @@ function refusal(work: () => unknown): Refusal {
 const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>
   answer(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error
 
+const names: readonly (readonly [given: string, safe: string])[] = [
+  ['report.pdf', 'report.pdf'],
+  ['../../etc/passwd', '_.._etc_passwd'],
+  ['..\\..\\autorun.inf', '_.._autorun.inf'],
+  ['/', '_'],
+  ['.htaccess', 'htaccess'],
+  ['. . .x', 'x'],
+  ['', 'attachment'],
+  ['...', 'attachment'],
+  ['\u202e\u200b', 'attachment'],
+  ['annex\u202egpj.exe', 'annexgpj.exe'],
+  ['a\r\nSet-Cookie: x=1', 'aSet-Cookie_ x=1'],
+  ['a\0b.txt', 'ab.txt'],
+  ['half \ud83e.txt', 'half .txt'],
+  ['a"b;c.txt', 'a_b;c.txt'],
+  ['CON', '_CON'],
+  ['nul.txt', '_nul.txt'],
+  ['com1 .log', '_com1 .log'],
+  ['console.log', 'console.log'],
+  ['lpt10', 'lpt10'],
+  ['ends with dots. . ', 'ends with dots'],
+  ['C:\\dir\\file.txt', 'C__dir_file.txt'],
+  ['u\u0308ber.txt', 'über.txt'],
+  [`${'x'.repeat(300)}.pdf`, `${'x'.repeat(196)}.pdf`],
+  [`${'€'.repeat(300)}.pdf`, `${'€'.repeat(65)}.pdf`],
+  [`a.${'x'.repeat(300)}`, `a.${'x'.repeat(198)}`],
+  [`${'🦊'.repeat(99)}`, `${'🦊'.repeat(50)}`],
+]
+
+t.test('the name of a file that somebody downloads does no harm', (t) => {
+  for (const [given, safe] of names) t.equal(safeName(given), safe, given.slice(0, 40))
+  const header = /^attachment; filename="[\x20\x21\x23-\x5b\x5d-\x7e]+"(; filename\*=UTF-8''[\w!#$&+.^`|~%-]+)?$/
+  const property = fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (given) => {
+    const name = safeName(given)
+    t.ok(Buffer.byteLength(name) <= 200 && name !== '' && !/^[.\s]|[/\\\p{Cc}]/u.test(name), name)
+    t.match(contentDisposition(given), header)
+  })
+  fc.assert(property, { numRuns: 500, seed: 5 })
+  t.equal(contentDisposition('a.pdf'), 'attachment; filename="a.pdf"')
+  const odd = `attachment; filename="_uro (1)'_.txt"; filename*=UTF-8''%E2%82%ACuro%20%281%29%27%25.txt`
+  t.equal(contentDisposition("€uro (1)'%.txt"), odd)
+  t.end()
+})
+
+t.test('types that a browser would run are downloaded as bytes', (t) => {
+  for (const type of [
+    'image/png',
+    'application/pdf',
+    'text/plain',
+    'application/vnd.ms-excel',
+    'application/ms-tnef',
+  ]) {
+    t.equal(downloadType(type), type)
+  }
+  const run = [
+    'text/html',
+    'application/xhtml+xml',
+    'image/svg+xml',
+    'text/xml',
+    'application/xml',
+    'text/javascript',
+    'application/javascript',
+    'application/vnd.mozilla.xul+xml',
+    'multipart/related',
+    'text/css',
+    'application/x-shockwave-flash',
+    'application/java-archive',
+  ]
+  for (const type of run) t.equal(downloadType(type), 'application/octet-stream', type)
+  t.equal(fileName({ filename: null, content_type: 'application/pdf' }, 0), 'attachment-1.pdf')
+  t.equal(fileName({ filename: null, content_type: 'constructor' }, 1), 'attachment-2')
+  t.end()
+})
+
 t.test('every kind of refusal has its documented code and status', async (t) => {
   const documented: Record<RefusalKind, string> = {
     'malformed-message': '400 validation_error',
@@ -52,6 +127,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'unknown-recipient': '400 validation_error',
     'relay-denied': '403 insufficient_permissions',
     'recipient-blocked': '403 insufficient_permissions',
+    'sender-not-authenticated': '403 insufficient_permissions',
     'all-recipients-suppressed': '422 all_recipients_suppressed',
     'too-many-recipients': '400 validation_error',
     'attachment-too-large': '400 attachment_too_large',
@@ -62,6 +138,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'quota-exceeded': '429 quota_exceeded',
     'insufficient-quota': '402 insufficient_quota',
     conflict: '409 conflict',
+    'domain-not-verified': '400 domain_not_verified',
     'domain-taken': '409 domain_already_exists',
     'not-found': '404 not_found',
     'email-not-found': '404 email_not_found',

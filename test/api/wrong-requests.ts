@@ -71,6 +71,9 @@ const transport: readonly Wrong[] = [
 ]
 
 const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
+/** To an attachment, signed by nobody. */
+const link = (expires: string): string =>
+  `/v1/inbound/${unknownId}/attachments/0?workspace=ws_1&expires=${expires}&signature=x`
 
 function gets(
   rows: readonly (readonly [line: string, status: number, code: string, field?: string])[],
@@ -116,6 +119,12 @@ const queries: readonly Wrong[] = gets([
   ['GET /v1/inbound?cursor=x', 400, WRONG, 'cursor'],
   [`GET /v1/inbound/${unknownId}`, 404, 'not_found'],
   [`GET /v1/inbound/${unknownId}/raw`, 404, 'not_found'],
+  [`GET /v1/inbound/${unknownId}/attachments`, 404, 'not_found'],
+  [`GET /v1/inbound/${unknownId}/attachments?limit=1`, 400, WRONG, 'limit'],
+  [`GET /v1/inbound/${unknownId}/attachments/0`, 400, MISSING, 'signature'],
+  [`GET ${link('1')}`, 403, 'insufficient_permissions'],
+  [`GET ${link('never')}`, 400, WRONG, 'expires'],
+  [`GET ${link('1')}&more=x`, 400, WRONG, 'more'],
   [`DELETE /v1/inbound/${unknownId}`, 404, 'not_found'],
   ['DELETE /v1/suppressions', 400, MISSING, 'email'],
   ['DELETE /v1/suppressions?email=nobody', 400, ADDRESS, 'email'],
@@ -126,6 +135,13 @@ const queries: readonly Wrong[] = gets([
 ])
 
 const others: readonly Wrong[] = [
+  {
+    what: 'PATCH of no domain',
+    line: `PATCH /v1/domains/${unknownId}`,
+    request: { body: { inbound: true } },
+    status: 404,
+    code: 'domain_not_found',
+  },
   {
     what: 'PATCH of nothing',
     line: `PATCH /v1/emails/${unknownId}`,

@@ -87,6 +87,11 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
     [['domain', 'add'], /NAME is missing/],
     [['domain', 'add', 'a.test', 'b.test'], /unexpected: b\.test/],
     [['domain', 'import-key', 'a.test'], /FILE is missing/],
+    [['domain', 'block'], /NAME is missing/],
+    [['domain', 'block', 'a.test'], /ADDRESS is missing/],
+    [['domain', 'inbound', 'a.test'], /on or off is missing/],
+    [['domain', 'inbound', 'a.test', 'maybe'], /found maybe; allowed: on, off/],
+    [['domain', 'inbound', 'a.test', 'on', 'off'], /unexpected: off/],
     [['explain'], /EMAIL_ID is missing/],
     [['send', '--from', 'a@a.test'], /--to is missing/],
     [['backup'], /FILE is missing/],
@@ -251,6 +256,22 @@ t.test('domains', async (t) => {
   })
   t.match(await run('domain', 'list'), { out: /^DOMAIN +STATUS +CREATED\n/ })
 
+  t.match((await run('domain', 'inbound', 'b.test', 'on', '--json')).json(), { inbound: true, blocked_addresses: [] })
+  t.match((await run('domain', 'block', 'b.test', 'Sold', 'a+b@b.test', 'sold@b.test', '--json')).json(), {
+    inbound: true,
+    blocked_addresses: ['a+b@b.test', 'sold@b.test'],
+  })
+  t.match(await run('domain', 'unblock', 'b.test', 'a+b', 'nobody'), {
+    status: 0,
+    out: /Takes mail in\.\nBlocked:\n {2}sold@b\.test\n$/,
+  })
+  t.match(await run('domain', 'block', 'b.test', 'x@c.test'), { status: 1, err: /an address of b\.test/ })
+  t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
+  t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
+  await run('domain', 'add', 'pending.test')
+  t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
+  await run('domain', 'delete', 'pending.test')
+
   const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
   const file = join(folder, 'key.pem')
   writeFileSync(file, pem)
@@ -274,6 +295,11 @@ t.test('domains', async (t) => {
     ['domain.created', uuid, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
     ['domain.verified', uuid, { domain: 'xn--mnster-3ya.test', forced: true }],
     ['domain.created', id, { domain: 'b.test', forced: true }],
+    ['domain.changed', id, { domain: 'b.test', inbound: true }],
+    ['domain.changed', id, { domain: 'b.test', blocked: ['sold', 'a+b'] }],
+    ['domain.changed', id, { domain: 'b.test', unblocked: ['a+b'] }],
+    ['domain.created', uuid, { domain: 'pending.test' }],
+    ['domain.deleted', uuid, { domain: 'pending.test' }],
     ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
     ['domain.deleted', id, { domain: 'b.test' }],
   ])

@@ -39,6 +39,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
     data_dir: '/home/ann/.local/state/posthorn',
     zone: 'laptop',
     mail_from: 'posthorn@laptop',
+    public_url: 'https://laptop',
   })
   t.same(defaults.tls, { cert_file: null, key_file: null })
   t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
@@ -69,6 +70,12 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   const named = config(parseConfig('[service]\nhostname = "MX.Example.net"\nzone = "z.example.net"', null, laptop))
   t.equal(named.service.hostname, 'mx.example.net')
   t.equal(named.service.mail_from, 'posthorn@z.example.net')
+  t.equal(named.service.public_url, 'https://mx.example.net')
+  const url = (text: string): string =>
+    config(parseConfig(`[service]\npublic_url = "${text}"`, null, laptop)).service.public_url
+  t.equal(url('https://Mail.example.net/'), 'https://mail.example.net')
+  t.equal(url('http://127.0.0.1:8080/mail//'), 'http://127.0.0.1:8080/mail')
+  t.equal(url('https://[::1]:8443'), 'https://[::1]:8443')
 })
 
 t.test('values come out as what the code counts in', async (t) => {
@@ -174,7 +181,7 @@ t.test('all problems are told at once, with the key, what was found and what is 
   told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
   told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
   told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
-  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from')
+  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from, public_url')
 })
 
 const wrong: readonly (readonly [toml: string, key: string])[] = [
@@ -189,6 +196,15 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[service]\nmail_from = "posthorn"', 'service.mail_from'],
   ['[service]\nmail_from = "a@b@c.test"', 'service.mail_from'],
   ['[service]\nmail_from = "a b@c.test"', 'service.mail_from'],
+  ...[
+    '',
+    'mail.example.net',
+    'ftp://a.test',
+    'https://',
+    'https://a.test?x=1',
+    'https://a.test/#x',
+    'https://u:p@a.test',
+  ].map((url): readonly [string, string] => [`[service]\npublic_url = "${url}"`, 'service.public_url']),
   ['[api]\nlisten = ["http://0.0.0.0:8080"]', 'api.listen[0]'],
   ['[api]\nlisten = ["http://192.0.2.1:8080"]', 'api.listen[0]'],
   ['[api]\nlisten = ["http://localhost:8080"]', 'api.listen[0]'],

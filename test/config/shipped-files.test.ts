@@ -51,12 +51,13 @@ t.test('config/posthorn.toml', async (t) => {
 })
 
 t.test('config/production.toml keeps the state where the unit puts it, and opens the usual ports', async (t) => {
-  const { service, api, submission } = config(readFileSync('config/production.toml', 'utf8'))
+  const { service, api, submission, inbound } = config(readFileSync('config/production.toml', 'utf8'))
   const stateDirectory = /^StateDirectory=(.+)$/m.exec(readFileSync('systemd/posthorn.service', 'utf8'))?.[1]
   t.equal(service.data_dir, `/var/lib/${stateDirectory}`)
   t.same(api.listen, [{ kind: 'tls', host: '0.0.0.0', port: 8443 }])
   t.same(submission.listen, [{ host: '0.0.0.0', port: 587 }])
   t.same(submission.listen_tls, [{ host: '0.0.0.0', port: 465 }])
+  t.same(inbound.listen, [{ host: '0.0.0.0', port: 25 }])
 })
 
 t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, async (t) => {

@@ -2,10 +2,11 @@
 import t from 'tap'
 import type { AttemptOutcome } from '../../src/delivery/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../src/delivery/decide-outcome.js'
-import { type Notice, notifySender, type Reported } from '../../src/delivery/notify-sender.js'
+import { notifySender, type Reported } from '../../src/delivery/notify-sender.js'
 import { sourceAddress } from '../../src/delivery/source-address.js'
 import { parseAddress } from '../../src/mail/address.js'
 import type { Email } from '../../src/messages/email.js'
+import type { Notice } from '../../src/messages/sender-notice.js'
 import type { Attempted } from '../../src/messages/settle.js'
 import { bulkEmail } from '../helpers/bulk.js'
 

@@ -1,13 +1,24 @@
 /** Sending domains: who may claim one, its keys and records, and what the books remember. */
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
+import { operator } from '../../src/accounts/audit-log.js'
+import {
+  block,
+  blockableKey,
+  blockedKeys,
+  localPartKey,
+  refuseTooMany,
+  unblock,
+} from '../../src/domains/blocked-addresses.js'
+import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
 import { dnsRecords } from '../../src/domains/dns-records.js'
 import { domainBook } from '../../src/domains/domain-book.js'
 import { domainResource } from '../../src/domains/domain-resource.js'
 import { importedKey, newDomain, refuseTaken } from '../../src/domains/new-domain.js'
+import { receivingBook } from '../../src/domains/receiving-book.js'
 import { deleteDomain, domainById, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
 import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/signing-keys.js'
-import { parseDomainName } from '../../src/mail/address.js'
+import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { returnPath } from '../../src/mail/return-path.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, Missed } from '../../src/storage/write.js'
@@ -99,6 +110,112 @@ t.test('the book knows verified domains alone, until it is told to forget one', 
   t.ok(book.verified('ws_1', 'a.test'), 'of others nothing is forgotten')
   book.forget('ws_1', 'a.test')
   t.equal(book.verified('ws_1', 'a.test'), undefined)
+})
+
+t.test('who receives mail for a domain is known from memory until it is to be forgotten', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  let reads = 0
+  const read: Read = (sql, parameters) => {
+    reads += 1
+    return database.read(sql, parameters)
+  }
+  const book = receivingBook({ read })
+  const asked = (name = domain): unknown => {
+    const before = reads
+    const found = book.receiving(name)
+    return [found, reads - before]
+  }
+  t.same(asked(), [undefined, 1])
+  t.same(asked(), [undefined, 0], 'a name of nobody is remembered, too')
+  await database.commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
+  book.forget(domain)
+  t.same(asked(), [undefined, 1], 'a claim receives nothing')
+  await database.commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
+  book.drop()
+  t.same(asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set() }, 1])
+  const [row] = domainById(read, { workspaceId: 'ws_1', id: idOf(read) })
+  if (row === undefined) throw new Error('not there')
+  await database.commit([
+    ...block(row, ['info', 'sold', 'info']),
+    { sql: 'update domains set inbound = 1', parameters: [] },
+  ])
+  t.match(asked(), [{ inbound: false }, 0], 'as it was')
+  book.forget('b.test')
+  t.match(asked(), [{ inbound: false }, 0], 'of others nothing is forgotten')
+  book.forget(domain)
+  t.same(asked(), [{ workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']) }, 2])
+  await database.commit(unblock(row, ['sold', 'never']))
+  t.same(blockedKeys(read, row), ['info'])
+  await deleteSendingDomain(database, row, operator, 3000)
+  t.same(blockedKeys(read, row), [])
+  book.forget(domain)
+  t.same(asked(), [undefined, 1])
+})
+
+t.test('names of strangers, however many, push out no domain of ours, and the book stays small', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { commit } = database
+  const names = ['a', 'b', 'c'].map((name) => parseDomainName(`${name}.test`))
+  for (const name of names) {
+    const { row, writes } = await newDomain(database.read, {
+      ...wanted,
+      inbound: true,
+      workspaceId: 'ws_1',
+      domain: name,
+      forced: true,
+    })
+    await commit([...writes, ...block(row, ['one', 'two'])])
+  }
+  let reads = 0
+  const read: Read = (sql, parameters) => {
+    reads += 1
+    return database.read(sql, parameters)
+  }
+  const ask = (book: ReturnType<typeof receivingBook>, ...asked: string[]): number => {
+    reads = 0
+    for (const name of asked) book.receiving(parseDomainName(name))
+    return reads
+  }
+  const few = receivingBook({ read }, { domains: 2, blocked: 100, strangers: 2 })
+  t.equal(ask(few, 'a.test'), 2)
+  t.equal(ask(few, 'w.test', 'x.test', 'y.test', 'z.test'), 4)
+  t.equal(ask(few, 'a.test', 'z.test'), 0)
+  t.equal(ask(few, 'w.test'), 1)
+  t.equal(ask(few, 'b.test', 'a.test', 'b.test'), 2)
+  t.equal(ask(few, 'c.test', 'c.test', 'b.test'), 4, 'full: it begins anew')
+  const light = receivingBook({ read }, { domains: 100, blocked: 5, strangers: 2 })
+  t.equal(ask(light, 'a.test', 'b.test', 'a.test', 'b.test'), 4)
+  t.equal(ask(light, 'c.test', 'c.test', 'a.test', 'c.test', 'a.test'), 4)
+  light.forget('a.test')
+  t.equal(ask(light, 'a.test', 'c.test', 'a.test'), 2, 'what was forgotten weighs nothing')
+})
+
+t.test('a blocked address has one form, and postmaster is none', (t) => {
+  const key = (given: string): string => blockableKey(given, domain, 'blocked_addresses')
+  const refused = { name: 'Refusal', kind: 'invalid-parameter', details: { field: 'blocked_addresses' } }
+  for (const [given, kept] of [
+    ['Sold', 'sold'],
+    ['sold@A.Test', 'sold'],
+    ['sold+x@a.test', 'sold+x'],
+    ['"sold"@a.test', 'sold'],
+    ['"Two words"', '"two words"'],
+    ['"a\\"b"', '"a\\"b"'],
+    ['""', '""'],
+    ['"\\"\\""', '"\\"\\""'],
+    ['abuse', 'abuse'],
+  ] as const) {
+    t.equal(key(given), kept, given)
+    t.equal(localPartKey(parseAddress(`${kept}@a.test`)), kept, 'the form of a form is itself')
+  }
+  for (const given of ['', '@a.test', 'sold@b.test', 'sold@', 'two words', 'a@b@a.test', 'x'.repeat(65), 'a\r\nb']) {
+    t.throws(() => key(given), refused, given)
+  }
+  for (const given of ['postmaster', 'PostMaster@a.test', '"postmaster"', '"p\\ostmaster"@a.test']) {
+    t.throws(() => key(given), { ...refused, message: /must take mail to its postmaster/ }, given)
+  }
+  t.doesNotThrow(() => refuseTooMany(1000, 'blocked_addresses'))
+  t.throws(() => refuseTooMany(1001, 'blocked_addresses'), refused)
+  t.end()
 })
 
 t.test('three records stand for everything, and the resource shows them', async (t) => {

@@ -183,9 +183,10 @@ export function configuration(folder: string, options: TestDaemonOptions): { fil
       ...submission,
     },
     api: { listen: ['127.0.0.1:0'], ...others['api'] },
+    inbound: { listen: ['127.0.0.1:0'], ...others['inbound'] },
     outbound: { allowed_private_networks: ['127.0.0.0/8'], ...outbound, routes: Object.fromEntries(routes) },
     log: { level: 'silent' },
-    ...Object.fromEntries(Object.entries(others).filter(([name]) => name !== 'service' && name !== 'api')),
+    ...Object.fromEntries(Object.entries(others).filter(([name]) => !['service', 'api', 'inbound'].includes(name))),
   })
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, text)

@@ -3,18 +3,21 @@
  *
  * `'b.test': { mx: [[10, 'mx.b.test']] }`, `'mx.b.test': { addresses: ['192.0.2.1'] }`;
  * `'null.test': { mx: [[0, '']] }`; `'broken.test': 'failure'`, for one question alone
- * `{ mx: 'failure' }`. A name that is not there does not exist.
+ * `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name that is not there does not exist.
  */
-import type { Lookup, MxRecord, Resolver } from '../../src/platform/resolver.js'
+import type { Lookup, MxRecord, RecordResolver, RecordType, Resolver } from '../../src/platform/resolver.js'
 
 export interface ZoneName {
   readonly mx?: readonly (readonly [preference: number, exchange: string])[] | 'failure'
   readonly addresses?: readonly string[] | 'failure'
+  readonly TXT?: readonly string[] | 'failure'
+  readonly PTR?: readonly string[] | 'failure'
+  readonly CNAME?: readonly string[] | 'failure'
 }
 
 export type Zone = Readonly<Record<string, ZoneName | 'failure'>>
 
-export interface ZoneResolver extends Resolver {
+export interface ZoneResolver extends Resolver, RecordResolver {
   /** Every question asked so far, as `MX b.test`, `ADDR mx.b.test`. */
   readonly asked: readonly string[]
 }
@@ -39,9 +42,21 @@ export function zoneResolver(zone: Zone): ZoneResolver {
         mx === 'failure' ? mx : mx?.map(([preference, exchange]) => ({ preference, exchange })),
       )
     },
+    records: async (name, type) => {
+      asked.push(`${type} ${name}`)
+      return answer(name, (found) => recordsOf(found, type))
+    },
     addresses: async (name) => {
       asked.push(`ADDR ${name}`)
       return answer(name, ({ addresses }) => addresses)
     },
   }
+}
+
+function recordsOf(found: ZoneName, type: RecordType): readonly string[] | 'failure' | undefined {
+  if (type !== 'A' && type !== 'AAAA') return found[type]
+  const { addresses } = found
+  return addresses === 'failure'
+    ? addresses
+    : addresses?.filter((address) => address.includes(':') === (type === 'AAAA'))
 }

@@ -2,12 +2,14 @@
 import { createSecretKey } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
+import { recipientOfReference } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath } from '../../src/mail/return-path.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { foundation } from '../helpers/foundation.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { dial } from '../helpers/smtp-dialogue.js'
 import { message, say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { withoutReference } from '../helpers/without-reference.js'
 
 interface EventRow {
   readonly type: string
@@ -85,7 +87,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
   })
 
   await t.test('the bytes', async (t) => {
-    const [first, ...others] = sink.messages.map(({ raw }) => raw.toString('latin1'))
+    const [first, ...others] = sink.messages.map(({ raw }) => withoutReference(raw).toString('latin1'))
     const [signature = '', received = '', ...rest] = (first ?? '').split(/\r\n(?![ \t])/)
     t.match(signature, /^DKIM-Signature: /)
     const date = '[A-Z][a-z]{2}, \\d{1,2} [A-Z][a-z]{2} \\d{4} \\d\\d:\\d\\d:\\d\\d [+-]\\d{4}'
@@ -121,9 +123,11 @@ t.test('a submitted message arrives with our fields on top and every other byte 
     const [secret] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
     const key = createSecretKey(secret?.value ?? '', 'base64')
     t.equal(sink.messages.length, 3)
-    for (const { mailFrom, rcptTo } of sink.messages) {
+    for (const { mailFrom, rcptTo, raw } of sink.messages) {
       const [, local = '', host] = /^<(.+)@(.+)>/.exec(mailFrom) ?? []
       t.equal(host, 'posthorn.a.test')
+      const [, reference = ''] = /^X-Posthorn-Reference: (.+)\r\n/.exec(raw.toString('latin1', 0, 100)) ?? []
+      t.equal(recipientOfReference(key, reference), recipientOfReturnPath(key, local), 'and a reference')
       const [recipient] = app.rows<{ address: string }>(
         'select address from recipients where id = ?',
         recipientOfReturnPath(key, local),
@@ -215,7 +219,10 @@ t.test('a later attempt sends the very same bytes', async (t) => {
   await app.settled(id)
   const [one, two, ...more] = sink.messages
   t.same(more, [])
-  t.ok(one !== undefined && two !== undefined && one.raw.equals(two.raw), 'the signature, too, was made once')
+  t.ok(
+    one !== undefined && two !== undefined && withoutReference(one.raw).equals(withoutReference(two.raw)),
+    'the signature, too, was made once',
+  )
   t.not(one?.mailFrom, two?.mailFrom)
 })
 

@@ -124,7 +124,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
   t.match((await shell('bash', ['-c', explain])).stdout, /you@example\.test: delivered/)
 
   await t.test('the swaks lines', { skip: skipWithout('swaks') }, async (t) => {
-    const lines = first.said().match(/^ {2}swaks .*$/gm) ?? []
+    const lines = first.said().match(/^ {2}swaks .* --auth .*$/gm) ?? []
     t.equal(lines.length, 2)
     for (const [place, line] of lines.entries()) {
       await shell('bash', ['-c', `${line} --h-Subject pasted-${place}`])
@@ -136,7 +136,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
   })
 
   await t.test('the curl line', { skip: skipWithout('curl') }, async (t) => {
-    const lines = first.said().match(/^ {2}curl .*$/gm) ?? []
+    const lines = first.said().match(/^ {2}curl .* -d .*$/gm) ?? []
     t.equal(lines.length, 1)
     const [line = ''] = lines
     t.match(line, `https://127.0.0.1:${base + 443}/v1/emails`)
@@ -144,6 +144,15 @@ t.test('a first run sends a message through each door, and its lines work as pri
     t.match(JSON.parse(stdout), { id: /^[0-9a-f-]{36}$/, from: 'app@example.test', to: ['you@example.test'] })
     t.match(await first.line(/^arrived .*"Hello"/), /to you@example\.test .* DKIM pass \(example\.test\)/)
     await t.rejects(shell('bash', ['-c', line.replace(/--cacert '[^']*'/, '')]), { code: 60 }, 'it does verify')
+  })
+
+  await t.test('the lines for mail that comes in', { skip: skipWithout('swaks') }, async (t) => {
+    const [bring = ''] = first.said().match(/^ {2}swaks .*friend@.*$/m) ?? []
+    t.match(bring, `127.0.0.1:${base + 26}`)
+    await shell('bash', ['-c', bring])
+    const [read = ''] = first.said().match(/^ {2}curl .*\/v1\/inbound$/m) ?? []
+    const { stdout } = await shell('bash', ['-c', read])
+    t.match(JSON.parse(stdout), { data: [{ id: String, status: /^(received|processed)$/ }] })
   })
 
   await t.test('the examples of the documents', async (t) => {

@@ -14,7 +14,9 @@ import {
   parseRet,
 } from '../../src/mail/dsn-parameters.js'
 import { checkForm, type MessageForm } from '../../src/mail/message-form.js'
+import { recipientOfReference, referenceField } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath, returnPath } from '../../src/mail/return-path.js'
+import { recipientOfUnsubscribe, unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
 
 const refused = { name: 'Refusal', kind: 'invalid-parameter' }
 
@@ -186,6 +188,29 @@ t.test('any other local part leads nowhere', (t) => {
     ),
     { numRuns: 200, seed: 4 },
   )
+  t.end()
+})
+
+t.test('a token is worth something in its own place alone', (t) => {
+  const tokens = {
+    bounce: returnPath(secret, id, host).slice('bounce+'.length, -1 - host.length),
+    reference: referenceField(secret, id).slice('X-Posthorn-Reference: '.length, -2),
+    unsubscribe: unsubscribeAddress(secret, id, host).slice('unsubscribe+'.length, -1 - host.length),
+  }
+  const readers: Readonly<Record<keyof typeof tokens, (token: string) => string | null>> = {
+    bounce: (token) => recipientOfReturnPath(secret, `bounce+${token}`),
+    reference: (token) => recipientOfReference(secret, token),
+    unsubscribe: (token) => recipientOfUnsubscribe(secret, token),
+  }
+  for (const [purpose, token] of Object.entries(tokens)) {
+    t.match(token, /^[a-z2-7]{42}$/)
+    for (const [reader, read] of Object.entries(readers)) {
+      t.equal(read(token), purpose === reader ? id : null, `${purpose} read as ${reader}`)
+    }
+  }
+  t.equal(recipientOfReference(secret, ` ${tokens.reference.toUpperCase()}\t`), id)
+  t.equal(recipientOfUnsubscribe(createSecretKey(Buffer.alloc(32, 8)), tokens.unsubscribe), null)
+  t.equal(addressOrNull(unsubscribeAddress(secret, id, host)), unsubscribeAddress(secret, id, host))
   t.end()
 })
 

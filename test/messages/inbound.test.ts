@@ -1,6 +1,7 @@
 /** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
 import t from 'tap'
 import {
+  callInbound,
   fileInbound,
   type InboundContent,
   inboundById,
@@ -48,7 +49,16 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   ...content,
 })
 const waiting = ({ read }: Database): string[] =>
-  waitingInbound(read, { afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+  waitingInbound(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+
+t.test('what a person called it before it was looked at stays', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  await commit(fileInbound(mail('a'), raw))
+  await commit([callInbound({ ...place('a'), status: 'clean' })])
+  await commit([markProcessed({ ...ofWorkspace('a'), spam_status: 'spam', spam_score: 900 })])
+  t.match(inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
+})
 
 t.test('what was filed waits until it was looked at, once', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -60,7 +70,7 @@ t.test('what was filed waits until it was looked at, once', async (t) => {
   ])
   t.same(waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    waitingInbound(read, { afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
+    waitingInbound(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
     ['b'],
   )
   t.match(inboundById(read, place('a')), [

@@ -17,10 +17,10 @@ const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 const judge: Judge = (email, raw, parts) => {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
   const { id, workspace_id } = email
-  return [
-    markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 }),
-    recordEvent({ workspaceId: workspace_id, type: 'email.sent', emailId: null, recipient: null, at: 2000, data: {} }),
-  ]
+  const processed = markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 })
+  const type = 'email.sent'
+  const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
+  return { writes: [processed, event] }
 }
 
 interface Fixture {
@@ -28,7 +28,7 @@ interface Fixture {
   readonly processor: InboundProcessor
   readonly errors: string[]
   readonly faults: { commit: boolean; read: boolean }
-  readonly file: (id: string, raw?: Buffer) => Promise<void>
+  readonly file: (id: string, raw?: Buffer, workspaceId?: string) => Promise<void>
   readonly status: (id: string) => string | undefined
 }
 
@@ -51,6 +51,9 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     mime,
     judge,
+    judgeReport: () => {
+      throw new Error('a report')
+    },
     ...deps,
   })
   t.teardown(async () => {
@@ -63,7 +66,8 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     processor,
     errors,
     faults,
-    file: (id, raw = text) => database.commit(fileInbound(inboundMail({ id }), raw)),
+    file: (id, raw = text, workspaceId = 'ws_1') =>
+      database.commit(fileInbound(inboundMail({ id, workspace_id: workspaceId }), raw)),
     status: (id) =>
       database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
   }
@@ -77,8 +81,8 @@ t.test('what waited before the start and what comes after it is processed, each 
   for (const id of early) await file(id)
   processor.start()
   await file('late')
-  processor.notice()
-  processor.notice()
+  processor.notice('ws_1')
+  processor.notice('ws_1')
   await until('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
   t.equal(events(database), 251)
   t.match(database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
@@ -109,7 +113,7 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   await until('the fault is noticed', () => errors.length > 0)
   t.equal(status('a'), 'received')
   faults.read = true
-  processor.notice()
+  processor.notice('ws_1')
   Object.assign(faults, { commit: false, read: false })
   await until('it is processed', () => status('a') === 'processed')
   t.equal(events(database), 1)
@@ -150,12 +154,70 @@ t.test('a commit that misses while the message still waits is tried again, and n
   let judged = 0
   const missing: Judge = async (email, raw, parts) => {
     judged += 1
-    const writes = await judge(email, raw, parts)
-    return judged === 1 ? [...writes, { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] : writes
+    const { writes } = await judge(email, raw, parts)
+    const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
+    return { writes: judged === 1 ? [...writes, missing] : writes }
   }
   const { processor, file, status, errors, database } = await fixture(t, { judge: missing })
   await file('a')
   processor.start()
   await until('it is processed', () => status('a') === 'processed')
   t.same([judged, events(database), errors.length], [2, 1, 1])
+})
+
+t.test('what was judged hears of its commit, and of none that missed', async (t) => {
+  const heard: string[] = []
+  let judged = 0
+  const told: Judge = async (email, raw, parts) => {
+    judged += 1
+    const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
+    const { writes } = await judge(email, raw, parts)
+    return { writes: judged === 1 ? [...writes, missing] : writes, committed: () => heard.push(email.id) }
+  }
+  const { processor, file, status } = await fixture(t, { judge: told })
+  await file('a')
+  processor.start()
+  await until('it is processed', () => status('a') === 'processed')
+  await processor.stop()
+  t.same([judged, heard], [2, ['a']])
+})
+
+t.test('a report goes to its own judge, untouched by the threads', async (t) => {
+  const seen: string[] = []
+  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }, raw) => {
+    seen.push(raw.toString())
+    return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
+  }
+  const mime = { read: () => Promise.reject(new Error('a report')) }
+  const { processor, database, errors } = await fixture(t, { judgeReport, mime })
+  await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report' }), text))
+  processor.start()
+  await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
+  t.same([seen, errors], [[text.toString()], []])
+})
+
+t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
+  const ends: (() => void)[] = []
+  const slow: Judge = async (email, raw, parts) => {
+    if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
+    return judge(email, raw, parts)
+  }
+  const { processor, file, status, database } = await fixture(t, { judge: slow })
+  const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)
+  for (const id of many) await file(id)
+  await file('other', text, 'ws_2')
+  processor.start()
+  await until("the other's", () => status('other') === 'processed')
+  await until('its own share is under way', () => ends.length === 50)
+  await file('other-2', text, 'ws_2')
+  processor.notice('ws_2')
+  await until("the other's next", () => status('other-2') === 'processed')
+  await file('older', text, 'ws_1')
+  processor.notice('ws_1')
+  t.equal(ends.length, 50)
+  await until('all of them', () => {
+    for (const end of ends.splice(0)) end()
+    return [...many, 'older'].every((id) => status(id) === 'processed')
+  })
+  t.equal(events(database), 123)
 })

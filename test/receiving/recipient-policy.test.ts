@@ -2,14 +2,16 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import type { ReceivingDomain } from '../../src/domains/receiving-book.js'
 import { addressOrNull, type DomainName, parseAddress } from '../../src/mail/address.js'
 import { returnPath } from '../../src/mail/return-path.js'
 import { type InboundRecipient, inboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
-const domains: Readonly<Record<string, { workspaceId: string; inbound: boolean }>> = {
-  'in.test': { workspaceId: 'ws_1', inbound: true },
-  'out.test': { workspaceId: 'ws_2', inbound: false },
+const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
+const domains: Readonly<Record<string, ReceivingDomain>> = {
+  'in.test': { workspaceId: 'ws_1', inbound: true, blocked },
+  'out.test': { workspaceId: 'ws_2', inbound: false, blocked },
 }
 const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
@@ -22,6 +24,7 @@ const id = '0190a000-0000-7000-8000-000000000001'
 const valid = (host: string): string => returnPath(secret, id, host as DomainName)
 const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
 const unknown = { kind: 'refused', why: 'unknown' }
+const refused = { kind: 'refused', why: 'blocked' }
 const relay = { kind: 'refused', why: 'relay' }
 const system = (name: string, detail = ''): unknown => ({ kind: 'system', name, detail })
 const bounce = (recipientId: string | null): unknown => ({ kind: 'return-path', recipientId })
@@ -31,6 +34,19 @@ const cases: readonly (readonly [address: string, wanted: unknown])[] = [
   ['Any.Thing+sub@IN.test', mailbox],
   ['postmaster@in.test', mailbox],
   ['"quoted local"@in.test', mailbox],
+  ['sold@in.test', refused],
+  ['SOLD@In.Test', refused],
+  ['"sold"@in.test', refused],
+  ['"s\\old"@in.test', refused],
+  ['sold+more@in.test', mailbox],
+  ['a+b@in.test', refused],
+  ['a@in.test', mailbox],
+  ['BÜRO@in.test', refused],
+  ['bu\u0308ro@in.test', refused],
+  ['"Two\\ words"@in.test', refused],
+  ['twowords@in.test', mailbox],
+  ['sold@out.test', unknown],
+  ['sold@mail.zone.test', unknown],
   ['info@out.test', unknown],
   ['postmaster@out.test', unknown],
   ['info@sub.in.test', relay],

@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import { listenForMail, type MxListener } from '../../src/smtp/mx.js'
-import { type MxDeps, type MxSettings, mxLimits } from '../../src/smtp/mx-deps.js'
+import { type MxDeps, type MxSettings, mxLimits, type TakenRecipient } from '../../src/smtp/mx-deps.js'
 import type { RecipientRefusal } from '../../src/smtp/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { certificate } from './submission-listener.js'
@@ -26,9 +26,11 @@ const refused: Readonly<Record<string, RecipientRefusal>> = {
   'blocked@home.test': 'recipient-blocked',
 }
 
-function recipient(address: string): 'accepted' | RecipientRefusal {
-  if (!/@(?:home|mail)\.test$/.test(address)) return 'relay-denied'
-  return refused[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : 'accepted')
+/** Each domain below home.test is another party. */
+function recipient(address: string): TakenRecipient | RecipientRefusal {
+  if (!/@(?:.*\.)?(?:home|mail)\.test$/.test(address)) return 'relay-denied'
+  const party = address.slice(address.lastIndexOf('@') + 1)
+  return refused[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { party })
 }
 
 export async function runMx(

@@ -103,6 +103,20 @@ t.test('recipients that are none of ours are refused, each with its code, and th
   t.equal(listener.refusals().get('relay-denied'), 2)
 })
 
+t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
+  const { open, taken } = await runMx(t, { maxParties: 2 })
+  const client = await open()
+  await atRcpt(client)
+  for (const domain of ['home.test', 'two.home.test', 'home.test']) {
+    t.match(await client.say(`RCPT TO:<${domain}@${domain}>`), /^250 /)
+  }
+  t.match(await client.say('RCPT TO:<a@three.home.test>'), /^452 4\.5\.3 /)
+  t.match(await client.say('RCPT TO:<b@two.home.test>'), /^250 /)
+  await client.say('DATA')
+  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  t.equal(taken[0]?.recipients.length, 3, 'each once')
+})
+
 t.test('more recipients than a message may have are for another message', async (t) => {
   const { open } = await runMx(t, { maxRecipients: 2 })
   const client = await open()
@@ -215,6 +229,31 @@ t.test('connections over the limits are told 421, in all and from one address', 
   t.match(await (await dial(port, { localAddress: '127.0.0.3' })).reply(), /^220 /)
   t.equal(listener.refusals().get('connections'), 1)
   t.equal(listener.refusals().get('connections-of-address'), 1)
+})
+
+t.test('who has been quiet the longest gives way to a client that finds no place', async (t) => {
+  const { open, port, listener, advance } = await runMx(t, { maxConnections: 3 })
+  const half = await open()
+  await half.say('EHLO half.test')
+  await half.say('STARTTLS')
+  advance(1_000)
+  const idle = await open()
+  const busy = await open()
+  await atRcpt(busy)
+  await busy.say('RCPT TO:<bob@home.test>')
+  await busy.say('DATA')
+  await busy.send('Subject: slow')
+  advance(9_500)
+  await open()
+  await half.closed()
+  t.match(await (await dial(port)).reply(), /^421 4\.3\.2 /, 'nobody else has been quiet for long enough')
+  advance(500)
+  await open()
+  t.match(await idle.reply(), /^421 4\.4\.2 /)
+  await idle.closed()
+  t.match(await busy.say('\r\n\r\nhello\r\n.'), /^250 /)
+  t.equal(listener.refusals().get('idle'), 2)
+  t.equal(listener.connections(), 3)
 })
 
 t.test('new connections and messages of one address have a pace, and room comes back with time', async (t) => {

@@ -10,7 +10,7 @@ import { earlier } from '../../sending/idempotency.js'
 import type { Prepared } from '../../sending/prepare-email.js'
 import { atMost } from '../bounded.js'
 import { inputRefusal } from '../input.js'
-import { type Answer, type Call, type Route, route } from '../route.js'
+import { type Answer, type Call, type KeyRoute, route } from '../route.js'
 import { type CreateDeps, requireRoom } from './create.js'
 import { type CreatedEmail, created, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
@@ -48,7 +48,7 @@ export interface BatchDeps extends CreateDeps {
   readonly refusalOf: BatchRefusal
 }
 
-export function batchRoute(deps: BatchDeps): Route {
+export function batchRoute(deps: BatchDeps): KeyRoute {
   return route({
     method: 'POST',
     path: '/emails/batch',

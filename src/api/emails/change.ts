@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { changedEmail, type ResourceDeps } from '../../messages/email-resource.js'
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { releaseTime } from '../../sending/schedule.js'
-import { type Call, json, type Route, route } from '../route.js'
+import { type Call, json, type KeyRoute, route } from '../route.js'
 import { releaseText } from './email-request.js'
 import { emailRecord } from './show.js'
 import { viewerOf } from './viewer.js'
@@ -20,7 +20,7 @@ const body = z.strictObject({
   }),
 })
 
-export function rescheduleRoute(deps: EmailChangeDeps): Route {
+export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
   return route({
     method: 'PATCH',
     path: '/emails/:id',
@@ -41,7 +41,7 @@ export function rescheduleRoute(deps: EmailChangeDeps): Route {
   })
 }
 
-export function cancelRoute(deps: EmailChangeDeps): Route {
+export function cancelRoute(deps: EmailChangeDeps): KeyRoute {
   return route({
     method: 'POST',
     path: '/emails/:id/cancel',

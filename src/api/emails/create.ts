@@ -4,7 +4,7 @@ import type { ComposeEmail } from '../../sending/compose-email.js'
 import { earlier } from '../../sending/idempotency.js'
 import type { Take } from '../../sending/take.js'
 import type { Read } from '../../storage/prepared.js'
-import { type Answer, type Call, type Route, route } from '../route.js'
+import { type Answer, type Call, type KeyRoute, route } from '../route.js'
 import { created, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { again, keyUse, onceAs, onceHeaders } from './once.js'
@@ -18,7 +18,7 @@ export interface CreateDeps {
   readonly mayTake: () => boolean
 }
 
-export function createRoute(deps: CreateDeps): Route {
+export function createRoute(deps: CreateDeps): KeyRoute {
   return route<undefined, EmailRequest>({
     method: 'POST',
     path: '/emails',

@@ -21,6 +21,7 @@ import { unlessMissed } from '../../storage/unless-missed.js'
 import type { Commit } from '../../storage/write.js'
 import { json, type Route, route } from '../route.js'
 import { notFound, timestamp } from '../values.js'
+import { fileName } from './attachment-file.js'
 import { listedFields, listedOf } from './list.js'
 
 export interface InboundDeps {
@@ -40,9 +41,7 @@ const record = z
     html: z.string().nullable(),
     text: z.string().nullable(),
     headers: z.array(z.object({ name: z.string(), value: z.string() })),
-    attachments: z.array(
-      z.object({ id: z.string(), filename: z.string().nullable(), contentType: z.string(), size: z.int() }),
-    ),
+    attachments: z.array(z.object({ id: z.string(), filename: z.string(), contentType: z.string(), size: z.int() })),
     spf_result: z.enum(['pass', 'fail', 'neutral']),
     dkim_result: z.string(),
     dmarc_result: z.string(),
@@ -110,17 +109,18 @@ export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
   })
 }
 
-function found(read: Read, workspaceId: string, id: string): InboundEmail {
+export function found(read: Read, workspaceId: string, id: string): InboundEmail {
   const [email] = inboundById(read, { workspaceId, id })
   if (email === undefined) throw unknown(id)
   return email
 }
 
-function unknown(id: string): Refusal {
+export function unknown(id: string): Refusal {
   return notFound('not-found', 'inbound email', id)
 }
 
-async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<MimeParts> {
+/** Empty where there is nothing to read, or nothing that can be read. */
+export async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<MimeParts> {
   const result = await mime.read(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
   return result.kind === 'parts' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
 }
@@ -134,11 +134,11 @@ function recordOf(email: InboundEmail, { html, text, headers, attachments }: Mim
     html,
     text,
     headers: [...headers],
-    attachments: attachments.map(({ filename, content_type, size }, place) => ({
+    attachments: attachments.map((it, place) => ({
       id: `${email.id}.${place}`,
-      filename,
-      contentType: content_type,
-      size,
+      filename: fileName(it, place),
+      contentType: it.content_type,
+      size: it.size,
     })),
     spf_result: email.spf_result,
     dkim_result: email.dkim_result,

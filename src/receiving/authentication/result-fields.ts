@@ -1,6 +1,6 @@
 /**
  * The two fields that tell readers of a message what we found: Authentication-Results
- * (RFC 8601) and Received-SPF (RFC 7208 section 9.1), whole, folded, with their CRLF.
+ * (RFC 8601) and Received-SPF (RFC 7208 section 9.1): their values, folded.
  *
  * Every value in them may be a stranger's: what is no token is a quoted string, what is not
  * printable ASCII becomes `?`, what is longer than a line may be is cut.
@@ -21,7 +21,7 @@ export function authenticationResults(found: Authentication, connection: Connect
     `arc=${arc.result}${reason(arc.reason)}`,
     `iprev=${iprev.result}${comment(iprev.name)}${property('policy.iprev', connection.clientAddress)}`,
   ]
-  return `Authentication-Results: ${[value(connection.hostname), ...parts].join(`;${FOLD}`)}\r\n`
+  return [value(connection.hostname), ...parts].join(`;${FOLD}`)
 }
 
 export function receivedSpf({ spf }: Authentication, connection: Connection): string {
@@ -33,7 +33,7 @@ export function receivedSpf({ spf }: Authentication, connection: Connection): st
     ...(spf.identity === 'mailfrom' ? [['envelope-from', connection.envelopeFrom] as const] : []),
   ] as const
   const text = pairs.map(([name, what]) => `${name}=${keyValue(what)};`).join(FOLD)
-  return `Received-SPF: ${spf.result}${comment(spf.reason)}${FOLD}${text}\r\n`
+  return `${spf.result}${comment(spf.reason)}${FOLD}${text}`
 }
 
 function spfProperty({ identity, domain }: SpfVerdict, { helo }: Connection): string {

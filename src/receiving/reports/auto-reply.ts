@@ -25,6 +25,12 @@ export function isAutomatic(header: ReportedHeader): boolean {
   return !submitted.startsWith('no') || isVacation(header)
 }
 
+/** The answer of a machine to a message, not merely a message that a machine wrote (RFC 3834 section 5). */
+export function isAnswer(header: ReportedHeader): boolean {
+  const submitted = firstValue(header, 'auto-submitted')?.toLowerCase() ?? 'no'
+  return submitted.startsWith('auto-replied') || isVacation(header)
+}
+
 /** A vacation note beyond doubt, whatever its text says. */
 export function isVacation(header: ReportedHeader): boolean {
   if (marks.some((name) => firstValue(header, name) !== null)) return true

@@ -43,9 +43,10 @@ export interface Received {
   readonly rest: Buffer
 }
 
-const ours = /^DKIM-Signature: v=1;.*\r\n(?:[ \t].*\r\n)+Received: by localhost with (\w+) id [\w-]+;\r\n\t[^\r\n]+\r\n/
+const ours =
+  /^X-Posthorn-Reference: [a-z2-7]{42}\r\nDKIM-Signature: v=1;.*\r\n(?:[ \t].*\r\n)+Received: by localhost with (\w+) id [\w-]+;\r\n\t[^\r\n]+\r\n/
 
-/** Takes off the two fields that Posthorn puts on top; throws where there is anything else. */
+/** Takes off the three fields that Posthorn puts on top; throws where there is anything else. */
 export function withoutOurs(raw: Buffer): Received {
   const found = ours.exec(raw.toString('latin1'))
   if (found?.[1] === undefined) throw new Error(`not our fields on top: ${raw.toString('latin1', 0, 300)}`)

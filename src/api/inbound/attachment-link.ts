@@ -1,0 +1,48 @@
+/**
+ * Links to attachments that need no key: signed by us, for an hour.
+ *
+ * HMAC-SHA256 over all that the link names. Whoever has the link has the attachment, so the
+ * signature stands in the query, which is never logged.
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { Refusal } from '../../mail/refusal.js'
+
+export interface LinkedAttachment {
+  readonly workspaceId: string
+  readonly inboundId: string
+  /** Among those of the email. */
+  readonly place: number
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+export const LINK_LIFE = 3_600_000
+
+/** Below `publicUrl`, which has no slash at its end. */
+export function attachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
+  const { workspaceId, inboundId, place, expiresAt } = linked
+  const query = new URLSearchParams({
+    workspace: workspaceId,
+    expires: String(expiresAt),
+    signature: macOf(secret, linked).toString('base64url'),
+  })
+  return `${publicUrl}/v1/inbound/${inboundId}/attachments/${place}?${query.toString()}`
+}
+
+/** Throws a Refusal `forbidden` for a link that we did not sign, or that has expired. */
+export function requireSigned(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
+  const given = Buffer.from(signature, 'base64url')
+  const right = macOf(secret, linked)
+  if (given.length !== right.length || !timingSafeEqual(given, right)) {
+    throw new Refusal('forbidden', 'this is no link of ours: its signature is wrong')
+  }
+  if (now >= linked.expiresAt) {
+    throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new one')
+  }
+}
+
+/** As JSON, so that no two links have the same text. */
+function macOf(secret: KeyObject, { workspaceId, inboundId, place, expiresAt }: LinkedAttachment): Buffer {
+  const text = JSON.stringify(['inbound-attachment', workspaceId, inboundId, place, expiresAt])
+  return createHmac('sha256', secret).update(text).digest()
+}

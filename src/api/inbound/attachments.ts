@@ -1,0 +1,142 @@
+/**
+ * GET /v1/inbound/:id/attachments, and the links in it, by which anybody may download for an hour.
+ *
+ * An attachment is its place in the message, and its bytes are read out of the message when they
+ * are asked for: so a link dies with its email. What strangers sent is only ever saved, never
+ * shown under our name: see the header of the answer.
+ */
+import type { KeyObject } from 'node:crypto'
+import { z } from 'zod'
+import { inboundById, rawOfInbound } from '../../messages/inbound-email.js'
+import type { MimeAttachment } from '../../messages/mime-parts-protocol.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import { type Answer, json, type LinkRoute, linkRoute, type Route, route, type Visitor } from '../route.js'
+import { notFound, timestamp } from '../values.js'
+import { contentDisposition, downloadType, fileName } from './attachment-file.js'
+import { attachmentLink, LINK_LIFE, requireSigned } from './attachment-link.js'
+import { found, type InboundDeps, partsOf, unknown } from './show.js'
+
+export interface AttachmentDeps extends InboundDeps {
+  /** Of the links that we sign. */
+  readonly secret: KeyObject
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+}
+
+const attachment = z
+  .strictObject({
+    id: z.string(),
+    filename: z.string().meta({ description: 'Made up where the message has none.' }),
+    content_type: z.string().meta({ description: 'As the message declares it.' }),
+    content_disposition: z.enum(['attachment', 'inline']),
+    content_id: z.string().nullable(),
+    size: z.int().meta({ description: 'Bytes, decoded.' }),
+    download_url: z.url().meta({ description: 'Needs no key until it expires.' }),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'InboundAttachment' })
+
+const tag = 'Inbound email'
+const path = '/inbound/:id/attachments'
+
+export function attachmentsRoute(deps: AttachmentDeps): Route {
+  return route({
+    method: 'GET',
+    path,
+    area: 'read',
+    tag,
+    summary: 'List the attachments of an email that came in, with links to download them',
+    description: 'A link works for an hour. Empty where the message is not kept any more or cannot be read.',
+    answers: { 200: { description: 'The attachments', schema: z.strictObject({ data: z.array(attachment) }) } },
+    refusals: ['not_found'],
+    run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
+      const email = found(deps.read, workspaceId, id)
+      const { attachments } = await partsOf(deps, workspaceId, email.id)
+      found(deps.read, workspaceId, id) // it may have been deleted meanwhile
+      const expiresAt = now + LINK_LIFE
+      const link = (place: number): string =>
+        attachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
+      const data = attachments.map((it, place) => ({
+        ...shownAttachment(email.id, it, place),
+        download_url: link(place),
+        expires_at: iso(expiresAt),
+      }))
+      return json(200, { data })
+    },
+  })
+}
+
+function shownAttachment(
+  id: string,
+  it: MimeAttachment,
+  place: number,
+): Omit<z.output<typeof attachment>, 'download_url' | 'expires_at'> {
+  return {
+    id: `${id}.${place}`,
+    filename: fileName(it, place),
+    content_type: it.content_type,
+    content_disposition: it.disposition,
+    content_id: it.content_id,
+    size: it.size,
+  }
+}
+
+const signed = z.strictObject({
+  workspace: z.string(),
+  expires: z
+    .string()
+    .regex(/^\d{1,15}$/, 'allowed: what the link says')
+    .transform(Number),
+  signature: z.string(),
+})
+
+type Signed = z.output<typeof signed>
+
+export function downloadRoute(deps: AttachmentDeps): LinkRoute {
+  return linkRoute<Signed>({
+    method: 'GET',
+    path: `${path}/:place`,
+    area: 'link',
+    tag,
+    summary: 'Download an attachment',
+    description:
+      'By a link from the list of attachments, without a key. The answer is to be saved, not shown: types that a ' +
+      'browser would run come as `application/octet-stream`.',
+    query: signed,
+    answers: { 200: { description: 'Its bytes.', type: 'application/octet-stream' } },
+    refusals: ['insufficient_permissions', 'not_found'],
+    follow: (visitor) => download(deps, visitor),
+  })
+}
+
+async function download(
+  { read, mime, secret }: AttachmentDeps,
+  {
+    params: { id = '', place: wanted = '' },
+    query: { workspace: workspaceId, expires, signature },
+    now,
+  }: Visitor<Signed>,
+): Promise<Answer> {
+  // Only one spelling of a number is ours.
+  const place = /^(?:0|[1-9]\d{0,5})$/.test(wanted) ? Number(wanted) : -1
+  requireSigned(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
+  const inbound = { workspaceId, id }
+  const isThere = (): boolean => inboundById(read, inbound).length > 0
+  if (!isThere()) throw unknown(id)
+  const result = await mime.attachment(workspaceId, () => rawOfInbound(read, inbound)[0]?.raw, place)
+  if (!isThere()) throw unknown(id)
+  if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
+  const { attachment: it, bytes } = result
+  return { kind: 'bytes', type: downloadType(it.content_type), bytes, headers: asFile(fileName(it, place)) }
+}
+
+/** Saved, and neither guessed at, run, framed nor kept by anybody. `nosniff` is in every answer. */
+function asFile(name: string): Readonly<Record<string, string>> {
+  return {
+    'Content-Disposition': contentDisposition(name),
+    'Content-Security-Policy': "sandbox; default-src 'none'",
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'private, no-store',
+  }
+}

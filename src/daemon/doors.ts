@@ -1,0 +1,123 @@
+/**
+ * The three doors, opened when everything behind them is there: REST, submission, MX.
+ *
+ * They are closed together, before anything else: nothing new is acknowledged then.
+ */
+import type { ApiListener } from '../api/listener.js'
+import type { Route } from '../api/route.js'
+import { diskSpace } from '../platform/disk-space.js'
+import type { Log } from '../platform/log.js'
+import type { TlsFiles } from '../platform/tls-files.js'
+import { accept } from '../sending/accept.js'
+import { type PrepareEmail, prepareEmail } from '../sending/prepare-email.js'
+import { type Take, take } from '../sending/take.js'
+import type { MxListener } from '../smtp/mx.js'
+import type { SubmissionListener } from '../smtp/submission.js'
+import type { Database } from '../storage/database.js'
+import { diskGuard } from '../storage/disk-guard.js'
+import { openApi } from './api.js'
+import { openMx } from './mx.js'
+import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { forgetAll, type Rooms } from './rooms.js'
+import type { RouteParts } from './routes.js'
+import { openSubmission } from './submission.js'
+
+export interface Doors {
+  readonly submission: SubmissionListener
+  readonly mx: MxListener
+  readonly api: ApiListener
+  readonly routes: readonly Route[]
+  /** Somebody else changed the database. */
+  readonly changed: () => void
+}
+
+export async function openDoors(
+  { config, clock, log, patience = usual }: DaemonParts,
+  database: Database,
+  tls: TlsFiles,
+  rooms: Rooms,
+  ends: Ends,
+): Promise<Doors> {
+  const open: Door[] = []
+  ends.push(() => closeTogether(open, patience.door))
+  const { keyRing, domains, delivery, receiving, limits, mime, identity } = rooms
+  const { read } = database
+  const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
+  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const api = await openApi({ ...own, database, limits })
+  open.push(api.listener)
+  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
+  await delivery.runner.start()
+  receiving.start()
+  const sending = sendingIn(own.config.service.hostname, database, rooms)
+  const accepting = accept({ read, clock, ...sending })
+  const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
+  open.push(submission)
+  const mx = await openMx({ ...own, receiving })
+  open.push(mx)
+  const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
+  const routes = api.serve({
+    ...own,
+    ...sending,
+    ...ownActs(rooms, submission),
+    database,
+    limits,
+    mime,
+    noticeDue,
+    identity,
+  })
+  return { submission, mx, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+}
+
+type Door = Pick<ApiListener | SubmissionListener | MxListener, 'stop'>
+
+/** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
+async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {
+  const outcomes = await Promise.allSettled(doors.map((door) => door.stop(limit)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+function sendingIn(
+  hostname: string,
+  { read, commit }: Database,
+  { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Rooms,
+): { readonly prepare: PrepareEmail; readonly take: Take } {
+  const claim = runner.claim.bind(runner)
+  return {
+    prepare: prepareEmail({ isSuppressed, hostname, verifiedDomain: domains.verified }),
+    take: take({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
+  }
+}
+
+/** What we change ourselves costs nobody else what is remembered of theirs. */
+function ownActs(
+  { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
+  door: SubmissionListener,
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
+  return {
+    keyRevoked: (keyId) => {
+      keyRing.forget(keyId)
+      door.endSessions((principal) => principal.keyId === keyId)
+    },
+    domainChanged: ({ workspaceId, domain }) => {
+      domains.forget(workspaceId, domain)
+      domainsOfAll.forget(domain)
+    },
+    domainDeleted: (gone) => {
+      domains.forget(gone.workspaceId, gone.domain)
+      domainsOfAll.forget(gone.domain)
+      keys.forget(gone.workspaceId, gone.domain)
+      walks.start(gone)
+    },
+  }
+}
+
+function forget(rooms: Rooms, door: SubmissionListener, log: Log): void {
+  forgetAll(rooms)
+  try {
+    door.endSessions((principal) => !rooms.keyRing.stillValid(principal))
+  } catch (error) {
+    // The next command of any of these sessions asks again.
+    log.error({ err: error }, 'keys cannot be read')
+  }
+}

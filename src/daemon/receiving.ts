@@ -1,0 +1,121 @@
+/**
+ * Wires what is done with mail from other servers: for whom it is, what its authentication
+ * finds, filing it, and looking at it once it is on disk. The door is in `mx.ts`.
+ *
+ * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
+ * what delivery remembers of its hosts is not pushed out by it.
+ */
+import { oldestWorkspace } from '../accounts/workspaces.js'
+import type { Config } from '../config/complete.js'
+import type { ReceivingBook } from '../domains/receiving-book.js'
+import { parseAddress, parseDomainName } from '../mail/address.js'
+import type { MimeReader } from '../messages/mime-parts.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
+import { authenticate } from '../receiving/authentication/authenticate.js'
+import { type Listing, listingsOf } from '../receiving/dnsbl.js'
+import { InboundProcessor } from '../receiving/inbound-processor.js'
+import { processMail } from '../receiving/process-mail.js'
+import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
+import { type ReportActs, type ReportDeps, reportActs } from '../receiving/reports/act-on-report.js'
+import { rspamd } from '../receiving/spam/rspamd.js'
+import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
+import { type TakeIn, type TakeInDeps, takeIn } from '../receiving/take-in.js'
+import type { Database } from '../storage/database.js'
+import type { Edges } from './edges.js'
+import type { Identity } from './identity.js'
+
+/** Milliseconds for all DNS block lists that are asked about a client. */
+const LISTINGS = 5_000
+
+export interface ReceivingParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly edges: Edges
+  readonly database: Database
+  readonly identity: Identity
+  readonly domainsOfAll: ReceivingBook
+  readonly mime: MimeReader
+  /** Hands mail of the service that is on disk to delivery. */
+  readonly offer: ReportDeps['offer']
+}
+
+export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'firstWorkspace'>
+
+export interface Receiving {
+  readonly recipients: Recipients
+  readonly takeIn: TakeIn
+  /** Of DNS block lists. */
+  readonly listings: (address: string) => Promise<readonly Listing[]>
+  /** From now on mail that is on disk is looked at. */
+  readonly start: () => void
+  /** Ends the questions to DNS, and waits for what is looked at. */
+  readonly stop: () => Promise<void>
+}
+
+export function wireReceiving(parts: ReceivingParts): Receiving {
+  const { config, clock, log, edges, database, mime } = parts
+  const { commit, read } = database
+  const ended = new AbortController()
+  const resolver =
+    edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const policy = recipientPolicy(parts)
+  const recipients = recipientsOf(parts, policy)
+  const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
+  const { judge: judgeReport } = judgingReports(parts, policy)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge, judgeReport })
+  const { dnsbl: lists } = config.inbound
+  return {
+    recipients,
+    takeIn: takeIn({
+      ...recipients,
+      commit,
+      clock,
+      log,
+      hostname: config.service.hostname,
+      dmarc: config.inbound.dmarc,
+      authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
+      filed: (workspaceId) => processor.notice(workspaceId),
+    }),
+    listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
+    start: () => processor.start(),
+    stop: async () => {
+      ended.abort()
+      await processor.stop()
+    },
+  }
+}
+
+function recipientPolicy({ config: { service }, identity, domainsOfAll }: ReceivingParts): RecipientPolicy {
+  return {
+    hostname: parseDomainName(service.hostname),
+    zone: parseDomainName(service.zone),
+    secret: identity.returnPathSecret,
+    verifiedDomain: domainsOfAll.receiving,
+  }
+}
+
+function recipientsOf({ database: { read } }: ReceivingParts, policy: RecipientPolicy): Recipients {
+  return {
+    recipientOf: (address) => inboundRecipient(policy, address),
+    firstWorkspace: () => oldestWorkspace(read, {})[0]?.id ?? null,
+  }
+}
+
+function judgingReports(
+  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingParts,
+  policy: RecipientPolicy,
+): ReportActs {
+  const notices = { hostname: service.hostname, mailFrom: parseAddress(service.mail_from) }
+  return reportActs({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
+}
+
+function judgingSpam({ config: { spam }, clock, log, database: { read } }: ReceivingParts): JudgeSpam {
+  return spamVerdict({
+    read,
+    thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
+    rspamd: spam.rspamd_url === '' ? null : rspamd({ url: spam.rspamd_url, clock, log }),
+  })
+}

@@ -1,0 +1,77 @@
+/** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
+import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import { type DomainBook, domainBook } from '../domains/domain-book.js'
+import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
+import { type KeyChain, keyChain } from '../domains/signing-keys.js'
+import { SigningThread } from '../domains/signing-thread.js'
+import { parseAddress } from '../mail/address.js'
+import type { GoneDomain } from '../messages/fail-domain.js'
+import { MimeReader } from '../messages/mime-parts.js'
+import type { Database } from '../storage/database.js'
+import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainWalks, domainWalks } from './domain-walks.js'
+import { systemEdges } from './edges.js'
+import { startHousekeeping } from './housekeeping.js'
+import { ensureIdentity, type Identity } from './identity.js'
+import { type Limits, openLimits } from './limits.js'
+import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
+
+export interface Rooms {
+  readonly suppressions: SuppressionBook
+  readonly identity: Identity
+  readonly keyRing: KeyRing
+  readonly domains: DomainBook
+  readonly domainsOfAll: ReceivingBook
+  readonly keys: KeyChain
+  readonly signing: SigningThread
+  readonly delivery: Delivery
+  readonly receiving: Receiving
+  readonly limits: Limits
+  readonly mime: MimeReader
+  readonly walks: DomainWalks
+}
+
+export async function openRooms(
+  parts: DaemonParts,
+  database: Database,
+  suppressions: SuppressionBook,
+  ends: Ends,
+): Promise<Rooms> {
+  const { config, clock, log, patience = usual } = parts
+  const edges = { ...systemEdges(), ...parts.edges }
+  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const keys = keyChain(database)
+  const limits = openLimits({ config, log, database })
+  ends.push(() => limits.stop())
+  const signing = new SigningThread()
+  ends.push(() => signing.stop())
+  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
+  ends.push(() => delivery.stop(patience.delivery))
+  const housekeeping = startHousekeeping({ config, clock, log, database })
+  ends.push(() => housekeeping.stop())
+  const mime = new MimeReader()
+  ends.push(() => mime.close())
+  const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const walks = domainWalks({ ...database, log, walked })
+  ends.push(() => walks.stop())
+  const domainsOfAll = receivingBook(database)
+  const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
+  const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
+  ends.push(() => receiving.stop())
+  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
+  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }
+}
+
+/** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
+export function forgetAll(rooms: Rooms): void {
+  rooms.keyRing.drop()
+  rooms.domains.drop()
+  rooms.domainsOfAll.drop()
+  rooms.keys.drop()
+  rooms.signing.forget()
+  rooms.suppressions.drop()
+  rooms.limits.plans.drop()
+  rooms.delivery.runner.wake()
+}

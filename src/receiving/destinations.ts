@@ -1,0 +1,76 @@
+/**
+ * Where a message from outside goes, one copy for each who gets it. Pure.
+ *
+ * A workspace gets one record, however many of its addresses were written to. What speaks of
+ * mail that we sent (return paths, complaints, wishes to be left alone) is one report, and
+ * nobody's email. A return path whose token is not ours, and that alone, goes nowhere.
+ */
+import { type Address, type DomainName, domainOf } from '../mail/address.js'
+import type { InboundRecipient } from './recipient-policy.js'
+
+export interface MailDestination {
+  readonly kind: 'mail'
+  readonly workspaceId: string
+  /** Of its first address. */
+  readonly domain: DomainName
+  readonly addresses: readonly Address[]
+}
+
+export interface ReportDestination {
+  readonly kind: 'report'
+  readonly addresses: readonly Address[]
+}
+
+export type Destination = MailDestination | ReportDestination
+
+export interface Destinations {
+  readonly filed: readonly Destination[]
+  /** Return paths without a valid token. */
+  readonly ignored: readonly Address[]
+}
+
+/** `firstWorkspace`: whose the mail for the people behind the service is; null: there is none yet. */
+export type FirstWorkspace = string | null
+
+/** Who gets the copy; null: nobody, it only looks like a return path. */
+export type Party = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
+
+/** `refused`: nobody takes it. */
+export function partyOf(recipient: InboundRecipient, firstWorkspace: FirstWorkspace): Party | 'refused' {
+  switch (recipient.kind) {
+    case 'mailbox':
+      return { kind: 'workspace', id: recipient.workspaceId }
+    case 'return-path':
+      return recipient.recipientId === null ? null : { kind: 'reports' }
+    case 'system':
+      if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
+      return firstWorkspace === null ? 'refused' : { kind: 'workspace', id: firstWorkspace }
+    case 'refused':
+      return 'refused'
+  }
+}
+
+export function destinationsOf(
+  addresses: readonly Address[],
+  recipientOf: (address: Address) => InboundRecipient,
+  firstWorkspace: FirstWorkspace,
+): Destinations {
+  const mail = new Map<string, Address[]>()
+  const reports: Address[] = []
+  const ignored: Address[] = []
+  for (const address of addresses) {
+    const party = partyOf(recipientOf(address), firstWorkspace)
+    // Refused since its RCPT: the domain was taken away in between.
+    if (party === null || party === 'refused') ignored.push(address)
+    else if (party.kind === 'reports') reports.push(address)
+    else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
+  }
+  const filed: Destination[] = [...mail].map(([workspaceId, own]) => mailFor(workspaceId, own))
+  return { filed: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignored }
+}
+
+function mailFor(workspaceId: string, addresses: readonly Address[]): MailDestination {
+  const [first] = addresses
+  if (first === undefined) throw new Error('a copy for no address')
+  return { kind: 'mail', workspaceId, domain: domainOf(first), addresses }
+}

@@ -1,0 +1,62 @@
+/**
+ * A bounce that comes to our return path, passed on to the app that submitted the message by
+ * SMTP: its own envelope sender never stood on the wire, so nobody else can tell it.
+ *
+ * It is a DSN of our own with what the report says of this one recipient. Where a server
+ * further on was to report a success, this is that report.
+ */
+import { parseNotify } from '../../mail/dsn-parameters.js'
+import type { DsnKind, DsnRecipient } from '../../messages/dsn-report.js'
+import type { LateSubject } from '../../messages/late-outcome.js'
+import { rawOfEmail } from '../../messages/raw-message.js'
+import { reasonSentence } from '../../messages/replies/reasons.js'
+import { type Notice, type NoticeSettings, senderNotice, wantsNotice } from '../../messages/sender-notice.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Bounce, BounceKind } from './report.js'
+
+interface Word {
+  readonly kind: DsnKind
+  readonly action: DsnRecipient['action']
+  /** First digit of its status codes. */
+  readonly digit: '2' | '4' | '5'
+}
+
+const words: Readonly<Record<BounceKind, Word>> = {
+  permanent: { kind: 'failed', action: 'failed', digit: '5' },
+  temporary: { kind: 'failed', action: 'failed', digit: '4' },
+  delayed: { kind: 'delayed', action: 'delayed', digit: '4' },
+  delivered: { kind: 'success', action: 'delivered', digit: '2' },
+}
+
+/** Null where nobody wants to hear of it. */
+export function lateNotice(
+  read: Read,
+  settings: NoticeSettings,
+  { email, recipient }: LateSubject,
+  bounce: Bounce,
+  now: number,
+): Notice | null {
+  const { kind, action, digit } = words[bounce.kind]
+  const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
+  if (!wantsNotice({ email, notify }, kind)) return null
+  const key = { workspaceId: email.workspace_id, emailId: email.id }
+  const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
+  const told: DsnRecipient = {
+    address: recipient.address as DsnRecipient['address'],
+    orcpt: recipient.orcpt,
+    action,
+    status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,
+    reason: sentenceOf(bounce),
+    diagnostic: bounce.diagnostic || null,
+    // Which server said it, the report may tell, but nobody has proved.
+    remoteMta: null,
+    lastAttemptAt: null,
+    willRetryUntil: null,
+  }
+  return senderNotice(settings, { email, raw, notify }, { kind, recipient: told }, now)
+}
+
+function sentenceOf({ kind, reason }: Bounce): string {
+  if (kind === 'delivered') return 'The server that has the message reports that it was delivered.'
+  return reasonSentence(reason ?? 'unclassified')
+}

@@ -1,0 +1,115 @@
+/**
+ * Takes a message in: judged by what its authentication found, marked with it, filed once for
+ * each workspace that it was written to. It resolves when all copies are on disk, in one
+ * commit; what the message says is looked at afterwards (`inbound-processor.ts`).
+ */
+import type { Address } from '../mail/address.js'
+import { scanHeader } from '../mail/header-fields.js'
+import { Refusal } from '../mail/refusal.js'
+import { type Arrival, fileInbound } from '../messages/inbound-email.js'
+import type { Clock } from '../platform/clock.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Log } from '../platform/log.js'
+import { SERVICE } from '../storage/tables.js'
+import type { Commit, Write } from '../storage/write.js'
+import type { Authentication, Connection } from './authentication/authentication.js'
+import { foldedResults } from './authentication/folded-results.js'
+import { type DmarcSetting, judge } from './authentication/judge.js'
+import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
+import { type Destination, destinationsOf, type FirstWorkspace } from './destinations.js'
+import type { ReceivedMessage } from './received-message.js'
+import type { InboundRecipient } from './recipient-policy.js'
+import { type Trace, withTrace } from './trace-fields.js'
+
+export interface TakeInDeps {
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  /** Ours: the first word of our results. */
+  readonly hostname: string
+  readonly dmarc: DmarcSetting
+  readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
+  readonly recipientOf: (address: Address) => InboundRecipient
+  readonly firstWorkspace: () => FirstWorkspace
+  /** Something new of a workspace is on disk; reports are the service's. */
+  readonly filed: (workspaceId: string) => void
+}
+
+export type TakeIn = (message: ReceivedMessage) => Promise<{ readonly id: string }>
+
+/** What one copy is made of. */
+interface Copy {
+  readonly id: string
+  readonly to: Destination
+  readonly message: ReceivedMessage
+  readonly trace: Omit<Trace, 'id' | 'recipient'>
+  readonly found: Authentication
+  readonly arrival: Arrival
+}
+
+/** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
+export function takeIn(deps: TakeInDeps): TakeIn {
+  return async (message) => {
+    const { client, envelopeFrom, raw, recipients } = message
+    const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
+    const found = await deps.authenticate(raw, connection)
+    const judgement = judge(found, deps.dmarc)
+    if (judgement.kind === 'refuse') {
+      deps.log.info({ reason: judgement.reason, client: client.address }, 'a message was refused')
+      throw new Refusal('sender-not-authenticated', judgement.text)
+    }
+    const now = deps.clock()
+    const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
+    const spamReason = judgement.kind === 'spam' ? judgement.reason : null
+    const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
+    const { filed, ignored } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
+    const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
+    if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
+    for (const { to } of copies) deps.filed(ownerOf(to))
+    tell(deps, copies, message, ignored.length)
+    return { id: copies[0]?.id ?? uuidv7(now) }
+  }
+}
+
+function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
+  const { raw, envelopeFrom, client } = message
+  // A list of several would tell each of the others.
+  const [first, ...others] = to.addresses
+  const recipient = others.length === 0 ? (first ?? null) : null
+  const record = {
+    id,
+    kind: to.kind,
+    workspace_id: ownerOf(to),
+    domain: to.kind === 'mail' ? to.domain : '',
+    envelope_from: envelopeFrom,
+    envelope_to: JSON.stringify(to.addresses),
+    client_address: client.address,
+    helo: client.helo,
+    ...foldedResults(found),
+    authentication: JSON.stringify(found),
+    arrival,
+    received_at: trace.now,
+  }
+  return fileInbound(record, withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+}
+
+function ownerOf(to: Destination): string {
+  return to.kind === 'mail' ? to.workspaceId : SERVICE
+}
+
+function traceOf({ envelopeFrom, client, protocol, tls }: ReceivedMessage, hostname: string, now: number) {
+  return { returnPath: envelopeFrom, helo: client.helo, address: client.address, hostname, protocol, tls, now }
+}
+
+function resultFields(found: Authentication, connection: Connection): Trace['results'] {
+  return [
+    { name: 'Authentication-Results', value: authenticationResults(found, connection) },
+    { name: 'Received-SPF', value: receivedSpf(found, connection) },
+  ]
+}
+
+function tell({ log }: TakeInDeps, copies: readonly Copy[], { client, raw }: ReceivedMessage, ignored: number): void {
+  const facts = { client: client.address, bytes: raw.length, inbound: copies.map(({ id }) => id) }
+  log.info(facts, 'a message was taken in')
+  if (ignored > 0) log.info({ ...facts, ignored }, 'mail to return paths that are none of ours was let go')
+}

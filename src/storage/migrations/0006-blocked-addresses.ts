@@ -1,0 +1,10 @@
+/** Addresses of a domain that takes mail for any local part, to which it takes none. */
+import { type Kysely, sql } from 'kysely'
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql
+    .raw(`create table blocked_addresses (
+      workspace_id text not null, domain_id text not null, local_part text not null,
+      primary key (workspace_id, domain_id, local_part)) strict, without rowid`)
+    .execute(db)
+}

@@ -1,0 +1,201 @@
+/** Mail from other servers, from the end of its DATA to what the API shows of it. */
+import t, { type Test } from 'tap'
+import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
+import { rsaKey, signed } from '../helpers/dkim-signed.js'
+import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+const pair = rsaKey()
+
+const zone = {
+  'b.test': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] },
+  's._domainkey.b.test': { TXT: [`v=DKIM1; ${pair.record}`] },
+  '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] },
+  '1.0.0.127.in-addr.arpa': { PTR: ['mx.b.test'] },
+  'mx.b.test': { addresses: ['127.0.0.1'] },
+  'strict.test': { TXT: ['v=spf1 -all'] },
+  '_dmarc.strict.test': { TXT: ['v=DMARC1; p=reject'] },
+  'soft.test': { TXT: ['v=spf1 -all'] },
+  '_dmarc.soft.test': { TXT: ['v=DMARC1; p=quarantine'] },
+  'broken.test': 'failure',
+  '_dmarc.broken.test': 'failure',
+} as const
+
+/** With home.test for the first workspace and another.test for the other, which receive mail. */
+async function receiver(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const app = await testDaemon(t, { zone, ...options })
+  for (const [name, workspace] of [
+    ['home.test', app.workspaceId],
+    ['another.test', app.otherWorkspaceId],
+  ] as const) {
+    const added = await app.cli('domain', 'add', name, '--inbound', '--force', '--workspace', workspace)
+    if (added.status !== 0) throw new Error(added.err)
+  }
+  const client = await openMx(t, app)
+  await client.say('EHLO mx.b.test')
+  await until('the door knows the domains', async () => {
+    await client.say('MAIL FROM:<>')
+    const replies = [await client.say('RCPT TO:<a@home.test>'), await client.say('RCPT TO:<a@another.test>')]
+    await client.say('RSET')
+    return replies.every((reply) => reply.startsWith('250'))
+  })
+  return app
+}
+
+t.test('a message is authenticated, filed, scored and announced, and can be read', async (t) => {
+  const app = await receiver(t)
+  const raw = signed(letter({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, { domain: 'b.test' })
+  const id = idOfReply(await bring(t, app, { to: ['info+tag@home.test'], raw }))
+  const email = await processed(app, id)
+  t.match(email, {
+    id,
+    status: 'processed',
+    from: 'ann@b.test',
+    from_name: 'Ann',
+    to: ['info+tag@home.test'],
+    cc: null,
+    subject: 'first',
+    has_text: true,
+    has_html: false,
+    attachment_count: 0,
+    envelope_from: 'ann@b.test',
+    envelope_to: ['info+tag@home.test'],
+    text: /How do you do\?/,
+    spf_result: 'pass',
+    dkim_result: 'pass',
+    dmarc_result: 'pass',
+    spam_status: 'clean',
+    authentication: { spf: { result: 'pass' }, arc: { result: 'none' }, iprev: { result: 'pass', name: 'mx.b.test' } },
+  })
+  const stored = (await app.rest('GET', `/v1/inbound/${id}/raw`)).text
+  const lines = stored.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
+  t.match(lines[0], /^Return-Path: <ann@b\.test>$/)
+  t.match(
+    lines[1],
+    /^Authentication-Results: mail\.service\.test; spf=pass .*; dkim=pass .*; dmarc=pass .*; iprev=pass/,
+  )
+  t.match(lines[2], /^Received-SPF: pass /)
+  t.match(
+    lines[3],
+    new RegExp(
+      `^Received: from mx\\.b\\.test \\(\\[127\\.0\\.0\\.1\\]\\) by mail\\.service\\.test with ESMTP id ${id} for <info\\+tag@home\\.test>;`,
+    ),
+  )
+  t.ok(stored.endsWith(raw), 'the message itself is as it came')
+  const listed = await app.rest('GET', '/v1/inbound?spam_status=clean&domain=home.test&from=ann@b.test')
+  t.match(listed.json(), { data: [{ id, subject: 'first' }] })
+  const [event] = app.rows<{ workspace_id: string; data: string }>(
+    `select workspace_id, data from events where type = 'email.received'`,
+  )
+  t.equal(event?.workspace_id, app.workspaceId)
+  t.same(JSON.parse(event?.data ?? ''), {
+    inbound_email_id: id,
+    from: 'ann@b.test',
+    from_name: 'Ann',
+    to: ['info+tag@home.test'],
+    cc: null,
+    subject: 'first',
+    has_html: false,
+    has_text: true,
+    attachment_count: 0,
+  })
+  t.same(app.errors, [])
+})
+
+t.test('one message to two workspaces makes two records that share nothing', async (t) => {
+  const app = await receiver(t)
+  const to = ['x@home.test', 'y@home.test', 'z@another.test']
+  idOfReply(await bring(t, app, { to, raw: letter({ from: 'ann@plain.test' }) }))
+  const own = await until('the first', async () => {
+    const { data } = (await app.rest('GET', '/v1/inbound?status=processed')).json<{ data: { id: string }[] }>()
+    return data[0]
+  })
+  const others = await until('the second', async () => {
+    const { data } = (await app.rest('GET', '/v1/inbound?status=processed', { key: app.otherKey })).json<{
+      data: { id: string }[]
+    }>()
+    return data[0]
+  })
+  t.not(own.id, others.id)
+  t.match(await processed(app, own.id), {
+    envelope_to: ['x@home.test', 'y@home.test'],
+    dkim_result: 'none',
+    dmarc_result: 'none',
+  })
+  t.match(await processed(app, others.id, app.otherKey), { envelope_to: ['z@another.test'] })
+  const raw = (await app.rest('GET', `/v1/inbound/${others.id}/raw`, { key: app.otherKey })).text
+  t.notMatch(raw.slice(0, raw.indexOf('\r\nFrom:')), /home\.test/)
+  const deleted = await app.rest('DELETE', `/v1/inbound/${own.id}`)
+  t.equal(deleted.status, 200)
+  t.match(await processed(app, others.id, app.otherKey), { status: 'processed' }, "the other's stays")
+})
+
+t.test('a failed DMARC does what its domain asks, as far as the setting goes', async (t) => {
+  const app = await receiver(t)
+  const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: letter({ from: 'x@strict.test' }) }
+  t.match(await bring(t, app, strict), /^550 5\.7\.1 .*strict\.test.*reject/)
+  t.same(app.rows('select id from inbound_emails'), [])
+  const soft = { from: 'x@soft.test', to: ['a@home.test'], raw: letter({ from: 'x@soft.test' }) }
+  const email = await processed(app, idOfReply(await bring(t, app, soft)))
+  t.match(email, { spf_result: 'fail', dmarc_result: 'fail', spam_status: 'spam' })
+  const two = letter({ fields: ['From: other@b.test'] })
+  t.match(await bring(t, app, { to: ['a@home.test'], raw: two }), /^550 5\.7\.1 .*From/)
+})
+
+t.test('a fault of DNS refuses nobody', async (t) => {
+  const app = await receiver(t)
+  const mail = { from: 'x@broken.test', to: ['a@home.test'], raw: letter({ from: 'x@broken.test' }) }
+  const email = await processed(app, idOfReply(await bring(t, app, mail)))
+  t.match(email, {
+    spf_result: 'neutral',
+    dmarc_result: 'temperror',
+    authentication: { spf: { result: 'temperror' } },
+  })
+})
+
+t.test('by the setting a message that DMARC would refuse is taken, as spam or as it is', async (t) => {
+  for (const [dmarc, status] of [
+    ['quarantine', 'spam'],
+    ['report', /clean|suspicious/],
+  ] as const) {
+    const app = await receiver(t, { settings: { inbound: { dmarc } } })
+    const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: letter({ from: 'x@strict.test' }) }
+    const email = await processed(app, idOfReply(await bring(t, app, strict)))
+    t.match(email, { dmarc_result: 'fail', spam_status: status }, dmarc)
+  }
+})
+
+t.test('no message of a stranger goes anywhere but to our own', async (t) => {
+  const app = await receiver(t)
+  const client = await openMx(t, app)
+  await client.say('EHLO mx.b.test')
+  await client.say('MAIL FROM:<ann@b.test>')
+  t.match(await client.say('RCPT TO:<someone@elsewhere.test>'), /^550 5\.7\.1 /)
+  t.match(await client.say('RCPT TO:<app@a.test>'), /^550 5\.1\.1 /, 'ours, and it receives no mail')
+  t.match(await client.say('RCPT TO:<nobody@mail.service.test>'), /^550 5\.1\.1 /)
+  for (const address of ['postmaster', 'abuse@mail.service.test', 'fbl@mail.service.test', 'dmarc@posthorn.a.test']) {
+    t.match(await client.say(`RCPT TO:<${address}>`), /^250 /, address)
+  }
+})
+
+t.test('the postmaster is the first workspace, a forged return path is nobody', async (t) => {
+  const app = await receiver(t)
+  const id = idOfReply(
+    await bring(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: letter({ from: 'x@plain.test' }) }),
+  )
+  t.match(await processed(app, id), { envelope_to: ['postmaster@mail.service.test', 'abuse@mail.service.test'] })
+  const path = `bounce+${'a'.repeat(42)}@posthorn.a.test`
+  idOfReply(await bring(t, app, { from: '', to: [path], raw: letter({ from: 'x@plain.test' }) }))
+  t.equal(app.rows('select id from inbound_emails').length, 1)
+})
+
+t.test('what was acknowledged and not looked at is looked at by the next start', async (t) => {
+  const app = await receiver(t)
+  const id = idOfReply(await bring(t, app, { to: ['a@home.test'], raw: letter({ from: 'x@plain.test' }) }))
+  await processed(app, id)
+  await app.daemon.database.commit([])
+  await app.stop()
+  const again = await testDaemon(t, { zone, folder: app.folder })
+  t.match(await processed(again, id), { status: 'processed' })
+  t.equal(again.rows(`select 1 from events where type = 'email.received'`).length, 1, 'announced once')
+})

@@ -8,6 +8,7 @@ import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
+import { measureInboundAll } from './inbound/main.mjs'
 import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
 import { readOptions, usage } from './options.mjs'
@@ -80,6 +81,7 @@ const run = {
     }
     return results
   },
+  inbound: () => measureInboundAll({ folder, ...options }),
   queue: () =>
     queueCurve({
       folder,

@@ -2,15 +2,17 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
   floor   what smtp-server takes alone, with nothing behind it, beside all of Posthorn
   queue   cost of a message while many others wait; there is no peer
+  inbound mail of strangers taken, authenticated, scored and filed, over 10 sessions; beside Postfix
+          with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
   Without any of them: accept and relay.
 
   --messages N        messages a run (default 5000; queue: 2000)
@@ -21,10 +23,12 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [opt
   --sessions A,B      accept: SMTP sessions at once; rest: connections at once (default 1,10,50)
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
   --depths A,B        queue: messages that wait (default 1000,10000,100000)
+  --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
+                      the messages (default 100000)
   --disk DIR          where both sides keep their data (default: the project's folder)
   --json FILE         where all figures go (default: bench-results.json in the project's folder,
                       which git does not see)
-  --install-peers     as root: install Debian's postfix and opendkim first; no service is started
+  --install-peers     as root: install the peers from Debian first; no service is started
 
 Without Postfix's programs Posthorn is measured alone, with a client and a sink in Node.js that
 take more of the machine than Postfix's own: such figures do not compare with others.
@@ -44,6 +48,7 @@ export function readOptions(words) {
       sessions: { type: 'string', default: '1,10,50' },
       'new-sessions': { type: 'string', default: '10' },
       depths: { type: 'string', default: '1000,10000,100000' },
+      memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
       json: { type: 'string' },
       'install-peers': { type: 'boolean', default: false },
@@ -64,6 +69,7 @@ export function readOptions(words) {
     sessions: counts(values.sessions),
     newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
     depths: counts(values.depths),
+    memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),
   }

@@ -34,26 +34,37 @@ async function start({ folder, sink, deliver, sign }) {
   chmodSync(folder, 0o755)
   const port = await freePort()
   const milter = sign ? await startOpendkim(home) : null
-  const config = join(home, 'etc')
-  mkdirSync(config)
-  const user = Number(execFileSync('id', ['-u', 'postfix'], { encoding: 'utf8' }))
-  for (const name of ['spool', 'lib']) mkdirSync(join(home, name))
-  chownSync(join(home, 'lib'), user, user)
-  writeFileSync(join(config, 'main.cf'), mainCf({ home, sink, deliver, socket: milter?.socket }))
-  writeFileSync(join(config, 'master.cf'), masterCf(port))
-  cpSync('/etc/postfix/postfix-files', join(config, 'postfix-files'))
-  execFileSync('postfix', ['-c', config, 'start'], { stdio: 'ignore' })
-  await listening(port)
-  const master = Number(readFileSync(join(home, 'spool/pid/master.pid'), 'utf8'))
+  const server = await startInstance({ home, port, main: mainCf({ home, sink, deliver, socket: milter?.socket }) })
   return {
     port,
-    pids: () => [master, ...(milter === null ? [] : [milter.pid])],
+    pids: () => [server.pid, ...(milter === null ? [] : [milter.pid])],
     stop: async () => {
-      execFileSync('postfix', ['-c', config, 'stop'], { stdio: 'ignore' })
+      server.stop()
       await milter?.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+/** `under`: a program with its words that Postfix is started by. */
+export async function startInstance({ home, port, main, under = [] }) {
+  const config = join(home, 'etc')
+  mkdirSync(config)
+  const user = postfixUser()
+  for (const name of ['spool', 'lib']) mkdirSync(join(home, name))
+  chownSync(join(home, 'lib'), user, user)
+  writeFileSync(join(config, 'main.cf'), main)
+  writeFileSync(join(config, 'master.cf'), masterCf(port))
+  cpSync('/etc/postfix/postfix-files', join(config, 'postfix-files'))
+  const [program, ...words] = [...under, 'postfix', '-c', config, 'start']
+  execFileSync(program, words, { stdio: 'ignore' })
+  await listening(port)
+  const pid = Number(readFileSync(join(home, 'spool/pid/master.pid'), 'utf8'))
+  return { pid, stop: () => execFileSync('postfix', ['-c', config, 'stop'], { stdio: 'ignore' }) }
+}
+
+export function postfixUser() {
+  return Number(execFileSync('id', ['-u', 'postfix'], { encoding: 'utf8' }))
 }
 
 function mainCf({ home, sink, deliver, socket }) {
@@ -107,6 +118,7 @@ error unix - - n - - error
 retry unix - - n - - error
 discard unix - - n - - discard
 local unix - n n - - local
+virtual unix - n n - - virtual
 anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd

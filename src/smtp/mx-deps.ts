@@ -38,6 +38,8 @@ export interface MxLimits extends SessionLimits {
   readonly messagesPerMinute: number
   /** Addresses whose pace is remembered. */
   readonly maxClients: number
+  /** Who has been quiet for so long gives way to a new client that has no place. */
+  readonly givesWayAfter: number
   /** A client has so long to speak too early. */
   readonly greetingDelay: number
   /** `note`: told to `accept`. `refuse`: 554 and the end. */
@@ -76,6 +78,7 @@ export const mxLimits: MxLimits = {
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,
+  givesWayAfter: 10_000,
   greetingDelay: 100,
   earlyTalkers: 'note',
   tarpit: 5000,

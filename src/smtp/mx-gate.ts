@@ -6,11 +6,22 @@ import type { MxDeps, MxSettings } from './mx-deps.js'
 import type { MxReason } from './mx-refusals.js'
 import type { SessionGate } from './session-gate.js'
 
+/** A session that may have to go. */
+export interface QuietSession {
+  /** Since when its client has said nothing; null: it is bringing a message. */
+  quietSince(): number | null
+  giveWay(): void
+}
+
 export interface MxGate extends SessionGate {
   readonly deps: MxDeps
   readonly settings: MxSettings
   readonly newConnections: RateLimit
   readonly messages: RateLimit
+  /** All that are open, at whichever socket. */
+  readonly sessions: Set<QuietSession>
+  /** Ends the session that has been quiet the longest. False: none has been for long enough. */
+  makePlace(): boolean
   /** Counts and logs that somebody is turned away. */
   note(reason: MxReason, client: string): void
   /** How many were turned away, by reason, since the start. */
@@ -20,6 +31,7 @@ export interface MxGate extends SessionGate {
 export function mxGate(deps: MxDeps): MxGate {
   const { settings, log } = deps
   const refusals = new Map<MxReason, number>()
+  const sessions = new Set<QuietSession>()
   return {
     deps,
     settings,
@@ -28,6 +40,12 @@ export function mxGate(deps: MxDeps): MxGate {
     newConnections: perMinute(settings.connectionsPerMinute, settings.maxClients),
     messages: perMinute(settings.messagesPerMinute, settings.maxClients),
     mayTake: () => deps.mayTake(),
+    sessions,
+    makePlace() {
+      const longest = longestQuiet(sessions, deps.clock() - settings.givesWayAfter)
+      longest?.giveWay()
+      return longest !== null
+    },
     note(reason, client) {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
       log.info({ reason, client }, 'an MX client was turned away')
@@ -35,6 +53,18 @@ export function mxGate(deps: MxDeps): MxGate {
     refusals: () => refusals,
     report: (error) => log.error({ err: error }, 'receiving mail failed'),
   }
+}
+
+function longestQuiet(sessions: ReadonlySet<QuietSession>, latest: number): QuietSession | null {
+  let found: QuietSession | null = null
+  let least = latest
+  for (const session of sessions) {
+    const since = session.quietSince()
+    if (since === null || since > least) continue
+    found = session
+    least = since
+  }
+  return found
 }
 
 function perMinute(most: number, maxKeys: number): RateLimit {

@@ -22,6 +22,8 @@ export type MxReason =
   | 'early-talker'
   | 'deadline'
   | 'faults'
+  /** It has been quiet for long, and another client had no place. */
+  | 'idle'
   /** No memory for one more message. */
   | 'memory'
   /** Too many recipients of a session were refused. */
@@ -42,6 +44,7 @@ export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal>, Smt
   'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
   deadline: deadlineOver,
   faults: tooManyFaults,
+  idle: { code: 421, status: '4.4.2', text: 'Others wait for your place, connect again when you have mail' },
   memory: { code: 421, status: '4.3.2', text: 'Too many messages are on their way in, try again later' },
   harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
   listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server asks' },

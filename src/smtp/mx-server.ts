@@ -50,10 +50,16 @@ export class MxServer extends MailServer {
       this.gate.note('connection-rate', client)
       return mxReplies['connection-rate']
     }
-    const refusal = super.admit(client)
+    const refusal = this.admitted(client)
     if (refusal === null) return null
     this.gate.note(refusal === mxReplies.connections ? 'connections' : 'connections-of-address', client ?? 'a proxy')
     return refusal
+  }
+
+  /** Places that are held for nothing are for the taking: idle connections alone shut nobody out. */
+  private admitted(client: string | null): SmtpReply | null {
+    const refusal = super.admit(client)
+    return refusal === mxReplies.connections && this.gate.makePlace() ? super.admit(client) : refusal
   }
 
   override connect(socket: Socket | TLSSocket, socketOptions?: SMTPConnectionOptions | null): void {

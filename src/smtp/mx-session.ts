@@ -3,7 +3,8 @@
  *
  * Nobody is greeted at once, and who speaks meanwhile is noted or refused; what an early
  * talker has said waits in the parser, one command of it here. Refused recipients are
- * answered later and later: such a wait holds a timer and no message.
+ * answered later and later: such a wait holds a timer and no message. Who is quiet while
+ * others find no place loses its own.
  *
  * What holds for every session stands in `mail-session.ts`.
  */
@@ -25,6 +26,9 @@ import { recipientOk, senderOk } from './session-replies.js'
 
 type Connection = ConstructorParameters<typeof MailSession>
 
+/** How long a client that had to give way has to close its side, in milliseconds. */
+const LINGER = 500
+
 interface Transaction {
   readonly mail: PlainMailCommand
   /** With the party of each. */
@@ -38,6 +42,7 @@ export class MxSession extends MailSession {
   private held: Done = () => undefined
   private refusedRecipients = 0
   private callOff: Done = () => undefined
+  private lastSaid: number
 
   constructor(
     server: Connection[0],
@@ -47,11 +52,13 @@ export class MxSession extends MailSession {
     private readonly place: Place,
   ) {
     super(server, socket, options, gate, place.leave)
+    this.lastSaid = gate.deps.clock()
   }
 
   override init(): void {
     const { deps, settings } = this.gate
     this.startDeadline()
+    this.gate.sessions.add(this)
     this.listings = deps.listings(this.remoteAddress)
     this._setListeners(() => this.wait(settings.greetingDelay, () => this.greet()))
   }
@@ -64,7 +71,20 @@ export class MxSession extends MailSession {
     else this.connectionReady(() => this.held())
   }
 
+  quietSince(): number | null {
+    return this._dataStream ? null : this.lastSaid
+  }
+
+  giveWay(): void {
+    const reply = this.refusalFor('idle')
+    this.gate.sessions.delete(this)
+    this.place.leave()
+    if (!this._upgrading) this.say(reply)
+    this.gate.deps.after(LINGER, () => this.destroy())
+  }
+
   override _onCommand(command: Buffer, callback?: Done): void {
+    this.lastSaid = this.gate.deps.clock()
     if (this._ready || this._server._closeTimeout) {
       super._onCommand(command, callback)
       return
@@ -218,6 +238,7 @@ export class MxSession extends MailSession {
 
   override _onClose(): void {
     super._onClose()
+    this.gate.sessions.delete(this)
     this.callOff()
   }
 

@@ -203,20 +203,6 @@ t.test('what a person calls an email is learned once, and the last word counts',
   )
 })
 
-t.test('feedback that comes before the message was looked at stays', async (t) => {
-  const { app } = await filed(t)
-  const id = uuidv7(app.now() + 5000)
-  const of = { id, workspace_id: app.workspaceId }
-  const { commit } = app.daemon.database
-  await commit(fileInbound(inboundMail(of), raw))
-  const first = await app.rest('POST', `/v1/inbound/${id}/feedback`, { body: { verdict: 'ham' } })
-  t.match(first.json(), { learned: true })
-  const content = inboundContent(raw, { html: null, text: 'x', attachments: [] })
-  const judged = { spam_status: 'spam', spam_score: 900, spam_report: '[]' } as const
-  await commit([markProcessed({ ...of, at: app.now(), ...content, ...judged })])
-  t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), { spam_status: 'clean', spam_score: 9 })
-})
-
 t.test('nothing can be learned of a message whose bytes are gone, or that nobody can read', async (t) => {
   const { app, processed } = await filed(t)
   const feedback = async (id: string): Promise<unknown> => {

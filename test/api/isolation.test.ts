@@ -17,6 +17,7 @@ import type { Role } from '../../src/storage/tables.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -133,6 +134,10 @@ async function filed(app: TestDaemon, key: string, domain: string): Promise<stri
   })
   await app.daemon.database.commit(
     fileInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
+  )
+  await until(
+    'it is looked at',
+    () => app.rows(`select 1 from inbound_emails where id = ? and status = 'processed'`, id)[0],
   )
   return id
 }

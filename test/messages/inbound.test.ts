@@ -1,6 +1,7 @@
 /** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
 import t from 'tap'
 import {
+  callInbound,
   fileInbound,
   type InboundContent,
   inboundById,
@@ -49,6 +50,15 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
 })
 const waiting = ({ read }: Database): string[] =>
   waitingInbound(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+
+t.test('what a person called it before it was looked at stays', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  await commit(fileInbound(mail('a'), raw))
+  await commit([callInbound({ ...place('a'), status: 'clean' })])
+  await commit([markProcessed({ ...ofWorkspace('a'), spam_status: 'spam', spam_score: 900 })])
+  t.match(inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
+})
 
 t.test('what was filed waits until it was looked at, once', async (t) => {
   const { database } = await temporaryDatabase(t)

@@ -228,6 +228,69 @@ t.test('the tree is walked up to the domain that has a record, and not past psd'
   t.match((await dmarc({ zone, record: 'p=none', signer: 'c.test' })).dmarc, { result: 'fail', policyDomain: 'b.test' })
 })
 
+t.test('the organizational domain is where the walk ends: psd, the longest names, records on the way', async (t) => {
+  const at = (domain: string, text: string): RecordZone => ({ [`_dmarc.${domain}`]: { TXT: [`v=DMARC1; ${text}`] } })
+  const many = '1.2.3.4.5.6.7.8.b.test'
+  const rows: readonly (readonly [what: string, row: DmarcRow, found: object])[] = [
+    [
+      'the nearest record speaks',
+      { from: 'a@m.b.test', zone: at('m.b.test', 'p=none') },
+      { policyDomain: 'm.b.test', policy: 'none' },
+    ],
+    [
+      'and does not part what is above it',
+      { from: 'a@m.b.test', signer: 'b.test', zone: at('m.b.test', 'p=reject') },
+      { result: 'pass' },
+    ],
+    [
+      'psd=n does',
+      { from: 'a@m.b.test', signer: 'b.test', zone: at('m.b.test', 'p=reject; psd=n') },
+      { result: 'fail' },
+    ],
+    [
+      'below psd=n all is one',
+      { from: 'a@x.m.b.test', signer: 'y.m.b.test', zone: at('m.b.test', 'p=reject; psd=n') },
+      { result: 'pass' },
+    ],
+    [
+      'below psd=y nothing is',
+      { from: 'a@x.b.test', signer: 'y.b.test', record: 'p=reject; psd=y' },
+      { result: 'fail' },
+    ],
+    [
+      'but one name below it',
+      { from: 'a@x.b.test', signer: 'z.x.b.test', record: 'p=reject; psd=y' },
+      { result: 'pass' },
+    ],
+    ['a name of ten labels', { from: `a@${many}` }, { policyDomain: 'b.test' }],
+    [
+      'a record nine labels deep is passed over',
+      { from: `a@${many}`, zone: { ...at(many.slice(2), 'p=none'), '_dmarc.b.test': {} } },
+      { result: 'none' },
+    ],
+    [
+      'one seven labels deep is not',
+      { from: `a@${many}`, zone: { ...at(many.slice(6), 'p=none'), '_dmarc.b.test': {} } },
+      { policyDomain: many.slice(6) },
+    ],
+    ['its own record is', { from: `a@${many}`, zone: at(many, 'p=none') }, { policyDomain: many }],
+    ['capitals', { from: 'a@B.TEST', signer: 'b.test', record: 'p=reject; adkim=s' }, { result: 'pass' }],
+    [
+      'two records at the name are none there',
+      { from: 'a@m.b.test', zone: { '_dmarc.m.b.test': { TXT: ['v=DMARC1; p=none', 'v=DMARC1; p=none'] } } },
+      { policyDomain: 'b.test' },
+    ],
+    [
+      'a fault on the way',
+      { from: 'a@m.b.test', zone: { '_dmarc.m.b.test': 'SERVFAIL' } },
+      { result: 'temperror', disposition: 'none' },
+    ],
+    ['a record without p', { record: 'rua=mailto:x@b.test' }, { result: 'fail', policy: 'none' }],
+    ['an unknown policy', { record: 'p=maybe; rua=mailto:x@b.test' }, { result: 'fail', policy: 'none' }],
+  ]
+  for (const [what, row, found] of rows) t.match((await dmarc(row)).dmarc, found, what)
+})
+
 t.test('without a record, with two, or with one of another version there is no policy', async (t) => {
   const none = { result: 'none', policy: null, disposition: 'none', domain: 'b.test' }
   t.match((await dmarc({ zone: { '_dmarc.b.test': {} } })).dmarc, none)

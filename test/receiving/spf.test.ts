@@ -221,6 +221,199 @@ table('questions have limits (section 4.6.4)', [
   ['names of a PTR after the tenth are ignored', record('v=spf1 ptr -all', pointers), 'fail'],
 ])
 
+const there = (name: string): RecordZone => ({ [name]: { A: ['127.0.0.2'] } })
+const both = (name: string): RecordZone => ({ [name]: { A: ['198.51.100.1'], AAAA: ['2001:db8:1::1'] } })
+const exchange = (name: string): RecordZone => ({
+  [name]: { MX: [[10, `mx.${name}`]] },
+  [`mx.${name}`]: { A: ['192.0.2.200'], AAAA: ['2001:db8::200'] },
+})
+const twice = { TXT: ['v=spf1 +all', 'v=spf1 -all'] }
+
+const l63 = 'x'.repeat(63)
+
+table('an identity that is no host name has no policy (sections 2.4, 4.3)', [
+  ['a label of 63', { [`${l63}.b.test`]: { TXT: ['v=spf1 +all'] } }, 'pass', { from: `a@${l63}.b.test` }],
+  ['a label of 64', {}, 'none', { from: `a@${l63}x.b.test` }],
+  ['an address literal', {}, 'none', { from: 'a@[192.0.2.1]' }],
+  ['an address without brackets', {}, 'none', { from: 'a@192.0.2.1' }],
+  ['HELO of one label', {}, 'none', { from: '', helo: 'client' }],
+  ['HELO with a line end in it', {}, 'none', { from: '', helo: 'client.test\r\nx' }],
+  ['HELO that is empty', {}, 'none', { from: '', helo: '' }],
+  ['a quoted local part with an at sign', record('v=spf1 +all'), 'pass', { from: '"x@c.test"@b.test' }],
+  ['no local part', record('v=spf1 exists:%{l}.x.test -all', there('postmaster.x.test')), 'pass', { from: '@b.test' }],
+  ['capitals', record('v=spf1 +all'), 'pass', { from: 'a@B.TEST' }],
+])
+
+table('terms are split at blanks, and their names ignore case (sections 4.5, 4.6.1)', [
+  ['several blanks', record('v=spf1   ip4:192.0.2.1  -all'), 'pass'],
+  ['a blank at the end', record('v=spf1 -all '), 'fail'],
+  ['a blank at the start', record(' v=spf1 -all'), 'none'],
+  ['a tab', record('v=spf1\t-all'), 'none'],
+  ['a tab between terms', record('v=spf1 ip4:192.0.2.1\t-all'), 'permerror'],
+  ['a mechanism in capitals', record('v=spf1 IP4:192.0.2.1 -ALL'), 'pass'],
+  ['a modifier in capitals', record('v=spf1 REDIRECT=c.test', { 'c.test': { TXT: ['v=spf1 -all'] } }), 'fail'],
+  ['the first of two all', record('v=spf1 ?all -all'), 'neutral'],
+  ['two qualifiers', record('v=spf1 +-all'), 'permerror'],
+  ['a qualifier alone', record('v=spf1 - all'), 'permerror'],
+])
+
+table('the grammar of terms (sections 5, 6, 12)', [
+  ...(
+    [
+      ...['all.', 'all:b.test', 'all/8', 'include', 'include:', 'include:c.test/24', 'exists', 'exists:'],
+      ...['exists:c.test/24', 'ptr:', 'ptr/0', 'a:', 'a/', 'a/33', 'a//129', 'a/24/64', 'a/024', 'a/-1', 'a:c.test//'],
+      ...[
+        'a:192.0.2.1',
+        'a:c.123',
+        'a:c.-test',
+        'a:c.test-',
+        'a:test',
+        'a:test.',
+        'a:c.test\0',
+        'mx:',
+        'mx/33',
+        'mx//129',
+      ],
+      ...[
+        'mx:c.123',
+        'mx:test',
+        'ip4',
+        'ip4:',
+        'ip4:192.0.2',
+        'ip4:192.0.2.1:80',
+        'ip4:192.0.2.1//32',
+        'ip4:192.0.2.1/032',
+      ],
+      ...[
+        'ip4:192.0.2.256',
+        'ip4:192.0.2.01',
+        'ip4:192.0.2.1/',
+        'ip4:c.test',
+        'ip6',
+        'ip6:',
+        'ip6:192.0.2.1',
+        'ip6:2001:db8',
+      ],
+      ...[
+        'ip6:::1//64',
+        'ip6:::1/0128',
+        'ip6:::1%eth0',
+        'redirect',
+        'redirect:c.test',
+        'redirect=',
+        'redirect=test',
+        'exp=',
+      ],
+      ...['exp=test', '=x', '1x=y', 'x@y=z', 'x=%', 'x=%{', 'x=%{d', 'x=%(d)', 'exists:%{d}%', 'exists:%{}.test'],
+      ...[
+        'exists:%{ir.test',
+        'exists:%{i r}.test',
+        'exists:%{ir1}.test',
+        'exists:%{d*}.test',
+        'exists:%{r}.test',
+        'exists:%{t}.test',
+      ],
+    ] as const
+  ).map((term): Row => [term, record(`v=spf1 +all ${term}`), 'permerror']),
+  ...['x=', 'x=%{c}%{r}%{t}', 'a-b_c.d=e', 'default=fail', 'a:c.d-e.test', 'a:c:d/e.test', 'a:c.test.', 'a:%{d}'].map(
+    (term): Row => [term, record(`v=spf1 ?all ${term}`), 'neutral'],
+  ),
+])
+
+table('a prefix is counted in bits, for each family by itself (sections 5.3, 5.6)', [
+  ['ip4/31', record('v=spf1 ip4:192.0.2.0/31 -all'), 'pass'],
+  ['ip4/31 beside', record('v=spf1 ip4:192.0.2.2/31 -all'), 'fail'],
+  ['ip4/32', record('v=spf1 ip4:192.0.2.1/32 -all'), 'pass'],
+  ['ip6/0', record('v=spf1 ip6:::/0 -all'), 'pass', v6],
+  ['ip6/127', record('v=spf1 ip6:2001:DB8::0/127 -all'), 'pass', v6],
+  ['ip6/127 beside', record('v=spf1 ip6:2001:db8::2/127 -all'), 'fail', v6],
+  ['ip6/128', record('v=spf1 ip6:2001:0db8:0:0:0:0:0:1/128 -all'), 'pass', v6],
+  ['ip6 of a mapped address takes no IPv4 client', record('v=spf1 ip6:::ffff:192.0.2.1 -all'), 'fail'],
+  ['nor a client that is mapped', record('v=spf1 ip6:::ffff:192.0.2.1 -all'), 'fail', { ip: '::ffff:192.0.2.1' }],
+  ['a/0 needs an address', record('v=spf1 a:c.test/0 -all'), 'fail'],
+  ['a/0 of any address', record('v=spf1 a:c.test/0 -all', there('c.test')), 'pass'],
+  ['a/0 is not for IPv6', record('v=spf1 a:c.test/0 -all', both('c.test')), 'fail', v6],
+  ['a//0 is not for IPv4', record('v=spf1 a:c.test//0 -all', both('c.test')), 'fail'],
+  ['a//0 for IPv6', record('v=spf1 a:c.test//0 -all', both('c.test')), 'pass', v6],
+  ['a//0 for a mapped client', record('v=spf1 a:c.test//0 -all', both('c.test')), 'fail', { ip: '::ffff:192.0.2.1' }],
+  ['mx/24', record('v=spf1 mx:m.test/24 -all', exchange('m.test')), 'pass'],
+  ['mx//64', record('v=spf1 mx:m.test//64 -all', exchange('m.test')), 'pass', v6],
+  ['mx/24//128', record('v=spf1 mx:m.test/24//128 -all', exchange('m.test')), 'fail', v6],
+])
+
+table('a name that cannot be asked for matches nothing, or is an error where a policy is sought (section 4.8)', [
+  ['an empty label in a', record('v=spf1 a:c..test ?all'), 'neutral'],
+  ['an empty label in mx', record('v=spf1 mx:c..test ?all'), 'neutral'],
+  ['an empty label in exists', record('v=spf1 exists:c..test ?all'), 'neutral'],
+  ['an empty label in include', record('v=spf1 include:c..test ?all'), 'permerror'],
+  ['an empty label in redirect', record('v=spf1 redirect=c..test'), 'permerror'],
+  ['a label of 64 in a', record(`v=spf1 a:${l63}x.test ?all`), 'neutral'],
+  ['a label of 64 in include', record(`v=spf1 include:${l63}x.test ?all`), 'permerror'],
+  ['an underscore', record('v=spf1 include:_spf.c.test -all', { '_spf.c.test': { TXT: ['v=spf1 +all'] } }), 'pass'],
+])
+
+table('a policy within a policy', [
+  [
+    'a redirect in an include',
+    record('v=spf1 include:c.test -all', {
+      'c.test': { TXT: ['v=spf1 redirect=d.test'] },
+      'd.test': { TXT: ['v=spf1 ip4:192.0.2.1 -all'] },
+    }),
+    'pass',
+  ],
+  [
+    'an include in a redirect',
+    record('v=spf1 redirect=c.test', {
+      'c.test': { TXT: ['v=spf1 -include:d.test ?all'] },
+      'd.test': { TXT: ['v=spf1 +all'] },
+    }),
+    'fail',
+  ],
+  [
+    'neutral for want of all in an include goes on',
+    record('v=spf1 include:c.test ip4:192.0.2.1 -all', { 'c.test': { TXT: ['v=spf1'] } }),
+    'pass',
+  ],
+  ['two policies in an include', record('v=spf1 include:c.test +all', { 'c.test': twice }), 'permerror'],
+  ['two policies after a redirect', record('v=spf1 redirect=c.test', { 'c.test': twice }), 'permerror'],
+  [
+    '%{d} is the domain of the policy, %{o} of the sender',
+    record('v=spf1 include:c.test -all', {
+      'c.test': { TXT: ['v=spf1 exists:%{d}.%{o}.x.test'] },
+      ...there('c.test.b.test.x.test'),
+    }),
+    'pass',
+  ],
+])
+
+const includes = (count: number): string => numbers(1, count).map((number) => `include:p${number}.test`).join(' ') // biome-ignore format: short
+const policies: RecordZone = Object.fromEntries(
+  numbers(1, 11).map((number) => [`p${number}.test`, { TXT: ['v=spf1 -all'] }]),
+)
+const addresses = numbers(1, 11).map((number) => `192.0.2.${12 - number}`)
+const first: RecordZone = { 'h1.test': { A: ['192.0.2.1'] } }
+const sixes: RecordZone = Object.fromEntries(numbers(1, 3).map((number) => [`n${number}.test`, { AAAA: ['::1'] }]))
+
+table('what is counted as a question (section 4.6.4)', [
+  ['ten includes', record(`v=spf1 ${includes(10)} -all`, policies), 'fail'],
+  ['eleven includes', record(`v=spf1 ${includes(11)} -all`, policies), 'permerror'],
+  ['nine includes and a redirect', record(`v=spf1 ${includes(9)} redirect=p10.test`, policies), 'fail'],
+  ['ten includes and a redirect', record(`v=spf1 ${includes(10)} redirect=p11.test`, policies), 'permerror'],
+  ['ten terms and ip4, ip6, all', record(`v=spf1 ${terms(10)} ip6:::1 ip4:192.0.2.1 -all`, hosts), 'pass'],
+  ['ten terms and exp', record(`v=spf1 ${terms(10)} -all exp=h1.test`, hosts), 'fail'],
+  ['eleven addresses of one name', record('v=spf1 a:c.test -all', { 'c.test': { A: addresses } }), 'pass'],
+  ['a ptr each', record(`v=spf1 ${'ptr:x.test '.repeat(11)}-all`, pointers), 'permerror'],
+  ['an exists each', record(`v=spf1 ${'exists:h1.test '.repeat(11)}-all`), 'permerror'],
+  ['MX hosts are not terms', record(`v=spf1 mx:c.test ${terms(9)} -all`, exchanges(10)), 'fail'],
+  ['a pass before a twelfth MX host', record('v=spf1 mx:c.test -all', { ...exchanges(11), ...first }), 'pass'],
+  [
+    'void answers of an include count',
+    record('v=spf1 include:c.test a:n3.test -all', { 'c.test': { TXT: ['v=spf1 a:n1.test a:n2.test'] } }),
+    'permerror',
+  ],
+  ['a name of the other family alone is void', record('v=spf1 a:n1.test a:n2.test a:n3.test -all', sixes), 'permerror'],
+])
+
 t.test('the examples of section 7.4 expand as they are written there', async (t) => {
   const examples: readonly (readonly [macro: string, expanded: string])[] = [
     ['%{s}', 'strong-bad@email.example.com'],
@@ -293,6 +486,99 @@ t.test('a domain in Unicode is looked up as A-labels (RFC 8616)', async (t) => {
     (await check({ 'xn--bcher-kva.test': { TXT: ['v=spf1 +all'] } }, { from: 'a@b\u00fccher.test' })).result,
     'pass',
   )
+})
+
+t.test('every letter expands, with parts, turned round, split elsewhere and escaped (section 7)', async (t) => {
+  const six = { ip: '2001:db8::1' }
+  const mail = { from: 'a+b-c=d.e@m.b.test' }
+  const rows: readonly (readonly [macro: string, expanded: string, client?: Client])[] = [
+    ['%{l}', 'a+b-c=d.e', mail],
+    ['%{lr}', 'e.a+b-c=d', mail],
+    ['%{l1}', 'e', mail],
+    ['%{l+}', 'a.b-c=d.e', mail],
+    ['%{l1+}', 'b-c=d.e', mail],
+    ['%{lr-=}', 'd.e.c.a+b', mail],
+    ['%{l2r+-=.}', 'b.a', mail],
+    ['%{l99}', 'a+b-c=d.e', mail],
+    ['%{L}', 'a%2Bb-c%3Dd.e', mail],
+    ['%{S}', 'a%2Bb-c%3Dd.e%40m.b.test', mail],
+    ['%{S1r}', 'a%2Bb-c%3Dd', mail],
+    ['%{o1}', 'test', mail],
+    ['%{or}', 'test.b.m', mail],
+    ['%{d}', 'm.b.test', mail],
+    ['%{D2R}', 'b.m', mail],
+    ['%{i}', '192.0.2.1'],
+    ['%{i2}', '2.1'],
+    ['%{ir}', '1.2.0.192'],
+    ['%{v}', 'in-addr'],
+    ['%{v}', 'ip6', six],
+    ['%{i4}', '0.0.0.1', six],
+    ['%{h}', '[192.0.2.1]', { helo: '[192.0.2.1]' }],
+    ['%{h1r}', 'client'],
+    ['%{p}', 'unknown'],
+    ['%{p}', 'unknown', six],
+    ['%{l}', '"a@c"', { from: '"a@c"@b.test' }],
+    ['a%_b', 'a b'],
+    ['%%%%{d}', '%%{d}'],
+    ['%{h}.%%%-', 'client.test.%%20'],
+  ]
+  for (const [macro, expanded, client = {}] of rows) {
+    const zone = { 'b.test': { TXT: [`v=spf1 exists:${macro}.x.test -all`] } }
+    const { asked } = await check({ ...zone, 'm.b.test': zone['b.test'] }, client)
+    t.equal(asked.at(-1), `A ${expanded}.x.test`, macro)
+  }
+})
+
+t.test('%{p} is the name of the client that lies nearest to the domain (section 7.3)', async (t) => {
+  const names = (...found: readonly string[]): RecordZone => ({
+    [reverse]: { PTR: ['n.test', ...found, 'forged.b.test'] },
+    ...Object.fromEntries(['n.test', ...found].map((name) => [name, { A: ['192.0.2.1'] }])),
+    'forged.b.test': { A: ['192.0.2.9'] },
+  })
+  const last = async (zone: RecordZone): Promise<string | undefined> =>
+    (
+      await check({
+        ...zone,
+        'b.test': { ...(record('v=spf1 exists:%{p}.x.test -all')['b.test'] as object), A: ['192.0.2.1'] },
+      })
+    ).asked.at(-1)
+  t.equal(await last(names('m.b.test', 'b.test')), 'A b.test.x.test')
+  t.equal(await last(names('m.b.test')), 'A m.b.test.x.test')
+  t.equal(await last(names()), 'A n.test.x.test')
+  t.equal(await last({ [reverse]: 'SERVFAIL' }), 'A unknown.x.test')
+})
+
+t.test('an explanation is of the record that failed, and none where anything is wrong with it', async (t) => {
+  const explained = async (text: string, rest: RecordZone): Promise<string | null> =>
+    (await check(record(text, rest), { helo: 'h.test' })).explanation
+  const why = { 'why.test': { TXT: ['no'] } }
+  const own = 'v=spf1 -all exp=why.test'
+  t.equal(await explained(own, why), 'no')
+  t.equal(
+    await explained(own, { 'why.test': { TXT: ['%{c} %{h} %{r} %{D}%_%%'] } }),
+    '192.0.2.1 h.test mx.test b.test %',
+  )
+  t.equal(await explained('v=spf1 redirect=c.test exp=why.test', { ...why, 'c.test': { TXT: ['v=spf1 -all'] } }), null)
+  t.equal(await explained('v=spf1 redirect=c.test', { ...why, 'c.test': { TXT: [own] } }), 'no')
+  t.equal(await explained('v=spf1 include:c.test -all', { ...why, 'c.test': { TXT: [own] } }), null)
+  t.equal(await explained('v=spf1 -include:c.test exp=why.test', { ...why, 'c.test': { TXT: ['v=spf1 +all'] } }), 'no')
+  for (const broken of [
+    { TXT: ['one', 'two'] },
+    { TXT: ['n\u00f6'] },
+    { TXT: ['%{x}'] },
+    { TXT: ['100%'] },
+    {},
+    'SERVFAIL',
+  ] as const) {
+    t.equal(await explained(own, { 'why.test': broken }), null, JSON.stringify(broken))
+  }
+})
+
+t.test('a local part in Unicode matches no term that names it (RFC 8616 section 4)', async (t) => {
+  const zone = record('v=spf1 exists:%{l}.x.test ip4:192.0.2.1 -all')
+  const found = await check(zone, { from: 'j\u00f6rg@b.test' })
+  t.equal(found.result, 'pass')
+  t.notOk(found.asked.some((question) => question.endsWith('x.test')))
 })
 
 t.test('a question that is not answered in time is a temperror', async (t) => {

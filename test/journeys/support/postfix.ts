@@ -1,8 +1,9 @@
 /**
  * A Postfix of its own below a folder, that relays to Posthorn; the machine's is not touched.
  *
- * Mail for `…@sink.test` goes over plain SMTP from 127.0.0.2, without AUTH; mail for
- * tls@sink.test over verified TLS with AUTH PLAIN. Only root can start it.
+ * To the submission port: mail for `…@sink.test` goes over plain SMTP from 127.0.0.2, without
+ * AUTH; mail for tls@sink.test over verified TLS with AUTH PLAIN. To the MX port all goes from
+ * 127.0.0.2 over STARTTLS with a verified certificate, or not at all. Only root can start it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,12 +26,26 @@ export interface Postfix {
   readonly log: readonly string[]
 }
 
-export async function startPostfix(t: Test, target: RelayTarget): Promise<Postfix> {
+export interface MxTarget {
+  readonly port: number
+  readonly caFile: string
+}
+
+/** To a submission port. */
+export function startPostfix(t: Test, target: RelayTarget): Promise<Postfix> {
+  return start(t, target.port, submissionSettings(target))
+}
+
+export function startPostfixToMx(t: Test, target: MxTarget): Promise<Postfix> {
+  return start(t, target.port, mxSettings(target))
+}
+
+async function start(t: Test, port: number, settings: string): Promise<Postfix> {
   const home = temporaryFolder(t)
   chmodSync(home, 0o755)
   const config = join(home, 'etc')
   await runProgram(['sh', '-c', makeFolders, home])
-  writeFileSync(join(config, 'main.cf'), mainCf(home, target))
+  writeFileSync(join(config, 'main.cf'), mainCf(home, port, settings))
   writeFileSync(join(config, 'master.cf'), masterCf)
   // Of a file that was just changed, Postfix waits until nobody seems to be at it any more.
   utimesSync(join(config, 'main.cf'), 0, 0)
@@ -71,7 +86,7 @@ async function stop(child: ChildProcess, pidFile: string): Promise<void> {
   await ended
 }
 
-function mainCf(home: string, { port, key, caFile }: RelayTarget): string {
+function mainCf(home: string, port: number, settings: string): string {
   return `compatibility_level = 3.6
 queue_directory = ${home}/spool
 data_directory = ${home}/lib
@@ -85,10 +100,22 @@ alias_maps =
 relayhost = [127.0.0.1]:${port}
 smtp_bind_address = 127.0.0.2
 smtp_host_lookup = native
-smtp_tls_security_level = none
+${settings}`
+}
+
+function submissionSettings({ port, key, caFile }: RelayTarget): string {
+  return `smtp_tls_security_level = none
 smtp_tls_CAfile = ${caFile}
 smtp_sasl_password_maps = inline:{ { [localhost]:${port} = app:${key} } }
 transport_maps = inline:{ { tls@sink.test = secure:[localhost]:${port} } }
+`
+}
+
+function mxSettings({ port, caFile }: MxTarget): string {
+  return `smtp_tls_security_level = verify
+smtp_tls_loglevel = 1
+smtp_tls_CAfile = ${caFile}
+transport_maps = inline:{ { * = smtp:[localhost]:${port} } }
 `
 }
 

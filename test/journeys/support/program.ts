@@ -42,6 +42,7 @@ export interface Settled extends Installation {
 export interface Daemon {
   readonly port: number
   readonly tlsPort: number
+  readonly mxPort: number
   readonly apiPort: number
   readonly pid: number
   readonly log: readonly LogLine[]
@@ -155,8 +156,9 @@ export async function serve(t: Test, { file }: Installation, options: ServeOptio
   const { log, logged } = follow(child, ended)
   const serving = await logged(({ msg }) => msg === 'serving')
   const [port = 0, tlsPort = 0] = (serving['submission'] as readonly string[]).map(portOf)
+  const [mxPort = 0] = (serving['mx'] as readonly string[]).map(portOf)
   const [apiPort = 0] = (serving['api'] as readonly string[]).map(portOf)
-  return { port, tlsPort, apiPort, pid, log, logged, signal, ended }
+  return { port, tlsPort, mxPort, apiPort, pid, log, logged, signal, ended }
 }
 
 function portOf(listening: string): number {

@@ -1,0 +1,62 @@
+// Knot on loopback as the resolver of both sides: it knows the letters' domains, and that all others are not there.
+//
+// It stands for a resolver on the same machine whose cache is warm. On port 53, because glibc
+// asks at no other; at an address of loopback that nobody else has.
+import { spawn } from 'node:child_process'
+import { Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ADDRESS = '127.53.53.53'
+const PROGRAM = '/usr/sbin/knotd'
+
+export const dnsMissing = () => (existsSync(PROGRAM) ? null : 'knot is not installed (--install-peers)')
+
+/** `records`: lines of a zone file. */
+export async function startDns(folder, records) {
+  const home = join(folder, 'knot')
+  mkdirSync(home)
+  const head = ['$TTL 3600', '. SOA ns.test. root.test. 1 3600 900 86400 3600', '. NS ns.test.', 'ns.test. A 127.0.0.1']
+  const client = ['1.0.0.127.in-addr.arpa. PTR client.test.', 'client.test. A 127.0.0.1']
+  writeFileSync(join(home, 'root.zone'), `${[...head, ...client, ...records].join('\n')}\n`)
+  const file = join(home, 'knot.conf')
+  writeFileSync(
+    file,
+    `server:
+    rundir: ${home}
+    listen: ${ADDRESS}@53
+database:
+    storage: ${home}
+log:
+  - target: stderr
+    any: error
+zone:
+  - domain: .
+    storage: ${home}
+    file: root.zone
+`,
+  )
+  const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await answering(child)
+  return {
+    address: ADDRESS,
+    stop: async () => {
+      if (child.exitCode !== null) return
+      child.kill()
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function answering(child) {
+  const resolver = new Resolver({ timeout: 200, tries: 1 })
+  resolver.setServers([ADDRESS])
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if (child.exitCode !== null) break
+    const found = await resolver.resolve4('client.test').catch(() => [])
+    if (found.length > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('knot did not start')
+}

@@ -1,0 +1,56 @@
+// How many strangers' messages a second are taken, looked at and filed.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { watchTree } from '../processes.mjs'
+import { RECIPIENT } from './messages.mjs'
+
+const program = fileURLToPath(new URL('source.mjs', import.meta.url))
+
+/** What is handed in: a file for the client. */
+export function writeLetters(folder, letters) {
+  const file = join(folder, 'letters.json')
+  writeFileSync(file, JSON.stringify({ recipient: RECIPIENT, letters }))
+  return file
+}
+
+/** From the first command of the client until the last message is authenticated, scored and filed. */
+export async function measureInbound(side, { folder, dns, file, messages, warmUp, sessions }) {
+  const server = await side.start({ folder, dns })
+  try {
+    await handIn(server.port, { file, messages: warmUp, sessions })
+    await filed(server, warmUp)
+    const watch = watchTree(server.pids())
+    const begun = performance.now()
+    const taken = await handIn(server.port, { file, messages, sessions })
+    await filed(server, warmUp + messages)
+    const seconds = (performance.now() - begun) / 1000
+    server.verify()
+    return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...watch.end() }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Resolves to the seconds until the last message was answered. */
+export async function handIn(port, { file, messages, sessions }) {
+  const begun = performance.now()
+  const words = [file, port, sessions, messages].map(String)
+  const client = spawn('timeout', ['3600', process.execPath, program, ...words], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [status] = await once(client, 'exit')
+  if (status !== 0) throw new Error(`the client ended with ${status}`)
+  return (performance.now() - begun) / 1000
+}
+
+export async function filed(server, messages) {
+  const until = performance.now() + 300_000
+  while (server.filed() < messages) {
+    if (performance.now() > until) throw new Error(`${server.filed()} of ${messages} were filed`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,88 @@
+// Posthorn as it takes mail from strangers: the real daemon, authentication and all of the spam score on.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { freePort, listening } from '../processes.mjs'
+import { RECIPIENT, trainingLetters } from './messages.mjs'
+
+const program = resolve('dist/src/main.js')
+/** Of each kind: the classifier speaks from fifty on. */
+const TRAINING = 100
+
+export const inboundPosthorn = { name: 'Posthorn', start }
+
+async function start({ folder, dns }) {
+  const data = mkdtempSync(join(folder, 'posthorn-'))
+  const port = await freePort()
+  const file = join(data, 'posthorn.toml')
+  writeFileSync(file, await settings({ data, port, dns }))
+  const run = (...words) =>
+    execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' })
+  run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
+  const [, domain] = RECIPIENT.split('@')
+  run('domain', 'add', domain, '--inbound', '--force')
+  train(run, join(data, 'training'))
+  const flags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
+  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--config', file], { stdio: 'inherit' })
+  await listening(port)
+  const database = new Database(join(data, 'posthorn.db'), { readonly: true, fileMustExist: true })
+  const settled = database.prepare("SELECT count(*) FROM inbound_emails WHERE status <> 'received'").pluck()
+  return {
+    port,
+    pids: () => [daemon.pid],
+    filed: () => settled.get(),
+    verify: () => verify(database),
+    stop: async () => {
+      database.close()
+      daemon.kill('SIGTERM')
+      await Promise.race([once(daemon, 'exit'), new Promise((late) => setTimeout(late, 40_000))])
+      daemon.kill('SIGKILL')
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The paces are for one address of a stranger; here all clients have the same. */
+async function settings({ data, port, dns }) {
+  return `[service]
+hostname = "mail.home.test"
+data_dir = ${JSON.stringify(data)}
+[api]
+listen = ["127.0.0.1:${await freePort()}"]
+[submission]
+listen = []
+listen_tls = []
+[inbound]
+listen = ["127.0.0.1:${port}"]
+connections_per_minute = 1000000
+messages_per_minute = 1000000
+[dns]
+servers = ["${dns}"]
+[log]
+level = "warn"
+`
+}
+
+function train(run, folder) {
+  for (const [verdict, seed] of [
+    ['spam', 10_000],
+    ['ham', 20_000],
+  ]) {
+    const letters = join(folder, verdict)
+    mkdirSync(letters, { recursive: true })
+    for (const [at, text] of trainingLetters(TRAINING, seed).entries()) writeFileSync(join(letters, `${at}.eml`), text)
+    run('spam', 'learn', letters, '--as', verdict)
+  }
+}
+
+/** A comparison in which one side skips its work says nothing. */
+function verify(database) {
+  const found = database
+    .prepare('SELECT spf_result, dkim_result, dmarc_result, status, spam_report FROM inbound_emails')
+    .get()
+  const { spf_result: spf, dkim_result: dkim, dmarc_result: dmarc, status, spam_report: report } = found
+  const good = [spf, dkim, dmarc].every((word) => word === 'pass') && status === 'processed' && report !== null
+  if (!good) throw new Error(`Posthorn filed ${JSON.stringify(found)}`)
+}

@@ -101,6 +101,18 @@ export const markReported = prepareWrite<{
   1,
 )
 
+/** Success was told, and is told once: what is left of the wishes. Misses when they are others by now. */
+export const keepWishes = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('recipients')
+      .set({ notify: slot('left') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('notify', '=', slot('notify')),
+  1,
+)
+
 /** The time of a scheduled email has come. */
 export const releaseRecipients = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db
@@ -124,7 +136,7 @@ export const recipientOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot
   db.selectFrom('recipients').selectAll().where('id', '=', slot('id')),
 )
 
-/** RFC 3461, as the client gave them: they never change. */
+/** RFC 3461, as the client gave them: they never change while it is in the queue. */
 export type RecipientWishes = Pick<Recipient, 'notify' | 'orcpt'>
 
 /** What delivery needs of a recipient beyond its queue entry. */

@@ -314,6 +314,26 @@ t.test('a success makes sent delivered, and is told to an app that had asked', a
   t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
 })
 
+t.test('an app that asked for success hears of it once, also where we took it for delivered before', async (t) => {
+  const { database, send, arrive, events, offered, acts } = await home(t)
+  const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
+  for (const [status, notify, left, told] of [
+    ['delivered', 'SUCCESS', 'NEVER', 0],
+    ['delivered', 'SUCCESS,FAILURE', 'FAILURE', 0],
+    ['sent', 'SUCCESS', 'NEVER', 1],
+  ] as const) {
+    const email = await send({ status, notify })
+    offered.length = 0
+    await arrive(success, email.path())
+    await arrive(success, email.path())
+    t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
+    t.equal(offered.length, 1)
+    t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
+    t.equal(events().length, told, status)
+  }
+  t.same([...acts.ignored], [['state', 3]])
+})
+
 t.test('a token that is not ours changes nothing, whatever the report says', async (t) => {
   const { send, arrive, statuses, events, acts, log, suppressed } = await home(t)
   const email = await send()

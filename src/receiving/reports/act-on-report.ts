@@ -26,7 +26,7 @@ import type { RecipientPolicy } from '../recipient-policy.js'
 import { isAnswer } from './auto-reply.js'
 import { bounceAbout } from './bounce-about.js'
 import { type Claim, claimAt, type ReportMail, type Unclaimed } from './claim.js'
-import { lateNotice } from './late-notice.js'
+import { type LateNotice, lateNotice } from './late-notice.js'
 import { readReport } from './read-report.js'
 import type { Bounce, Report } from './report.js'
 import { takeApart } from './report-parts.js'
@@ -122,13 +122,19 @@ function findingOf(deps: ReportDeps, claim: Proven, now: number): Finding {
   const late = lateOutcome(deps.read, subject, news, now)
   const suppressions = suppressionsOf(subject, news, bounce, now)
   const told = { ...facts, news: news.kind, reason: bounce?.reason, response: bounce?.diagnostic }
-  if (late.kind === 'ignored') {
-    // Who wants to hear no more may have been taken off the list since.
-    return { ...nothing(late.why, told), writes: news.kind === 'unsubscribed' ? suppressions : [] }
+  const notice = late.kind === 'acts' || isConfirmed(subject, news) ? noticeOf(deps, subject, bounce, now) : null
+  const noticed = notice?.writes ?? []
+  if (late.kind === 'acts') {
+    return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignored: null, facts: told }
   }
-  const notice = bounce === null ? null : noticeOf(deps, subject, bounce, now)
-  const writes = [...late.writes, ...suppressions, ...(notice?.enqueued.writes ?? [])]
-  return { writes, notice, ignored: null, facts: told }
+  // Who wants to hear no more may have been taken off the list since.
+  const again = news.kind === 'unsubscribed' ? suppressions : []
+  return { writes: [...again, ...noticed], notice, ignored: notice === null ? late.why : null, facts: told }
+}
+
+/** Delivered as far as we knew, and now as far as anybody knows: whoever asked for success waits for this. */
+function isConfirmed({ recipient }: LateSubject, { kind }: LateNews): boolean {
+  return kind === 'delivered' && recipient.status === 'delivered'
 }
 
 function nothing(ignored: Ignored, facts: Finding['facts']): Finding {
@@ -180,13 +186,9 @@ function suppressionsOf({ recipient, email }: LateSubject, news: LateNews, bounc
 }
 
 /** One that cannot be built does not hold up the rest. */
-function noticeOf(
-  { read, notices, log }: ReportDeps,
-  subject: LateSubject,
-  bounce: Bounce,
-  now: number,
-): Notice | null {
-  if (notices === null) return null
+function noticeOf(deps: ReportDeps, subject: LateSubject, bounce: Bounce | null, now: number): LateNotice | null {
+  const { read, notices, log } = deps
+  if (notices === null || bounce === null) return null
   try {
     return lateNotice(read, notices, subject, bounce, now)
   } catch (error) {

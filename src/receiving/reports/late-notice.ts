@@ -3,15 +3,18 @@
  * SMTP: its own envelope sender never stood on the wire, so nobody else can tell it.
  *
  * It is a DSN of our own with what the report says of this one recipient. Where a server
- * further on was to report a success, this is that report.
+ * further on was to report a success, this is that report: it is made once, and then the wish
+ * for it is gone, because a recipient that is delivered already has no other mark of it.
  */
-import { parseNotify } from '../../mail/dsn-parameters.js'
+import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn-report.js'
 import type { LateSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
+import { keepWishes, type Recipient } from '../../messages/recipients.js'
 import { reasonSentence } from '../../messages/replies/reasons.js'
 import { type Notice, type NoticeSettings, senderNotice, wantsNotice } from '../../messages/sender-notice.js'
 import type { Read } from '../../storage/prepared.js'
+import type { Write } from '../../storage/write.js'
 import type { Bounce, BounceKind } from './report.js'
 
 interface Word {
@@ -28,6 +31,11 @@ const words: Readonly<Record<BounceKind, Word>> = {
   delivered: { kind: 'success', action: 'delivered', digit: '2' },
 }
 
+export interface LateNotice extends Notice {
+  /** With those of the notification. */
+  readonly writes: readonly Write[]
+}
+
 /** Null where nobody wants to hear of it. */
 export function lateNotice(
   read: Read,
@@ -35,7 +43,7 @@ export function lateNotice(
   { email, recipient }: LateSubject,
   bounce: Bounce,
   now: number,
-): Notice | null {
+): LateNotice | null {
   const { kind, action, digit } = words[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
   if (!wantsNotice({ email, notify }, kind)) return null
@@ -53,7 +61,14 @@ export function lateNotice(
     lastAttemptAt: null,
     willRetryUntil: null,
   }
-  return senderNotice(settings, { email, raw, notify }, { kind, recipient: told }, now)
+  const notice = senderNotice(settings, { email, raw, notify }, { kind, recipient: told }, now)
+  return notice === null ? null : { ...notice, writes: [...notice.enqueued.writes, ...fulfilled(recipient, kind)] }
+}
+
+function fulfilled({ id, workspace_id: workspaceId, notify }: Recipient, kind: DsnKind): Write[] {
+  if (kind !== 'success' || notify === null) return []
+  const left = parseNotify(notify).filter((word) => word !== 'success')
+  return [keepWishes({ id, workspaceId, notify, left: formatNotify(left.length === 0 ? ['never'] : left) })]
 }
 
 function sentenceOf({ kind, reason }: Bounce): string {

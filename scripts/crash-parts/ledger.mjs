@@ -39,11 +39,13 @@ export class Ledger {
   balance(databaseFile, arrivals) {
     const emails = emailsByNumber(databaseFile)
     const doors = ['smtp', 'rest'].map((door) => this.#doorBalance(door, emails, arrivals))
+    doors.push(this.#mxBalance(databaseFile))
     for (const { line } of doors) console.log(line)
     const once = this.#onceBalance(emails)
     console.log(once.line)
     for (const words of new Set(this.#strange)) console.log(`answered: ${words}`)
-    return { lost: doors[0].lost + doors[1].lost, good: once.good && this.#strange.length === 0 }
+    const lost = doors.reduce((sum, door) => sum + door.lost, 0)
+    return { lost, good: once.good && this.#strange.length === 0 }
   }
 
   #doorBalance(door, emails, arrivals) {
@@ -53,6 +55,16 @@ export class Ledger {
     const lost = accepted.length - delivered.length
     const words = `accepted ${accepted.length}, in the database ${stored.length}, delivered ${delivered.length}`
     return { lost, line: `${door}: ${words}, lost ${lost}` }
+  }
+
+  /** Mail that came in is not lost when it was looked at and announced, once each. */
+  #mxBalance(file) {
+    const accepted = [...this.#accepted.values()].filter(({ door }) => door === 'mx')
+    const inbound = inboundById(file)
+    const stored = accepted.filter(({ id }) => inbound.has(id))
+    const done = stored.filter(({ id }) => inbound.get(id).status === 'processed' && inbound.get(id).announced === 1)
+    const words = `accepted ${accepted.length}, in the database ${stored.length}, looked at and announced once ${done.length}`
+    return { lost: accepted.length - done.length, line: `mx: ${words}` }
   }
 
   #onceBalance(emails) {
@@ -82,4 +94,17 @@ function emailsByNumber(file) {
   }
   database.close()
   return emails
+}
+
+function inboundById(file) {
+  const database = new Database(file, { readonly: true })
+  const announced = new Map()
+  const events = `select json_extract(data, '$.inbound_email_id') as id from events where type = 'email.received'`
+  for (const { id } of database.prepare(events).iterate()) announced.set(id, (announced.get(id) ?? 0) + 1)
+  const inbound = new Map()
+  for (const { id, status } of database.prepare('select id, status from inbound_emails').iterate()) {
+    inbound.set(id, { status, announced: announced.get(id) ?? 0 })
+  }
+  database.close()
+  return inbound
 }

@@ -1,5 +1,5 @@
 // SIGKILLs the daemon at random moments while numbered messages are submitted through both doors
-// and relayed.
+// and relayed, and others come in as from other servers.
 //
 // A number counts as accepted when its 250, 201 or item of a 200 was read. After the last kill the
 // daemon runs on until its queue is empty; then every accepted number must be in the database under
@@ -12,6 +12,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
 import { freePort, listening } from '../bench-parts/processes.mjs'
 import { openCountingSink } from './counting-sink.mjs'
 import { Ledger } from './ledger.mjs'
@@ -22,6 +23,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '40' },
     sessions: { type: 'string', default: '8' },
+    servers: { type: 'string', default: '3' },
     pause: { type: 'string', default: '900' },
     disk: { type: 'string', default: '.' },
     seed: { type: 'string', default: String(process.pid) },
@@ -34,6 +36,7 @@ const folder = mkdtempSync(join(resolve(values.disk), '.crash-'))
 const file = join(folder, 'posthorn.toml')
 const port = await freePort()
 const apiPort = await freePort()
+const mxPort = await freePort()
 const sink = await openCountingSink()
 
 configure('')
@@ -44,7 +47,7 @@ const { workspace_id: workspace, api_key: key } = command(
   '--email',
   'owner@crash.test',
 )
-command('domain', 'add', 'crash.test', '--force')
+command('domain', 'add', 'crash.test', '--inbound', '--force')
 configure(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
 
 // The first start makes the certificate that REST clients trust.
@@ -54,13 +57,18 @@ const rest = { port: apiPort, ca: readFileSync(join(folder, 'data', 'tls', 'cert
 const ledger = new Ledger()
 const over = new AbortController()
 const kinds = [false, true].flatMap((idempotent) => [false, true].map((batch) => ({ batch, idempotent })))
+const submission = { name: 'smtp', port, from: 'app@crash.test', to: 'someone@sink.test' }
+const mx = { name: 'mx', port: mxPort, from: 'stranger@elsewhere.test', to: 'anybody@crash.test' }
 const submitters = Array.from({ length: Number(values.sessions) }, (_, at) =>
   at % 2 === 0
-    ? submitBySmtp(over.signal, port, ledger)
+    ? submitBySmtp(over.signal, submission, ledger)
     : submitByRest(over.signal, rest, kinds[((at - 1) / 2) % kinds.length], ledger),
 )
+const servers = Array.from({ length: Number(values.servers) }, () => submitBySmtp(over.signal, mx, ledger))
 
-console.log(`seed ${values.seed}: ${kills} kills, ${submitters.length} sessions, half of them REST`)
+console.log(
+  `seed ${values.seed}: ${kills} kills, ${submitters.length} clients, half of them REST, ${servers.length} servers`,
+)
 for (let kill = 1; kill <= kills; kill += 1) {
   const daemon = start()
   await listening(port)
@@ -73,7 +81,7 @@ for (let kill = 1; kill <= kills; kill += 1) {
 const daemon = start()
 await listening(port)
 over.abort()
-await Promise.all(submitters)
+await Promise.all([...submitters, ...servers])
 const left = await drained(600)
 const status = await ended(daemon, 'SIGTERM')
 const { problems } = command('verify-data')
@@ -102,14 +110,22 @@ function start() {
   return spawn(process.execPath, [program, 'serve', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Entries left when the queue is empty, or when `seconds` are over. */
+/** What still waits when all is done, or when `seconds` are over. */
 async function drained(seconds) {
   let left = 1
   for (let waited = 0; waited < seconds && left > 0; waited += 2) {
     await sleep(2000)
-    left = command('queue', 'list').data.length
+    left = command('queue', 'list').data.length + waitingInbound()
   }
   return left
+}
+
+/** Mail that came in and that nobody has looked at. */
+function waitingInbound() {
+  const database = new Database(join(folder, 'data', 'posthorn.db'), { readonly: true })
+  const { waiting } = database.prepare(`select count(*) as waiting from inbound_emails where status = 'received'`).get()
+  database.close()
+  return waiting
 }
 
 function command(...words) {
@@ -138,7 +154,11 @@ listen = ["127.0.0.1:${apiPort}"]
 listen = ["127.0.0.1:${port}"]
 listen_tls = []
 [inbound]
-listen = []
+listen = ["127.0.0.1:${mxPort}"]
+connections_per_minute = 1000000
+messages_per_minute = 1000000
+[dns]
+servers = ["127.0.0.1:9"]
 ${trusted}
 [outbound]
 routes = { "sink.test" = "127.0.0.1:${sink.port}" }

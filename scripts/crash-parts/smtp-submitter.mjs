@@ -1,16 +1,17 @@
-// A client of the SMTP door that submits one numbered message after the other, and reconnects when it is cut off.
+// A client of an SMTP door, submission or MX, that brings one numbered message after the other, and
+// reconnects when it is cut off.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Runs until the signal strikes; the ledger is told of each number whose 250 was read. */
-export async function submitBySmtp(signal, port, ledger) {
+export async function submitBySmtp(signal, door, ledger) {
   while (!signal.aborted) {
-    await session(signal, port, ledger).catch(() => undefined)
+    await session(signal, door, ledger).catch(() => undefined)
     if (!signal.aborted) await sleep(20)
   }
 }
 
-async function session(signal, port, ledger) {
+async function session(signal, { name, port, from, to }, ledger) {
   const socket = connect(port, '127.0.0.1').setNoDelay(true)
   try {
     const reply = replies(socket)
@@ -19,15 +20,15 @@ async function session(signal, port, ledger) {
     await reply()
     while (!signal.aborted) {
       const number = ledger.nextNumber()
-      socket.write('MAIL FROM:<app@crash.test>\r\nRCPT TO:<someone@sink.test>\r\nDATA\r\n')
+      socket.write(`MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA\r\n`)
       for (let command = 0; command < 3; command += 1) await reply()
       socket.write(
-        `From: app@crash.test\r\nTo: someone@sink.test\r\nSubject: number ${number}\r\nX-Number: ${number}\r\n\r\n${'some text\r\n'.repeat(100)}.\r\n`,
+        `From: ${from}\r\nTo: ${to}\r\nSubject: number ${number}\r\nX-Number: ${number}\r\n\r\n${'some text\r\n'.repeat(100)}.\r\n`,
       )
       const answer = await reply()
       const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(answer)?.[1]
-      if (id === undefined) ledger.strange(`SMTP: ${answer}`)
-      else ledger.accepted('smtp', number, id)
+      if (id === undefined) ledger.strange(`${name}: ${answer}`)
+      else ledger.accepted(name, number, id)
     }
   } finally {
     socket.destroy()

@@ -39,9 +39,10 @@ function laterLine({ attempts, status, reason, last_response }: RecipientStory):
   const last = attempts.at(-1)
   if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return []
   if (status === last.outcome && last_response === last.response) return []
+  const now = status === last.outcome ? '' : `, now ${status}`
   const why = reason === null ? '' : ` (${reason})`
   const words = last_response === last.response ? '' : `: ${last_response ?? ''}`
-  return [`    reported later, now ${status}${why}${words}`]
+  return [`    reported later${now}${why}${words}`]
 }
 
 function nextLine({ held, status, next_attempt_at }: RecipientStory): string[] {

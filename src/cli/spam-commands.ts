@@ -6,7 +6,7 @@
  * A running daemon goes on, and judges by what is learned from the next message on. What was
  * learned before is known by its bytes; what the last verdict called otherwise is learned anew.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { scanHeader } from '../mail/header-fields.js'
 import { MimeReader } from '../messages/mime-parts.js'
@@ -67,10 +67,14 @@ function verdictOf(said: string): BayesVerdict {
 
 /** In the order of their names, so that learning twice does the same. */
 function messageFiles(folder: string): readonly string[] {
-  const maildir = ['cur', 'new'].map((name) => join(folder, name)).filter((path) => existsSync(path))
+  const maildir = ['cur', 'new'].map((name) => join(folder, name)).filter(isFolder)
   const files = (maildir.length > 0 ? maildir : [folder]).flatMap(filesOf)
   if (files.length === 0) throw new CommandFailed(`no files in ${folder}`)
   return files
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function filesOf(folder: string): readonly string[] {

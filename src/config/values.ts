@@ -42,11 +42,13 @@ export function count(least: number, most: number): z.ZodType<number, number> {
   return z.int(allowed).min(least, allowed).max(most, allowed)
 }
 
-/** A spam score, or what something adds to one. */
+const allowedWeight = 'a number above 0, up to 100, with two decimals at most'
+/** A spam score, or what something adds to one: they are kept in hundredths. */
 export const weight: z.ZodType<number, number> = z
-  .number('a number above 0, up to 100')
-  .positive('a number above 0, up to 100')
-  .max(100, 'a number above 0, up to 100')
+  .number(allowedWeight)
+  .positive(allowedWeight)
+  .max(100, allowedWeight)
+  .multipleOf(0.01, allowedWeight)
 
 export function oneOf<const T extends string>(...words: readonly T[]): z.ZodType<T, T> {
   return z.enum(words, `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`)

@@ -220,6 +220,7 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[inbound]\ntarpit = "1m"', 'inbound.tarpit'],
   ['[inbound]\ndmarc = "none"', 'inbound.dmarc'],
   ['[spam]\nspam_score = 0', 'spam.spam_score'],
+  ['[spam]\nspam_score = 8.005', 'spam.spam_score'],
   ['[spam]\nsuspicious_score = "4"', 'spam.suspicious_score'],
   ['[spam]\nrspamd_url = "127.0.0.1:11333"', 'spam.rspamd_url'],
   ['[spam]\nrspamd_url = "ftp://rspamd.test"', 'spam.rspamd_url'],

@@ -7,7 +7,7 @@ import { type DomainName, parseAddress } from '../../src/mail/address.js'
 import { referenceField } from '../../src/mail/reference-field.js'
 import { returnPath } from '../../src/mail/return-path.js'
 import { unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
-import { emailStory } from '../../src/messages/email-story.js'
+import { emailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { MimeReader } from '../../src/messages/mime-parts.js'
@@ -131,7 +131,7 @@ async function sent({ commit }: Database, more: Partial<Sending> = {}): Promise<
     { sql: 'delete from events', parameters: [] },
     {
       sql: `insert into attempts (workspace_id, email_id, recipient_id, number, at, duration, mx, reached, outcome, response)
-        select workspace_id, email_id, id, 1, 1900, 100, mx, 1, 'delivered', '250 taken' from recipients where email_id = ?`,
+        select workspace_id, email_id, id, 1, 1900, 100, mx, 1, case status when 'sent' then 'sent' else 'delivered' end, '250 taken' from recipients where email_id = ?`,
       parameters: [id],
     },
   ])
@@ -167,6 +167,12 @@ const about = (to: string, action: string, status: string, diagnostic: string): 
   `Diagnostic-Code: smtp; ${diagnostic}`,
 ]
 const unknownUser = (to = 'bob@b.test'): string[] => about(to, 'failed', '5.1.1', '550 5.1.1 user unknown')
+
+/** Of what `posthorn explain` prints. */
+function lastLine({ read }: Database, { id }: Sent): string | undefined {
+  const story = storyOfAnyWorkspace(read, id)
+  return story === null ? undefined : emailLines(story).at(-1)
+}
 
 function arf(feedbackType: string, reported: readonly string[], fields: readonly string[] = []): string {
   return [
@@ -227,10 +233,7 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
     status: 'bounced',
     recipients: [{ status: 'bounced', last_response: '550 5.1.1 user unknown', reason: 'bad-mailbox' }],
   })
-  t.equal(
-    story === null ? '' : emailLines(story).at(-1),
-    '    reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown',
-  )
+  t.equal(lastLine(database, email), '    reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown')
   t.match(log.join(''), /a report acted/)
 })
 
@@ -277,6 +280,7 @@ t.test('what was given up after temporary refusals is a soft bounce: an event, o
   t.same([events().length, suppressed(), [...acts.ignored]], [1, [], [['repeated', 1]]])
   const story = emailStory(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story?.recipients, [{ last_response: '452 4.2.2 mailbox full', reason: 'mailbox-full' }])
+  t.equal(lastLine(database, email), '    reported later (mailbox-full): 452 4.2.2 mailbox full')
   t.match(
     database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [offered[0]?.email.id])[0]?.raw,
     /Action: failed\r\nStatus: 4\.2\.2\r\n/,
@@ -297,13 +301,14 @@ t.test('a delay is an event, and the app hears of it unless it asked for silence
 })
 
 t.test('a success makes sent delivered, and is told to an app that had asked', async (t) => {
-  const { send, arrive, statuses, events, offered } = await home(t)
+  const { database, send, arrive, statuses, events, offered } = await home(t)
   const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
   const email = await send({ status: 'sent' })
   await arrive(success, email.path())
   t.same(statuses(email), ['delivered', 'delivered'])
   t.match(events(), [{ type: 'email.delivered' }])
   t.equal(offered.length, 0)
+  t.equal(lastLine(database, email), '    reported later, now delivered')
   const asked = await send({ status: 'sent', notify: 'SUCCESS,FAILURE' })
   await arrive(success, asked.path())
   t.match(offered, [{ email: { subject: 'Your message was delivered' } }])

@@ -165,6 +165,37 @@ t.test('a commit that misses while the message still waits is tried again, and n
   t.same([judged, events(database), errors.length], [2, 1, 1])
 })
 
+t.test('what was judged hears of its commit, and of none that missed', async (t) => {
+  const heard: string[] = []
+  let judged = 0
+  const told: Judge = async (email, raw, parts) => {
+    judged += 1
+    const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
+    const { writes } = await judge(email, raw, parts)
+    return { writes: judged === 1 ? [...writes, missing] : writes, committed: () => heard.push(email.id) }
+  }
+  const { processor, file, status } = await fixture(t, { judge: told })
+  await file('a')
+  processor.start()
+  await until('it is processed', () => status('a') === 'processed')
+  await processor.stop()
+  t.same([judged, heard], [2, ['a']])
+})
+
+t.test('a report goes to its own judge, untouched by the threads', async (t) => {
+  const seen: string[] = []
+  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }, raw) => {
+    seen.push(raw.toString())
+    return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
+  }
+  const mime = { read: () => Promise.reject(new Error('a report')) }
+  const { processor, database, errors } = await fixture(t, { judgeReport, mime })
+  await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report' }), text))
+  processor.start()
+  await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
+  t.same([seen, errors], [[text.toString()], []])
+})
+
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
   const ends: (() => void)[] = []
   const slow: Judge = async (email, raw, parts) => {

@@ -28,7 +28,7 @@ import { bounceAbout } from './bounce-about.js'
 import { type Claim, claimAt, type ReportMail, type Unclaimed } from './claim.js'
 import { lateNotice } from './late-notice.js'
 import { readReport } from './read-report.js'
-import type { Bounce } from './report.js'
+import type { Bounce, Report } from './report.js'
 import { takeApart } from './report-parts.js'
 
 export interface ReportDeps {
@@ -68,7 +68,7 @@ export function reportActs(deps: ReportDeps): ReportActs {
   const ignored = new Map<Ignored, number>()
   const committed = (email: InboundEmail, findings: readonly Finding[]): void => {
     for (const { notice, ignored: why, facts } of findings) {
-      const about = { report: email.id, to: email.envelope_to, ...facts }
+      const about = { report: email.id, client: email.client_address, ...facts }
       if (notice !== null) deps.offer(notice.enqueued, notice.raw)
       if (why === null) {
         deps.log.info(about, 'a report acted')
@@ -96,15 +96,20 @@ function findingsOf(deps: ReportDeps, email: InboundEmail, raw: Buffer): readonl
   const report = readReport(raw)
   const answer = email.envelope_from === '' || isAnswer(takeApart(raw).header)
   const mail: ReportMail = { report, answer }
-  const claims = new Map<string, Claim>()
+  const findings = new Map<string, Finding>()
   for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
     const claim = claimAt(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
-    if (!claims.has(key)) claims.set(key, claim)
+    if (findings.has(key)) continue
+    const finding = claim.kind === 'none' ? unclaimed(claim.why, report, address) : findingOf(deps, claim, deps.clock())
+    findings.set(key, finding)
   }
-  return [...claims.values()].map((claim) =>
-    claim.kind === 'none' ? nothing(claim.why, { type: report.type }) : findingOf(deps, claim, deps.clock()),
-  )
+  return [...findings.values()]
+}
+
+/** A token that is one of ours is kept out of the log: whoever reads it could use it. */
+function unclaimed(why: Unclaimed, { type }: Report, to: Address): Finding {
+  return nothing(why, why === 'no-token' || why === 'not-ours' ? { type, to } : { type })
 }
 
 function findingOf(deps: ReportDeps, claim: Proven, now: number): Finding {

@@ -5,7 +5,7 @@
  * Limit: 20 listings.
  */
 import type { Arrival } from '../../messages/inbound-email.js'
-import type { SpamContribution, SpamThresholds } from './spam-report.js'
+import { hundredths, type SpamContribution, type SpamThresholds } from './spam-report.js'
 
 const MAX_LISTINGS = 20
 /** Hardly any mail program does it, most programs that send to long lists do; alone it flags nobody. */
@@ -41,7 +41,7 @@ export function liftingContribution(
   return [
     {
       name: symbolOf(spamReason),
-      score: Math.max(0, Math.round((thresholds.spam - score) * 100) / 100),
+      score: Math.max(0, hundredths(thresholds.spam - score)),
       description: `${why}: lifts the score to that of spam`,
     },
   ]

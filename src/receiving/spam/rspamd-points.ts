@@ -18,7 +18,7 @@
  */
 import { countedTwice } from './own-points.js'
 import type { RspamdAction, RspamdSymbol, RspamdVerdict } from './rspamd-answer.js'
-import { type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
+import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
 
 const MAX_SYMBOLS = 40
 const MOST_IN_FAVOUR = 3
@@ -64,8 +64,4 @@ function shown(symbols: readonly RspamdSymbol[]): readonly RspamdSymbol[] {
   return (weighty.length > 0 ? weighty : symbols)
     .toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score))
     .slice(0, MAX_SYMBOLS)
-}
-
-function hundredths(score: number): number {
-  return Math.round(score * 100) / 100
 }

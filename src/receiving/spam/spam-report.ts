@@ -39,7 +39,11 @@ export function spamReport(message: SpamMessage): SpamReport {
 }
 
 export function totalScore(contributions: readonly SpamContribution[]): number {
-  return Math.round(contributions.reduce((sum, { score }) => sum + score, 0) * 100) / 100
+  return hundredths(contributions.reduce((sum, { score }) => sum + score, 0))
+}
+
+export function hundredths(score: number): number {
+  return Math.round(score * 100) / 100
 }
 
 export function spamStatus(score: number, thresholds: SpamThresholds = defaultSpamThresholds): SpamStatus {

@@ -1,0 +1,222 @@
+/** What comes back for mail that we sent: from our own delivery, through a real listener, to what is known of the email. */
+import { createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { bring, idOfReply, letter, processed } from '../helpers/bring-mail.js'
+import { openSink } from '../helpers/scripted-sink.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('a port is expected')
+  return address.port
+}
+
+/** a.test with its DKIM keys, SPF and DMARC published, and home.test that receives here; b.test is a sink. */
+async function bothWays(t: Test): Promise<{ app: TestDaemon; sink: Awaited<ReturnType<typeof openSink>> }> {
+  const first = await testDaemon(t)
+  await first.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', first.otherWorkspaceId)
+  const shown = (await first.cli('domain', 'show', 'a.test', '--json', '--workspace', first.workspaceId)).json()
+  const { dkim_keys: keys } = shown as {
+    readonly dkim_keys: readonly { readonly name: string; readonly txt: string }[]
+  }
+  await first.stop()
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const port = await freePort()
+  const app = await testDaemon(t, {
+    folder: first.folder,
+    routes: { 'home.test': { port }, 'b.test': sink },
+    settings: { inbound: { listen: [`127.0.0.1:${port}`] } },
+    zone: {
+      ...Object.fromEntries(keys.map(({ name, txt }) => [name, { TXT: [txt] }])),
+      'posthorn.a.test': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] },
+      'a.test': { TXT: ['v=spf1 -all'] },
+      '_dmarc.a.test': { TXT: ['v=DMARC1; p=reject; adkim=s'] },
+    },
+  })
+  return { app, sink }
+}
+
+/** An email that went out to `bob@b.test`, and the return path that it had. */
+async function sent(
+  app: TestDaemon,
+  sink: Awaited<ReturnType<typeof openSink>>,
+  from = 'app@a.test',
+): Promise<{ id: string; path: string; raw: string }> {
+  const count = sink.messages.length
+  const id = await app.accepted({ from, to: ['bob@b.test'] })
+  await app.settled(id)
+  const message = sink.messages[count]
+  if (message === undefined) throw new Error('nothing was sent')
+  return { id, path: /bounce\+[^>]*/.exec(message.mailFrom)?.[0] ?? '', raw: message.raw.toString() }
+}
+
+function dsn({
+  path,
+  status,
+  action = 'failed',
+  recipient = 'bob@b.test',
+  diagnostic = 'smtp; 550 5.1.1 no such user',
+}: {
+  readonly path: string
+  readonly status: string
+  readonly action?: string
+  readonly recipient?: string
+  readonly diagnostic?: string
+}): string {
+  return [
+    'From: Mail Delivery <mailer-daemon@b.test>',
+    `To: ${path}`,
+    'Subject: Undelivered Mail',
+    'MIME-Version: 1.0',
+    'Auto-Submitted: auto-replied',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=x',
+    '',
+    '--x',
+    'Content-Type: text/plain',
+    '',
+    'Your message could not be delivered.',
+    '--x',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.b.test',
+    '',
+    `Final-Recipient: rfc822; ${recipient}`,
+    `Action: ${action}`,
+    `Status: ${status}`,
+    `Diagnostic-Code: ${diagnostic}`,
+    '--x--',
+    '',
+  ].join('\r\n')
+}
+
+function complaint(original: string): string {
+  const header = original.slice(0, original.indexOf('\r\n\r\n'))
+  return [
+    'From: abuse@b.test',
+    'To: fbl@mail.service.test',
+    'Subject: complaint',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=feedback-report; boundary=x',
+    '',
+    '--x',
+    'Content-Type: text/plain',
+    '',
+    'A user complained.',
+    '--x',
+    'Content-Type: message/feedback-report',
+    '',
+    'Feedback-Type: abuse',
+    'User-Agent: Test/1',
+    'Version: 1',
+    '--x',
+    'Content-Type: text/rfc822-headers',
+    '',
+    header,
+    '--x--',
+    '',
+  ].join('\r\n')
+}
+
+const events = (app: TestDaemon, id: string): string[] =>
+  app.rows<{ type: string }>('select type from events where email_id = ? order by seq', id).map(({ type }) => type)
+
+const reports = (app: TestDaemon): number => app.rows(`select 1 from inbound_emails where kind = 'report'`).length
+
+async function report(t: Test, app: TestDaemon, to: string, raw: string, from = ''): Promise<void> {
+  idOfReply(await bring(t, app, { from, to: [to], raw }))
+  await until('the report was read', () => reports(app) === 0)
+}
+
+t.test('what our own delivery brings to a domain of ours arrives with SPF, DKIM and DMARC pass', async (t) => {
+  const { app } = await bothWays(t)
+  const id = await app.accepted({ to: ['you@home.test'] })
+  t.match(await app.settled(id), { status: 'delivered', recipients: [{ attempts: [{ tls: /^TLSv1/ }] }] })
+  const [row] = app.rows<{ id: string }>('select id from inbound_emails')
+  const email = await processed(app, row?.id ?? '', app.otherKey)
+  t.match(email, {
+    spf_result: 'pass',
+    dkim_result: 'pass',
+    dmarc_result: 'pass',
+    spam_status: 'clean',
+    envelope_from: /^bounce\+[a-z2-7]{42}@posthorn\.a\.test$/,
+    envelope_to: ['you@home.test'],
+    from: 'app@a.test',
+  })
+  t.same(app.errors, [])
+})
+
+t.test('a bounce that arrives later settles the recipient, suppresses the address and tells the app', async (t) => {
+  const { app, sink } = await bothWays(t)
+  const { id, path } = await sent(app, sink)
+  await report(t, app, path, dsn({ path, status: '5.1.1' }))
+  t.match(app.story(id), { status: 'bounced', recipients: [{ status: 'bounced', last_response: /no such user/ }] })
+  t.same(events(app, id).slice(-1), ['email.bounced'])
+  t.match(app.rows('select email, reason, source_email_id, metadata from suppressions'), [
+    { email: 'bob@b.test', reason: 'hard_bounce', source_email_id: id, metadata: /"bounce_type":"hard"/ },
+  ])
+  t.match(await app.submit(), /^554 5\.7\.1 /, 'nobody writes there again')
+  const shown = (await app.rest('GET', `/v1/emails/${id}`)).json()
+  t.match(shown, { status: 'bounced' })
+  t.match((await app.cli('explain', id)).out, /bounced/)
+
+  await report(t, app, path, dsn({ path, status: '5.1.1' }))
+  t.equal(events(app, id).filter((type) => type === 'email.bounced').length, 1, 'told once')
+  t.same((await app.rest('GET', '/v1/inbound')).json(), { data: [] }, 'a report is no inbound email')
+  t.same(app.errors, [])
+})
+
+t.test('the app that submitted by SMTP gets a notification of its own', async (t) => {
+  const { app, sink } = await bothWays(t)
+  const { path } = await sent(app, sink)
+  await report(t, app, path, dsn({ path, status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 not wanted' }))
+  const [notice] = app.rows<{ to_emails: string; raw: Buffer }>(
+    `select to_emails, raw from emails join raw_messages on email_id = emails.id where emails.workspace_id = 'service'`,
+  )
+  t.equal(notice?.to_emails, '["app@a.test"]')
+  t.match(notice?.raw.toString(), /Final-Recipient: rfc822; ?bob@b\.test[\s\S]*not wanted/)
+})
+
+t.test('a forged bounce, one about somebody else and an automatic answer change nothing', async (t) => {
+  const { app, sink } = await bothWays(t)
+  const { id, path } = await sent(app, sink)
+  const before = [app.story(id), events(app, id)]
+  const forged = path.replace(/\+./, (start) => (start === '+a' ? '+b' : '+a'))
+  await report(t, app, forged, dsn({ path: forged, status: '5.1.1' }))
+  const others = dsn({ path, status: '5.1.1', recipient: 'x@c.test' }).replace('--x--', '')
+  const two = `${others}\r\nFinal-Recipient: rfc822; y@c.test\r\nAction: failed\r\nStatus: 5.1.1\r\n--x--\r\n`
+  await report(t, app, path, two)
+  const vacation = letter({
+    from: 'bob@b.test',
+    to: path,
+    subject: 'Out of office',
+    fields: ['Auto-Submitted: auto-replied'],
+  })
+  await report(t, app, path, vacation, 'bob@b.test')
+  t.same([app.story(id), events(app, id)], before)
+  t.same(app.rows('select * from suppressions'), [])
+})
+
+t.test('a complaint at fbl is found by our reference, suppresses, and shows on the email', async (t) => {
+  const { app, sink } = await bothWays(t)
+  const { id, raw } = await sent(app, sink)
+  await report(t, app, 'fbl@mail.service.test', complaint(raw), 'abuse@b.test')
+  t.match(app.story(id), { status: 'complained' })
+  t.same(events(app, id).slice(-1), ['email.complained'])
+  t.match(app.rows('select email, reason, metadata from suppressions'), [
+    { email: 'bob@b.test', reason: 'spam_complaint', metadata: '{"feedback_type":"abuse"}' },
+  ])
+  const forged = raw.replace(
+    /^(X-Posthorn-Reference: ..).(.*)$/m,
+    (_line, head: string, tail: string) => `${head}${tail.startsWith('q') ? 'r' : 'q'}${tail}`,
+  )
+  const other = await sent(app, sink, 'app@a.test').catch(() => null)
+  t.equal(other, null, 'suppressed')
+  await report(t, app, 'fbl@mail.service.test', complaint(forged), 'abuse@b.test')
+  t.equal(events(app, id).filter((type) => type === 'email.complained').length, 1)
+  t.same(app.errors, [])
+})

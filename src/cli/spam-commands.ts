@@ -105,12 +105,15 @@ async function learnFile(file: string, { database, mime, workspaceId, verdict, n
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }
 
-/** Null: it cannot be opened, is too large, or begins with no header field and so is no message. */
+/** One of these stands in every message; a colon in the first line many files have. */
+const usual = new Set(['from', 'to', 'subject', 'date', 'received', 'message-id', 'return-path'])
+
+/** Null: it cannot be opened, is too large, or has no header of a message. */
 function contentOf(file: string, most: number): Buffer | null {
   try {
     if (statSync(file).size > most) return null
     const raw = withoutEnvelope(readFileSync(file))
-    return scanHeader(raw).fields.length > 0 ? raw : null
+    return scanHeader(raw).fields.some(({ name }) => usual.has(name)) ? raw : null
   } catch {
     return null
   }

@@ -417,6 +417,7 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
     'two.eml': `From bob@b.test Mon Jan  5 12:00:00 2026\n${letter('cheaper watches')}`,
     'picture.png': '\x89PNG no message',
     'empty.eml': '',
+    passwd: 'root:x:0:0:root:/root:/bin/bash\nbin:x:2:2:bin:/bin:/usr/sbin/nologin\n',
     '.hidden': letter('hidden'),
     'folder/three.eml': letter('not taken'),
   })
@@ -426,11 +427,14 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
   t.same(first.json(), {
     learned: 2,
     known: 1,
-    unreadable: 2,
-    unreadable_files: [join(files, 'empty.eml'), join(files, 'picture.png')],
+    unreadable: 3,
+    unreadable_files: ['empty.eml', 'passwd', 'picture.png'].map((name) => join(files, name)),
   })
   const again = await run('spam', 'learn', files, '--as', 'spam', ...own)
-  t.equal(again.out, `0 learned\n3 known already\n2 unreadable:\n  ${files}/empty.eml\n  ${files}/picture.png\n`)
+  t.equal(
+    again.out,
+    `0 learned\n3 known already\n3 unreadable:\n  ${files}/empty.eml\n  ${files}/passwd\n  ${files}/picture.png\n`,
+  )
   const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
   t.same(app.rows(counts, app.workspaceId), [{ verdict: 'spam', count: 2 }])
   t.same(app.rows(counts, app.otherWorkspaceId), [])

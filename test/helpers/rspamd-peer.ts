@@ -13,8 +13,14 @@ import type { Test } from 'tap'
 import { temporaryFolder } from './database.js'
 import { until } from './until.js'
 
-/** The URL of its worker; it ends with the test. */
-export async function rspamdPeer(t: Test): Promise<string> {
+export interface RspamdPeer {
+  /** Of its worker. */
+  readonly url: string
+  /** Ends it now; else it ends with the test. */
+  readonly end: () => Promise<void>
+}
+
+export async function rspamdPeer(t: Test): Promise<RspamdPeer> {
   const folder = temporaryFolder(t)
   const port = await freePort()
   const config = join(folder, 'rspamd.conf')
@@ -26,10 +32,13 @@ export async function rspamdPeer(t: Test): Promise<string> {
   // A group of its own: it takes seconds to end its worker in good order, and nobody waits for that here.
   const child = spawn('rspamd', words, { stdio: 'ignore', detached: true })
   const ended = once(child, 'exit')
-  t.teardown(async () => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+  const end = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      process.kill(-child.pid, 'SIGKILL')
+    }
     await ended
-  })
+  }
+  t.teardown(end)
   const url = `http://127.0.0.1:${port}`
   await until('rspamd answers', async () => {
     if (child.exitCode !== null) throw new Error(`rspamd ended with ${child.exitCode}`)
@@ -38,7 +47,7 @@ export async function rspamdPeer(t: Test): Promise<string> {
       () => false,
     )
   })
-  return url
+  return { url, end }
 }
 
 function configuration(folder: string, port: number): string {

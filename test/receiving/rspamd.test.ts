@@ -333,7 +333,7 @@ t.test('no answer whatever breaks the report', async (t) => {
 const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
 
 t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
-  const { ask, log } = asking(await rspamdPeer(t))
+  const { ask, log } = asking((await rspamdPeer(t)).url)
   const said = (...lines: readonly string[]): Promise<RspamdVerdict | null> =>
     ask({ ...question, raw: Buffer.from([...lines, ''].join('\r\n')) })
 

@@ -6,6 +6,7 @@ import { uuidv7 } from '../../src/platform/ids.js'
 import type { Authentication } from '../../src/receiving/authentication/authentication.js'
 import { learnMessage } from '../../src/receiving/spam/bayes-learn.js'
 import type { BayesVerdict } from '../../src/receiving/spam/bayes-records.js'
+import { ownContributions } from '../../src/receiving/spam/own-points.js'
 import { receivedSpamMessage } from '../../src/receiving/spam/received-spam-message.js'
 import type { AskRspamd, RspamdQuestion } from '../../src/receiving/spam/rspamd.js'
 import { type SpamContribution, type SpamThresholds, totalScore } from '../../src/receiving/spam/spam-report.js'
@@ -50,6 +51,16 @@ function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimePa
   return { raw, parts: { html: null, text, headers: [], attachments: [] } }
 }
 
+const brought = {
+  client_address: '192.0.2.1',
+  helo: 'mx.b.test',
+  envelope_from: 'bob@b.test',
+  authentication: '{}',
+  received_at: now,
+}
+
+const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
+
 interface Judging {
   readonly database: Database
   readonly email: (arrival?: Partial<Arrival>, authentication?: Authentication | null) => Promise<InboundEmail>
@@ -88,21 +99,13 @@ async function judging(t: Test): Promise<Judging> {
     learn: async (verdict, text, count = 50) => {
       for (let at = 0; at < count; at += 1) {
         const { raw, parts } = messageOf(text)
-        const message = { ...receivedSpamMessage(await inboundOf(), raw, parts), fields: [] }
+        const message = { ...receivedSpamMessage(brought, raw, parts), fields: [] }
         const fingerprint = `${verdict} ${text} ${at}`
         await learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
       }
     },
   }
 }
-
-const inboundOf = async (): Promise<Parameters<typeof receivedSpamMessage>[0]> => ({
-  client_address: '192.0.2.1',
-  helo: 'mx.b.test',
-  envelope_from: 'bob@b.test',
-  authentication: '{}',
-  received_at: now,
-})
 
 const names = (lines: readonly SpamContribution[]): readonly string[] => lines.map(({ name }) => name)
 
@@ -188,6 +191,36 @@ t.test('the classifier speaks for its own workspace, and what the rules found to
   t.ok(database)
 })
 
+t.test('rules on content call nothing spam that a classifier which has learned does not take for spam', async (t) => {
+  const advert = [
+    'Click here to be removed from our mailing list! 100% free, no obligation, act now, limited offer!',
+    'Order viagra today, make money fast, work from home, double your income, refinance your mortgage,',
+    'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
+  ].join('\r\n')
+  const { raw, parts } = messageOf(advert)
+  const message = receivedSpamMessage(brought, raw, parts)
+  const thresholds = { suspicious: 4, spam: 8 }
+  const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
+    totalScore(ownContributions(message, probability, { ...nothingSeen, ...arrival }, of))
+  const alone = own(null)
+  t.ok(alone > 8, `the rules alone: ${alone}`)
+  t.equal(own(0.95), alone, 'it agrees')
+  t.equal(own(0.8), 7.99)
+  t.equal(own(0.5), 7.99)
+  t.ok(own(0.001) <= 7.99)
+  t.equal(own(0.5, { earlyTalker: true }), 10.49, 'the client is evidence of its own')
+  t.equal(own(0.5, {}, { suspicious: 1, spam: 5 }), 4.99)
+  t.equal(own(0.8, {}, { suspicious: 1, spam: 3 }), alone, 'its own points are spam there')
+  const doubts = ownContributions(message, 0.5, nothingSeen, thresholds).at(-1)
+  t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
+  const test = messageOf(gtube)
+  const said = receivedSpamMessage(brought, test.raw, test.parts)
+  t.ok(
+    totalScore(ownContributions(said, 0.001, nothingSeen, thresholds)) > 900,
+    'the line to test filters with is no content',
+  )
+})
+
 t.test('rspamd is asked what the record knows, and its verdict is one among the others', async (t) => {
   const { email, judged } = await judging(t)
   const asked: RspamdQuestion[] = []
@@ -214,7 +247,6 @@ t.test('rspamd is asked what the record knows, and its verdict is one among the 
 
 t.test('every message has a verdict whose report adds up, odd ones too', async (t) => {
   const { email, judged } = await judging(t)
-  const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
   t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
   const { database } = await judging(t)
   const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })

@@ -36,7 +36,7 @@ export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): Judg
     const message = receivedSpamMessage(email, raw, parts)
     const asked = asking(rspamd, email, raw, message)
     const arrival = arrivalOf(email)
-    const own = ownContributions(message, learnedProbability(read, email.workspace_id, message), arrival)
+    const own = ownContributions(message, learnedProbability(read, email.workspace_id, message), arrival, thresholds)
     const verdict = await asked
     const merged = verdict === null ? own : [...own, ...rspamdContributions(totalScore(own), verdict, thresholds)]
     return verdictOf([...merged, ...liftingContribution(arrival, totalScore(merged), thresholds)], thresholds)

@@ -1,0 +1,92 @@
+/** Mail that comes in is judged by all that the daemon has: rules, what people taught it, and rspamd. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { SpamContribution } from '../../src/receiving/spam/spam-report.js'
+import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
+import { temporaryFolder } from '../helpers/database.js'
+import { skipWithout } from '../helpers/programs.js'
+import { rspamdPeer } from '../helpers/rspamd-peer.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+
+interface Judged {
+  readonly id: string
+  readonly spam_status: string
+  readonly spam_score: number
+  readonly spam_report: readonly SpamContribution[]
+}
+
+async function receiver(t: Test, spam: Readonly<Record<string, unknown>>): Promise<TestDaemon> {
+  const app = await testDaemon(t, { settings: { spam } })
+  const added = await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
+  if (added.status !== 0) throw new Error(added.err)
+  const client = await openMx(t, app)
+  await client.say('EHLO mx.b.test')
+  await until('the door knows the domain', async () => {
+    await client.say('RSET')
+    await client.say('MAIL FROM:<>')
+    return (await client.say('RCPT TO:<a@home.test>')).startsWith('250')
+  })
+  return app
+}
+
+async function brought(t: Test, app: TestDaemon, raw: string): Promise<Judged> {
+  const email = (await processed(
+    app,
+    idOfReply(await bring(t, app, { to: ['a@home.test'], raw })),
+  )) as unknown as Judged
+  const sum = email.spam_report.reduce((total, { score }) => total + score, 0)
+  t.equal(email.spam_score, Math.round(sum * 100) / 100, 'the report adds up to the score')
+  return email
+}
+
+const names = ({ spam_report }: Judged): string => spam_report.map(({ name }) => name).join(' ')
+
+/** Messages of one kind in files, each with a word of its own. */
+function taught(t: Test, kind: string, text: string): string {
+  const folder = join(temporaryFolder(t), kind)
+  mkdirSync(folder)
+  for (let at = 0; at < 50; at += 1) {
+    writeFileSync(join(folder, `${at}.eml`), letter({ subject: `${text} ${kind}${at}`, to: 'a@home.test' }))
+  }
+  return folder
+}
+
+t.test('what was taught from files and by feedback judges the next message', async (t) => {
+  const app = await receiver(t, {})
+  const advert = letter({ subject: 'cheap watches and cheap pills' })
+  const before = await brought(t, app, advert)
+  t.notMatch(names(before), /BAYES/)
+  const own = ['--workspace', app.workspaceId] as const
+  for (const [as, text] of [
+    ['spam', 'cheap watches and cheap pills'],
+    ['ham', 'minutes of the garden board'],
+  ] as const) {
+    t.match(await app.cli('spam', 'learn', taught(t, as, text), '--as', as, ...own), { out: '50 learned\n', status: 0 })
+  }
+  const said = await app.rest('POST', `/v1/inbound/${before.id}/feedback`, { body: { verdict: 'spam' } })
+  t.match(said.json(), { learned: true, spam_status: 'spam' })
+  t.match((await app.rest('GET', `/v1/inbound/${before.id}`)).json(), { spam_score: before.spam_score })
+  const after = await brought(t, app, advert)
+  t.match(names(after), /BAYES_SPAM_(?:CERTAIN|LIKELY)/)
+  t.not(after.spam_status, 'clean')
+  t.match(names(await brought(t, app, letter({ subject: 'minutes of the board' }))), /BAYES_HAM/)
+  t.same(app.errors, [])
+})
+
+t.test('rspamd has its say, and while it is gone our own score stands', { skip: skipWithout('rspamd') }, async (t) => {
+  const peer = await rspamdPeer(t)
+  const app = await receiver(t, { rspamd_url: peer.url })
+  const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
+  const plain = await brought(t, app, letter({ fields: ['MIME-Version: 1.0', 'Content-Type: text/plain'] }))
+  t.match(names(plain), /\bRSPAMD_\w+.* RSPAMD\b|\bRSPAMD\b.* RSPAMD_\w+/)
+  t.not(plain.spam_status, 'spam')
+  const test = await brought(t, app, letter().replace('How do you do?', gtube))
+  t.match(test, { spam_status: 'spam' })
+  t.match(names(test), /RSPAMD_GTUBE/)
+  await peer.end()
+  const alone = await brought(t, app, letter({ subject: 'again' }))
+  t.notMatch(names(alone), /RSPAMD/)
+  t.same(app.errors, [])
+})

@@ -9,6 +9,8 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 
 const PROGRAM = '/usr/bin/rspamd'
+/** Three minutes; where it has no hyperscan nothing is compiled, and it has long been ready. */
+const MOST_LOOKS = 3600
 /** Each of them asks other people's servers. */
 const networked = ['rbl', 'surbl', 'asn', 'fuzzy_check', 'phishing', 'dkim_signing', 'mx_check', 'rspamd_update']
 
@@ -61,10 +63,15 @@ upstream "local" { default = yes; self_scan = yes; }
       ...['-f', '-u', '_rspamd', '-g', '_rspamd', '-c', join(config, 'rspamd.conf')],
       ...Object.entries(variables).map(([name, value]) => `--var=${name}=${value}`),
     ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    { stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  while (!existsSync(socket) || !readdirSync(compiled).some((name) => name.endsWith('.hs'))) {
-    if (child.exitCode !== null) throw new Error('rspamd did not start')
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+  })
+  const ready = () => existsSync(socket) && readdirSync(compiled).some((name) => name.endsWith('.hs'))
+  for (let attempt = 0; attempt < MOST_LOOKS && !ready(); attempt += 1) {
+    if (child.exitCode !== null) throw new Error(`rspamd did not start:\n${said}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {

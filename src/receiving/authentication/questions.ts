@@ -99,11 +99,12 @@ function recordsOf<T>(lookup: Lookup<T>, name: string): readonly T[] {
 }
 
 async function timed(ask: Ask, time: number, key: string): Promise<readonly unknown[]> {
-  const late = new NoAnswer('ETIMEOUT', `no answer in time for ${key}`)
-  if (time <= 0) throw late
+  // An error collects its stack when it is made, and hardly any question is late.
+  const late = (): NoAnswer => new NoAnswer('ETIMEOUT', `no answer in time for ${key}`)
+  if (time <= 0) throw late()
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(late), time)
+    timer = setTimeout(() => reject(late()), time)
   })
   try {
     return await Promise.race([ask(), limit])

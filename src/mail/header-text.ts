@@ -65,7 +65,17 @@ function wordOf([, charset = '', encoding = '', payload = '']: RegExpExecArray):
 function decodeRun(run: readonly Word[]): string {
   const [first] = run
   if (first === undefined) return ''
-  return decoderOf(first.charset)?.decode(Buffer.concat(run.map((word) => word.bytes))) ?? ''
+  const decoder = decoderOf(first.charset)
+  const text = decoder?.decode(Buffer.concat(run.map((word) => word.bytes))) ?? ''
+  return decoder?.encoding === 'windows-1252' ? text.replace(highControl, (char) => windows1252(char)) : text
+}
+
+const highControl = /[\x80-\x9f]/g
+const windowsSigns = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+/** Node's decoder of windows-1252, which is also that of ISO-8859-1, leaves these bytes as controls. */
+function windows1252(char: string): string {
+  return windowsSigns[char.charCodeAt(0) - 0x80] ?? char
 }
 
 function decoderOf(charset: string): TextDecoder | null {

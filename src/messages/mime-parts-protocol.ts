@@ -38,10 +38,13 @@ export type AttachmentResult =
   | { readonly kind: 'none' }
   | Extract<MimeResult, { readonly kind: 'unreadable' }>
 
-/** A message for the thread; `attachment`: the place of the one whose bytes are asked for, else its parts are. */
+/** `readable`: its parts, with a text of its HTML where it has none. */
+export type Wanted = { readonly kind: 'parts' | 'readable' } | { readonly kind: 'attachment'; readonly place: number }
+
+/** A message for the thread. */
 export interface ToMimeThread {
   readonly raw: Uint8Array<ArrayBuffer>
-  readonly attachment: number | null
+  readonly wanted: Wanted
 }
 
 /** What the thread says: that it has taken a message up, then what came of it. */

@@ -9,7 +9,14 @@
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../mail/assert-never.js'
 import { threadOptions } from '../platform/thread-options.js'
-import type { AttachmentResult, FromMimeThread, MimeResult, ToMimeThread, Unreadable } from './mime-parts-protocol.js'
+import type {
+  AttachmentResult,
+  FromMimeThread,
+  MimeResult,
+  ToMimeThread,
+  Unreadable,
+  Wanted,
+} from './mime-parts-protocol.js'
 
 type Answer = MimeResult | AttachmentResult
 
@@ -29,24 +36,24 @@ export class MimeThread {
   constructor(private readonly limits: ThreadLimits) {}
 
   /** One after the other. Whatever happens to the thread is an answer. */
-  async parse(raw: Buffer): Promise<MimeResult> {
-    const answer = await this.ask(raw, null)
+  async parse(raw: Buffer, kind: 'parts' | 'readable' = 'parts'): Promise<MimeResult> {
+    const answer = await this.ask(raw, { kind })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
     throw new Error(`the parts of a message were asked for, and the thread says ${answer.kind}`)
   }
 
   /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
   async attachment(raw: Buffer, place: number): Promise<AttachmentResult> {
-    const answer = await this.ask(raw, place)
+    const answer = await this.ask(raw, { kind: 'attachment', place })
     if (answer.kind !== 'parts') return answer
     throw new Error('an attachment was asked for, and the thread says parts')
   }
 
-  private ask(raw: Buffer, attachment: number | null): Promise<Answer> {
+  private ask(raw: Buffer, wanted: Wanted): Promise<Answer> {
     this.worker ??= this.started()
     const { worker } = this
     // A copy, because what is transferred is gone here, and a Buffer may share its memory with others.
-    const message: ToMimeThread = { raw: new Uint8Array(raw), attachment }
+    const message: ToMimeThread = { raw: new Uint8Array(raw), wanted }
     return new Promise((resolve) => {
       this.answer = resolve
       worker.ref()

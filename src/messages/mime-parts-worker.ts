@@ -3,20 +3,23 @@
  * may be slow, run out of memory or die, and nobody but its own message suffers.
  *
  * To each message it says `begun`, then `parts` or `broken`; where the bytes of one attachment
- * are asked for, `attachment` or `none` instead of `parts`.
+ * are asked for, `attachment` or `none`.
  *
- * Nothing is converted: HTML is not made into text, nor text into HTML or links, which is where
- * hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds).
+ * The parser converts nothing: HTML is not made into text, nor text into HTML or links, which is
+ * where hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds). A
+ * text of the HTML is made for who asks for it, within the limits of `text-of-html.ts`.
  *
  * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message
  * unreadable. A header value is shown up to 8,192 characters.
  */
-import type { Readable } from 'node:stream'
+import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import type { FromMimeThread, MimeAttachment, MimeField, MimeParts, ToMimeThread } from './mime-parts-protocol.js'
+import { textOfHtml } from './text-of-html.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -24,23 +27,35 @@ const MAX_VALUE = 8_192
 
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
 
+const SLICE = 65_536
+
+/** The parser makes many objects of each piece that it is given, and lets go of them before the next one. */
+function* slices(raw: Buffer): Generator<Buffer> {
+  for (let at = 0; at < raw.length; at += SLICE) yield raw.subarray(at, at + SLICE)
+}
+
 /** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
 function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
     const parser = new MailParser(options)
     const attachments: MimeAttachment[] = []
     let body: MessageText | undefined
+    let header: Headers | undefined
     let lastLineEnds = false
     parser.on('error', reject)
     parser.on('headers', (headers) => {
+      header = headers
       lastLineEnds = endsWithTheMessage(headers)
     })
     parser.on('data', (part) => {
       if (part.type === 'text') body = part
       else takeAttachment(part, attachments, take)
     })
-    parser.on('end', () => resolve({ ...bodies(body, lastLineEnds), headers: fieldsOf(raw), attachments }))
-    parser.end(raw)
+    parser.on('end', () => {
+      const { html, text } = bodies(body, lastLineEnds)
+      resolve({ html, text: text ?? undividedText(raw, header), headers: fieldsOf(raw), attachments })
+    })
+    Readable.from(slices(raw)).pipe(parser)
   })
 }
 
@@ -91,11 +106,25 @@ function endsWithTheMessage(headers: Headers): boolean {
 
 /** Null where a message has the other one alone, or nothing in it. */
 function bodies(body: MessageText | undefined, lastLineEnds: boolean): Pick<MimeParts, 'html' | 'text'> {
-  const readable = (text: string | boolean | undefined): string | null => {
+  const shown = (text: string | boolean | undefined): string | null => {
     if (typeof text !== 'string' || text.trim() === '') return null
     return lastLineEnds ? text.replace(/\n$/, '') : text
   }
-  return { html: readable(body?.html), text: readable(body?.text) }
+  return { html: shown(body?.html), text: shown(body?.text) }
+}
+
+/**
+ * What a multipart holds whose boundary is missing or never comes: the parser finds nothing in
+ * it, and whoever reads shall see what is there all the same. Null where its parts begin.
+ */
+function undividedText(raw: Buffer, headers: Headers | undefined): string | null {
+  const declared = headers?.get('content-type')
+  if (typeof declared !== 'object' || !('params' in declared) || !/^multipart\//i.test(declared.value)) return null
+  const { boundary = '' } = declared.params
+  const body = raw.subarray(scanHeader(raw).bodyStart)
+  if (boundary !== '' && (body.includes(`\n--${boundary}`) || body.indexOf(`--${boundary}`) === 0)) return null
+  const text = (isUtf8(body) ? body.toString() : body.toString('latin1')).replaceAll('\r\n', '\n')
+  return text.trim() === '' ? null : text.replace(/\n$/, '')
 }
 
 function fieldsOf(raw: Buffer): MimeField[] {
@@ -122,14 +151,23 @@ async function attachmentOf(raw: Buffer, wanted: number): Promise<FromMimeThread
   return { kind: 'attachment', attachment, memory }
 }
 
-async function answer(port: MessagePort, { raw, attachment }: ToMimeThread): Promise<void> {
-  const say = (message: FromMimeThread): void =>
-    port.postMessage(message, message.kind === 'attachment' ? [message.memory] : [])
+async function answerTo({ raw, wanted }: ToMimeThread): Promise<FromMimeThread> {
   const bytes = Buffer.from(raw.buffer)
+  if (wanted.kind === 'attachment') return attachmentOf(bytes, wanted.place)
+  const parts = await partsOf(bytes, () => undefined)
+  return { kind: 'parts', parts: wanted.kind === 'readable' ? readable(parts) : parts }
+}
+
+function readable(parts: MimeParts): MimeParts {
+  const { html, text } = parts
+  return text === null && html !== null ? { ...parts, text: textOfHtml(html) || null } : parts
+}
+
+async function answer(port: MessagePort, message: ToMimeThread): Promise<void> {
+  const say = (said: FromMimeThread): void => port.postMessage(said, said.kind === 'attachment' ? [said.memory] : [])
   say({ kind: 'begun' })
   try {
-    if (attachment === null) say({ kind: 'parts', parts: await partsOf(bytes, () => undefined) })
-    else say(await attachmentOf(bytes, attachment))
+    say(await answerTo(message))
   } catch (error) {
     say({ kind: 'broken', message: error instanceof Error ? error.message : String(error) })
   }

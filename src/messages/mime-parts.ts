@@ -56,6 +56,11 @@ export class MimeReader {
     return this.inTurn(party, source, (thread, raw) => thread.parse(raw))
   }
 
+  /** For people: as `read`, and where the message has HTML alone, with a text that says what it shows. */
+  async readable(party: string, source: RawSource): Promise<MimeResult> {
+    return this.inTurn(party, source, (thread, raw) => thread.parse(raw, 'readable'))
+  }
+
   /** The bytes of one attachment. Throws as `read` does, and waits in the same queue. */
   async attachment(party: string, source: RawSource, place: number): Promise<AttachmentResult> {
     return this.inTurn(party, source, (thread, raw) => thread.attachment(raw, place))

@@ -14,10 +14,10 @@ import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { withCrlf } from '../mail/line-ends.js'
 import { newMessageId } from '../mail/message-id.js'
+import { textOfHtml } from '../messages/text-of-html.js'
 import { base64Lines } from './base64-lines.js'
 import { headerLines } from './compose-header.js'
 import { plainMessage } from './compose-plain.js'
-import { textOfHtml } from './compose-text.js'
 import type { Attachment, InlineImage, MessageContent } from './message-content.js'
 
 export interface Composing {

@@ -127,6 +127,7 @@ t.test('fields lie side by side, whatever the bytes', (t) => {
 })
 
 t.test('encoded words are decoded', (t) => {
+  t.equal(headerText('=?windows-1252*en?Q?=80_5?= =?iso-8859-1?q?_=93=E9=94?='), '€ 5 “é”')
   const cases: Record<string, string> = {
     plain: 'plain',
     '=?utf-8?Q?Gr=C3=BC=C3=9Fe?=': 'Grüße',

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
-import type { MimeParts } from '../../src/messages/mime-parts-protocol.js'
+import type { MimeAttachment, MimeParts } from '../../src/messages/mime-parts-protocol.js'
 
 function reader(t: Pick<Test, 'teardown'>, limits: Partial<MimeLimits> = {}): MimeReader {
   const made = new MimeReader({ ...defaultMimeLimits, ...limits })
@@ -127,6 +127,178 @@ t.test('a message has the bodies that it has', async (t) => {
   })
 })
 
+/** `body`: one character a byte. */
+async function textOf(type: string, body: string, encoding = '8bit'): Promise<string | null> {
+  const raw = lines(`Content-Type: ${type}`, `Content-Transfer-Encoding: ${encoding}`, '', body)
+  const { text, html } = await parts(patient, Buffer.from(raw, 'latin1'))
+  return text ?? html
+}
+
+const charsets: readonly (readonly [charset: string, bytes: string, text: string])[] = [
+  ['ISO-2022-JP', '\x1b$B$3$s$K$A$O\x1b(B!', 'こんにちは!'],
+  ['shift_jis', '\x82\xb1\x82\xf1', 'こん'],
+  ['GB18030', '\xc4\xe3\xba\xc3\x95\x32\x82\x36', '你好𠀀'],
+  ['gb2312', '\xc4\xe3\xba\xc3', '你好'],
+  ['big5', '\xa7A\xa6n', '你好'],
+  ['ks_c_5601-1987', '\xbe\xc8\xb3\xe7', '안녕'],
+  ['KOI8-R', '\xf0\xd2\xc9\xd7\xc5\xd4', 'Привет'],
+  ['windows-1250', 'P\xf8\xedli\x9a', 'Příliš'],
+  ['cp1251', '\xcf\xf0\xe8\xe2\xe5\xf2', 'Привет'],
+  ['windows-1252', '\x80 \x93q\x94', '€ “q”'],
+  ['windows-1253', '\xe3\xe5\xe9\xdc', 'γειά'],
+  ['windows-1254', '\xfe\xf0\xfd', 'şğı'],
+  ['windows-1255', '\xf9\xec\xe5\xed', 'שלום'],
+  ['windows-1256', '\xe3\xd1\xcd\xc8\xc7', 'مرحبا'],
+  ['windows-1257', '\xe0\xe8\xeb', 'ąčė'],
+  ['windows-1258', '\xd0', 'Đ'],
+  ['utf-16le', 'h\0\xe9\0', 'hé'],
+  ['utf-7', 'Hi +AOk-', 'Hi é'],
+  ['us-ascii', 'Gr\xc3\xbc\xc3\x9fe', 'Grüße'],
+  ['x-unknown', 'plain', 'plain'],
+]
+
+t.test('bodies are read in the charset that they say, and in UTF-8 where they say none', async (t) => {
+  for (const [charset, bytes, text] of charsets) {
+    for (const type of [`text/plain; charset=${charset}`, `text/html; charset="${charset}"`]) {
+      const base64 = Buffer.from(bytes, 'latin1').toString('base64')
+      t.equal(await textOf(type, base64, 'base64'), text, type)
+      if (charset !== 'utf-16le') t.equal(await textOf(type, bytes), text, type)
+    }
+  }
+  t.equal(await textOf('text/plain', 'Gr\xc3\xbc\xc3\x9fe'), 'Grüße')
+  t.match(await textOf('text/plain', 'Gr\xfc\xdfe'), /^Gr.+e$/, 'what is neither loses its letters, not its words')
+  t.equal(await textOf('text/plain', 'aGVsbG8!!!*==', 'base64'), 'hello', 'odd characters in base64 are passed over')
+  t.equal(await textOf('text/plain', 'hello=', 'quoted-printable'), 'hello')
+  t.equal(await textOf('text/plain', 'hello', 'x-unheard-of'), 'hello')
+  t.equal(await textOf('text/plain; format=flowed; delsp=yes', 'hel \r\nlo'), 'hello')
+})
+
+/** The only attachment of a message whose part has these fields. */
+async function attached(...fields: readonly string[]): Promise<MimeAttachment | undefined> {
+  const raw = lines('Content-Type: multipart/mixed; boundary=b', '', '--b', ...fields, '', 'x', '--b--')
+  return (await parts(patient, raw)).attachments[0]
+}
+
+const fileNames: readonly (readonly [parameters: string, name: string])[] = [
+  [`filename*0*=utf-8''%e2%82%ac%20; filename*1*=re; filename*2="port.pdf"`, '€ report.pdf'],
+  ["filename*=windows-1251'ru'%CF%F0%E8.pdf", 'При.pdf'],
+  ["filename*=iso-2022-jp''%1B$B$3$s%1B%28B.pdf", 'こん.pdf'],
+  ['filename*0="a b"; filename*1=.pdf', 'a b.pdf'],
+  ['filename="=?koi8-r?b?8NLJ18XU?=.pdf"', 'Привет.pdf'],
+  ['filename="=?utf-8?q?=E2=82?=\r\n =?utf-8?q?=AC.pdf?="', '€.pdf'],
+  ['filename="grüße.pdf"', 'grüße.pdf'],
+  ['filename=plain.pdf', 'plain.pdf'],
+]
+
+t.test('file names come in continuations, in charsets, in encoded words and bare', async (t) => {
+  for (const [parameters, name] of fileNames) {
+    const found = await attached('Content-Type: application/pdf', `Content-Disposition: attachment; ${parameters}`)
+    t.equal(found?.filename, name, parameters)
+    const byType = `Content-Type: application/pdf; ${parameters.replaceAll('filename', 'name')}`
+    t.equal((await attached(byType))?.filename, name, byType)
+  }
+})
+
+t.test('encoded words are decoded across folds and charsets, and what is none stays', async (t) => {
+  const subject = async (...value: readonly string[]): Promise<string | undefined> =>
+    (await parts(patient, lines(`Subject: ${value.join('\r\n ')}`, '', 'x'))).headers[0]?.value
+  const folded = ['=?utf-8?q?Gr=C3?=', '=?utf-8?q?=BC=C3=9Fe?= und =?iso-2022-jp?b?GyRCJDMkcxsoQg==?=']
+  t.equal(await subject(...folded), 'Grüße und こん')
+  t.equal(await subject('=?gb18030?b?xOO6ww==?=', '=?koi8-r?q?=F0=D2?='), '你好Пр')
+  t.equal(await subject('=?windows-1252*en?Q?=80_5?= ok'), '€ 5 ok')
+  t.equal(await subject('=?x-unheard-of?q?=41?= =?utf-8?q?=41'), '=?x-unheard-of?q?=41?= =?utf-8?q?=41')
+})
+
+t.test('what is inside of an attachment stays inside: winmail.dat, a message in a message in a message', async (t) => {
+  const tnef = Buffer.from('eJ8+IgABAAAA', 'base64')
+  const winmail = ['Content-Type: application/ms-tnef; name="winmail.dat"', 'Content-Transfer-Encoding: base64', '']
+  const inner = [
+    'Subject: outer',
+    'Content-Type: multipart/mixed; boundary=c',
+    '',
+    '--c',
+    'Content-Type: message/rfc822',
+  ]
+  const innermost = ['', 'Subject: inner', '', 'deep', '--c--']
+  const raw = lines(
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    ...winmail,
+    tnef.toString('base64'),
+    '--b',
+    'Content-Type: message/rfc822',
+    '',
+    ...inner,
+    ...innermost,
+    '--b--',
+  )
+  t.match(await parts(patient, raw), {
+    text: null,
+    html: null,
+    attachments: [
+      { filename: 'winmail.dat', content_type: 'application/ms-tnef', size: tnef.length },
+      { filename: null, content_type: 'message/rfc822' },
+    ],
+  })
+  const bytes = async (place: number): Promise<string | null> => {
+    const found = await patient.attachment('ws_1', () => Buffer.from(raw), place)
+    return found.kind === 'attachment' ? found.bytes.toString('latin1') : null
+  }
+  t.equal(await bytes(0), tnef.toString('latin1'), 'as it is')
+  t.equal(await bytes(1), [...inner, ...innermost].join('\r\n'))
+  t.equal(await bytes(2), null)
+  t.match(await parts(patient, lines('Content-Type: message/rfc822', '', 'Subject: inner', '', 'deep')), {
+    text: null,
+    attachments: [{ content_type: 'message/rfc822' }],
+  })
+})
+
+t.test('empty, missing and malformed headers and boundaries hide nothing', async (t) => {
+  const text = async (...all: readonly string[]): Promise<string | null> => (await parts(patient, lines(...all))).text
+  t.equal(await text('', 'just a body'), 'just a body')
+  t.equal(await text('Subject:', 'From:', 'Content-Type:', 'Content-Transfer-Encoding:', '', 'body'), 'body')
+  t.match(await parts(patient, lines('Content-Type: nonsense', '', 'body')), { attachments: [{ size: 6 }] })
+  t.match(await parts(patient, 'Subject: no end'), { headers: [{ name: 'Subject', value: 'no end' }], text: null })
+  t.equal(await text('no colon here', 'Subject: x', '', 'body'), 'body')
+  t.equal(await text('Content-Type: multipart/mixed', '', '--x', '', 'body'), '--x\n\nbody')
+  t.equal(await text('Content-Type: multipart/mixed; boundary=""', '', '--', '', 'body'), '--\n\nbody')
+  t.equal(await text('Content-Type: multipart/mixed; boundary=never', '', 'body'), 'body')
+  t.equal(
+    await text('Content-Type: multipart/mixed; boundary=b', '', '--b', '', 'body without an end'),
+    'body without an end\n',
+  )
+  t.equal(
+    await text('Content-Type: multipart/mixed; boundary=b', '', '--b', '', '', '--b--'),
+    null,
+    'nothing is nothing',
+  )
+})
+
+t.test('a text is made of the HTML for who reads, and for nobody else', async (t) => {
+  const html = lines('Content-Type: text/html', '', '<style>p{}</style><p>Hello <b>you</b></p><script>x</script>')
+  t.match((await patient.readable('ws_1', () => Buffer.from(html))) as object, {
+    kind: 'parts',
+    parts: { text: 'Hello you', html: /<b>you/ },
+  })
+  t.equal((await parts(patient, html)).text, null)
+  const both = lines(
+    'Content-Type: multipart/alternative; boundary=b',
+    '',
+    '--b',
+    '',
+    'own',
+    '--b',
+    'Content-Type: text/html',
+    '',
+    '<p>x</p>',
+    '--b--',
+  )
+  t.match(await patient.readable('ws_1', () => Buffer.from(both)), { parts: { text: 'own' } })
+  const empty = lines('Content-Type: text/html', '', '<p><img src=x></p>')
+  t.match(await patient.readable('ws_1', () => Buffer.from(empty)), { parts: { text: null, html: /img/ } })
+})
+
 const nested = (depth: number): string =>
   lines(
     ...Array.from({ length: depth }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`),
@@ -136,6 +308,8 @@ const nested = (depth: number): string =>
   )
 const manyParts = (count: number): string =>
   lines('Content-Type: multipart/mixed; boundary=b', '', ...Array<string>(count).fill('--b\r\n\r\nx'), '--b--')
+
+const small = Buffer.from(lines('Subject: x', '', 'a line'))
 
 /** What hostile messages are made of; each is answered, and the limits are those of the daemon. */
 const bombs: Readonly<Record<string, Buffer>> = {
@@ -149,6 +323,18 @@ const bombs: Readonly<Record<string, Buffer>> = {
     lines(`Content-Type: text/plain; ${Array.from({ length: 40_000 }, (_, n) => `a*${n}*=x`).join('; ')}`, '', 'x'),
   ),
   '800 KB of nested tables': Buffer.from(lines('Content-Type: text/html', '', '<table><tr><td>'.repeat(55_000), '')),
+  '990 attachments': Buffer.from(
+    lines(
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      ...Array<string>(990).fill('--b\r\nContent-Type: image/png\r\n\r\nx'),
+      '--b--',
+    ),
+  ),
+  'messages in messages, 5,000 deep': Buffer.from(
+    lines(...Array<string>(5_000).fill('Content-Type: message/rfc822\r\n')),
+  ),
+  'a header of 1 MB in short folds': Buffer.from(lines(`X-Long: x${'\r\n x'.repeat(262_000)}`, '', 'a line')),
   'links without end': Buffer.from(lines('Subject: x', '', 'xn--a.'.repeat(150_000), '@'.repeat(500_000))),
   noise: Buffer.from(Array.from({ length: 200_000 }, (_, n) => (n * n * 31 + (n >> 3)) % 256)),
 }
@@ -163,6 +349,29 @@ t.test('hostile messages are answered, and the next one is read', async (t) => {
     )
     t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
   }
+})
+
+/** With two threads that run: starting one may take longer than what a test has it read. */
+async function started(from: MimeReader): Promise<MimeReader> {
+  await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
+  return from
+}
+
+t.test('while bombs burn, a message of somebody else is read, whatever is asked of them', async (t) => {
+  const from = await started(reader(t))
+  const order: string[] = []
+  const all = Object.entries(bombs).flatMap(([name, raw]) => [
+    from.readable('bomber', () => raw).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
+    from.attachment('bomber', () => raw, 0).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
+  ])
+  for (let n = 0; n < 3; n += 1) {
+    const result = await from.read('other', () => small)
+    t.match(result, { kind: 'parts', parts: { text: 'a line' } })
+    order.push('other')
+  }
+  await Promise.all(all)
+  t.equal(order.length, all.length + 3, 'each of them is answered')
+  t.match(order.at(-1), /^bomb/, 'who wrote one line did not wait for all of that')
 })
 
 /** Two million empty lines take far longer than the limit that the test sets. */
@@ -187,10 +396,8 @@ t.test('a message has its memory, and the thread that it filled is replaced', as
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
-const small = Buffer.from(lines('Subject: x', '', 'a line'))
-
 t.test('one party cannot have all threads, nor wait with more than its share', async (t) => {
-  const from = reader(t, { threads: 2, waiting: 3, waitingOfParty: 3 })
+  const from = await started(reader(t, { threads: 2, waiting: 3, waitingOfParty: 3 }))
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
     await from.read(party, () => raw)

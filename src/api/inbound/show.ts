@@ -39,7 +39,10 @@ const record = z
     envelope_to: z.array(z.string()).meta({ description: 'Your addresses that it was written to.' }),
     message_id: z.string().nullable(),
     html: z.string().nullable(),
-    text: z.string().nullable(),
+    text: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of the HTML, where the message has no text (`has_text` is false).' }),
     headers: z.array(z.object({ name: z.string(), value: z.string() })),
     attachments: z.array(z.object({ id: z.string(), filename: z.string(), contentType: z.string(), size: z.int() })),
     spf_result: z.enum(['pass', 'fail', 'neutral']),
@@ -121,7 +124,7 @@ export function unknown(id: string): Refusal {
 
 /** Empty where there is nothing to read, or nothing that can be read. */
 export async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<MimeParts> {
-  const result = await mime.read(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
+  const result = await mime.readable(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
   return result.kind === 'parts' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
 }
 

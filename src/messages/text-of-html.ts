@@ -1,5 +1,6 @@
 /**
- * The plain text beside an HTML body that came without one.
+ * The plain text of an HTML body that has none beside it: of mail that we compose, and of mail
+ * that came in and somebody reads.
  *
  * The converter's parser takes quadratic time on some nestings, and some of its code one
  * stack slot a line, so it gets only what has few enough tags and lines to be done within

@@ -109,10 +109,13 @@ export class InboundProcessor {
     }
   }
 
-  /** Deleted meanwhile, mostly; where something else had changed it is judged again, but not at once and for ever. */
+  /** Deleted meanwhile, mostly; where what it acts on had changed, it is judged again when the timer strikes. */
   private missed(email: InboundEmail, error: Missed): void {
     try {
-      if (stillWaits(this.deps.read, email)) this.rest(error)
+      const { id, workspace_id: workspaceId } = email
+      if (stillWaits(this.deps.read, email)) {
+        this.deps.log.info({ err: error, inbound: id, workspace: workspaceId }, 'what a message acts on had changed')
+      }
     } catch (fault) {
       this.rest(fault)
     }

@@ -150,7 +150,7 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
   t.same([status('a'), events(database), errors], [undefined, 0, []])
 })
 
-t.test('a commit that misses while the message still waits is tried again, and not without a breath', async (t) => {
+t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
   let judged = 0
   const missing: Judge = async (email, raw, parts) => {
     judged += 1
@@ -161,8 +161,11 @@ t.test('a commit that misses while the message still waits is tried again, and n
   const { processor, file, status, errors, database } = await fixture(t, { judge: missing })
   await file('a')
   processor.start()
-  await until('it is processed', () => status('a') === 'processed')
-  t.same([judged, events(database), errors.length], [2, 1, 1])
+  await until('it was judged', () => judged === 1)
+  await file('b')
+  processor.notice('ws_1')
+  await until('both are processed', () => status('a') === 'processed' && status('b') === 'processed')
+  t.same([judged, events(database), errors], [3, 2, []])
 })
 
 t.test('what was judged hears of its commit, and of none that missed', async (t) => {

@@ -3,7 +3,9 @@
  *
  * No answer and a broken one take the question to the next server; a server that answered with an error is not
  * asked again for this question. A name that exists or does not is believed at once. Every question ends as a
- * value. Only so many are under way at once; the rest wait in line, at most as long as their tries could take.
+ * value. Only so many are asked at once; the rest wait in line, at most as long as their tries could take. What
+ * is not answered soon gives its place up and waits aside, so that names of dead domains, which any stranger can
+ * have us ask for, do not keep the others from being asked.
  *
  * Known limits: the system's servers are read once, at the start. Letters' case is not mixed against forgery: a
  * fresh port and id are what there is (RFC 5452). DNSSEC is left to the servers.
@@ -28,7 +30,7 @@ import {
   type Reply,
   readReply,
 } from './dns-message.js'
-import { waitingLine } from './waiting-line.js'
+import { type WaitingLine, waitingLine } from './waiting-line.js'
 
 export interface DnsClientSettings {
   /** Empty: the system's. Entries may carry a port. */
@@ -42,8 +44,12 @@ export interface DnsClientSettings {
 export type DnsAsk = (question: Question) => Promise<Found>
 
 /** A server's receive buffer holds some 250 datagrams where nobody enlarged it; what comes beyond is lost. */
-const mostUnderWay = 200
+const mostAtOnce = 200
 const mostWaiting = 20_000
+/** Milliseconds. */
+const soon = 250
+/** Each has a socket. */
+const mostAside = 2000
 /** CNAME records whose target must be asked for anew. */
 const mostOnward = 8
 
@@ -51,7 +57,8 @@ const mostOnward = 8
 export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsAsk {
   const exchanges = dnsExchanges()
   const inTurn = triesInTurn(servers.length > 0 ? servers.map(serverOf) : systemServers(), { timeout, tries })
-  const line = waitingLine(mostUnderWay, mostWaiting)
+  const line = waitingLine(mostAtOnce, mostWaiting)
+  const inPlace = placeHolder(line)
   const patience = timeout * (2 ** tries - 1)
   const stop = (): void => {
     line.close()
@@ -63,15 +70,34 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
     if (signal.aborted) return cancelled
     if (!isAskable(question.name)) return { kind: 'no-domain', ttl: null }
     if (!(await line.enter(patience))) return signal.aborted ? cancelled : { kind: 'failure', detail: 'TIMEOUT' }
-    try {
-      return await followed(question, (next) => inTurn((server, time) => tried(exchanges, server, next, time)))
-    } finally {
-      line.leave()
-    }
+    return inPlace(() => followed(question, (next) => inTurn((server, time) => tried(exchanges, server, next, time))))
   }
 }
 
 const cancelled: Found = { kind: 'failure', detail: 'CANCELLED' }
+
+type InPlace = (ask: () => Promise<Found>) => Promise<Found>
+
+/** For whoever has been let in: the place is left once, at the end or when the answer is not there soon. */
+function placeHolder(line: WaitingLine): InPlace {
+  let aside = 0
+  return async (ask) => {
+    let isAside = false
+    const timer = setTimeout(() => {
+      if (aside === mostAside) return
+      isAside = true
+      aside += 1
+      line.leave()
+    }, soon)
+    try {
+      return await ask()
+    } finally {
+      clearTimeout(timer)
+      if (isAside) aside -= 1
+      else line.leave()
+    }
+  }
+}
 
 async function followed(question: Question, ask: (question: Question) => Promise<Tried>): Promise<Found> {
   let { name } = question
@@ -128,7 +154,13 @@ async function asked(
 ): Promise<Exchanged> {
   const options: ExchangeOptions = { timeout, accepts: (reply) => isReplyTo(query, reply) }
   const replied = await overUdp(server, query, options)
-  return 'reply' in replied && isTruncated(replied.reply) ? overTcp(server, query, options) : replied
+  if (!isCut(replied)) return replied
+  const whole = await overTcp(server, query, options)
+  return isCut(whole) ? { fault: 'BADRESP' } : whole
+}
+
+function isCut(replied: Exchanged): boolean {
+  return 'reply' in replied && isTruncated(replied.reply)
 }
 
 function judged(replied: Exchanged): Tried {

@@ -42,12 +42,12 @@ export interface Reply {
 }
 
 /** What a path without fragments carries (DNS flag day 2020). */
-export const payloadSize = 1232
+const payloadSize = 1232
 const longestName = 255
 const longestLabel = 63
 const headerSize = 12
-/** Of all sections: more is nothing that mail needs, and every record has names that point to and fro. */
-const mostRecords = 1000
+/** Of both sections: more is nothing that mail needs, and each record's names may make thousands of leaps. */
+const mostRecords = 300
 const codes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
 /** Lower case, without the last dot. */

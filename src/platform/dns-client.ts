@@ -47,7 +47,7 @@ export type DnsAsk = (question: Question) => Promise<Found>
 const mostAtOnce = 200
 const mostWaiting = 20_000
 /** Milliseconds. */
-const soon = 250
+const soon = 1000
 /** Each has a socket. */
 const mostAside = 2000
 /** CNAME records whose target must be asked for anew. */

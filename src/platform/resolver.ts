@@ -5,7 +5,7 @@
  * Records are kept for their time to live, what does not exist for as long as its zone says
  * (RFC 2308), a failure for a few seconds, so that a burst of mail to a dead domain asks once.
  * Questions asked at the same time are asked once. The cache is bounded; the oldest entry goes
- * first.
+ * first, and what a stranger makes uncommonly long is not kept.
  *
  * Known limit: the hosts file is not read, only `localhost` is known (RFC 6761).
  */
@@ -92,6 +92,9 @@ const assumedTtl = 60
 /** Within RFC 2308's one to three hours: whoever mends a zone is not to wait longer than for a retry of mail. */
 const longestTtl = 3600
 const failureTtl = 10
+/** Octets, or so, of one answer in the cache: with 20,000 of them this is what they may take together. */
+const longestKept = 4096
+const recordOverhead = 64
 
 async function answered<T>(
   ask: DnsAsk,
@@ -111,7 +114,12 @@ function lookupOf<T>(found: Found, shape: (record: AnswerRecord) => T): Lookup<T
 }
 
 function secondsToKeep(found: Found): number {
-  return found.kind === 'failure' ? failureTtl : (found.ttl ?? assumedTtl)
+  if (found.kind === 'failure') return failureTtl
+  return found.kind === 'records' && sizeOf(found.records) > longestKept ? 0 : (found.ttl ?? assumedTtl)
+}
+
+function sizeOf(records: readonly AnswerRecord[]): number {
+  return records.reduce((size, { text }) => size + text.length + recordOverhead, 0)
 }
 
 /** One family's addresses will do; NXDOMAIN speaks for the whole name; "none" must be said by both. */
@@ -145,6 +153,7 @@ function answerCache(size: number, clock: Clock): Cached {
     }
     void asked.then(({ keepFor }) => {
       entry.until = clock() + keepFor
+      if (keepFor === 0 && entries.get(key) === entry) entries.delete(key)
     })
     return entry.answer as Promise<Lookup<T>>
   }

@@ -187,6 +187,18 @@ t.test('what is not kept is still asked once at the same moment', async (t) => {
   t.same(server.asked, ['A b.test', 'A b.test'])
 })
 
+t.test('an answer that is longer than any that mail needs is not kept', async (t) => {
+  const strings = Array<string>(4).fill('x'.repeat(250))
+  const txt: DnsRecord = { type: 'TXT', ttl: 300, strings }
+  const { resolver, server } = await open(t, (question) =>
+    Array<DnsRecord>(question.includes('long') ? 4 : 3).fill(txt),
+  )
+  for (const name of ['long.test', 'long.test', 'b.test', 'b.test']) {
+    t.match(await resolver.records(name, 'TXT'), { kind: 'records' })
+  }
+  t.same(server.asked, ['TXT long.test', 'TXT long.test', 'TXT b.test'])
+})
+
 t.test('the octets of TXT records are characters', async (t) => {
   const { resolver } = await open(t, () => [{ type: 'TXT', ttl: 300, strings: ['\xc3', '\xa9\xff\0', ''] }])
   t.same(await resolver.records('b.test', 'TXT'), { kind: 'records', records: ['\xc3\xa9\xff\0'] })

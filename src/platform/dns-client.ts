@@ -180,6 +180,7 @@ function systemServers(): readonly DnsServer[] {
 function serverOf(text: string): DnsServer {
   if (isIP(text) !== 0) return { address: text, port: 53 }
   const { host = '', port = '53' } = /^\[?(?<host>[^\]]*?)\]?(?::(?<port>\d{1,5}))?$/.exec(text)?.groups ?? {}
-  if (isIP(host) === 0 || Number(port) > 0xffff) throw new TypeError(`not the address of a DNS server: ${text}`)
+  if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 0xffff)
+    throw new TypeError(`not the address of a DNS server: ${text}`)
   return { address: host, port: Number(port) }
 }

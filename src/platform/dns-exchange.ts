@@ -54,8 +54,13 @@ export function dnsExchanges(): DnsExchanges {
       const cancel = (): void => settle({ fault: 'CANCELLED' })
       const timer = setTimeout(settle, timeout, { fault: 'TIMEOUT' })
       underWay.add(cancel)
-      part.end = begin(settle)
-      if (!underWay.has(cancel)) part.end()
+      try {
+        part.end = begin(settle)
+        if (!underWay.has(cancel)) part.end()
+      } catch (error) {
+        // The system gives no socket.
+        settle({ fault: faultOf(error) })
+      }
     })
   }
 
@@ -119,6 +124,7 @@ function framed(query: Buffer): Buffer {
   return Buffer.concat([length, query])
 }
 
-function faultOf(error: NodeJS.ErrnoException): string {
-  return error.code?.replace(/^E/, '') ?? 'FAILED'
+function faultOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.replace(/^E/, '') || 'FAILED'
 }

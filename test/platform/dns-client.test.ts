@@ -271,7 +271,8 @@ t.test('a server may stand at an IPv6 address with a port', { skip: withoutIpv6 
 })
 
 t.test('a server that is no address is a mistake at once', async (t) => {
-  for (const server of ['dns.test', '127.0.0.1:99999', '127.0.0.1:', '']) t.throws(() => asking([server]), TypeError)
+  for (const server of ['dns.test', '127.0.0.1:99999', '127.0.0.1:0', '127.0.0.1:', ''])
+    t.throws(() => asking([server]), TypeError)
 })
 
 t.test('questions that nobody answers do not keep others from being asked', async (t) => {

@@ -69,7 +69,10 @@ export class InboundProcessor {
     this.takeUp(() => this.waiting.next(workspaceId))
   }
 
-  /** Takes nothing more up; resolves when what is under way is over. The rest waits for the next start. */
+  /**
+   * Takes nothing more up; resolves when what is under way is over. The rest waits for the next start,
+   * as does what the threads give up because they are ended: so nobody's bombs hold up a stop.
+   */
   async stop(): Promise<void> {
     this.stopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -96,9 +99,10 @@ export class InboundProcessor {
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const { writes, committed } = await this.judged(email)
-      await commit(writes)
-      committed?.()
+      const judged = await this.judged(email)
+      if (judged === null) return
+      await commit(judged.writes)
+      judged.committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
@@ -121,13 +125,14 @@ export class InboundProcessor {
     }
   }
 
-  private judged(email: InboundEmail): Judged | Promise<Judged> {
+  /** Null: not now, we are stopping. */
+  private judged(email: InboundEmail): Judged | Promise<Judged | null> {
     if (email.kind === 'mail') return this.judgedMail(email)
     const raw = this.rawOf(email)
     return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
   }
 
-  private async judgedMail(email: InboundEmail): Promise<Judged> {
+  private async judgedMail(email: InboundEmail): Promise<Judged | null> {
     const { mime, judge } = this.deps
     let raw: Buffer | undefined
     const result = await mime.read(email.workspace_id, () => {
@@ -135,6 +140,7 @@ export class InboundProcessor {
       return raw
     })
     if (result.kind === 'parts' && raw !== undefined) return judge(email, raw, result.parts)
+    if (this.stopping) return null
     return this.failed(
       email,
       result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },
@@ -159,7 +165,8 @@ export class InboundProcessor {
   }
 
   private rest(error: unknown): void {
-    if (!this.resting) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
+    const isTheEnd = this.stopping && error instanceof Refusal
+    if (!this.resting && !isTheEnd) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
     this.resting = true
   }
 }

@@ -162,6 +162,24 @@ t.test('what is longer than any signer writes is passed over, before it costs an
   await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 72\d+ octets/ })
 })
 
+t.test('of signatures that are not verified a few are told of, and little of each', async (t) => {
+  const one = `DKIM-Signature: v=1; d=${'b'.repeat(9_000)}.test; s=s; h=from\r\n`
+  const { dkim } = await look(`${one.repeat(150)}${plain}`, { zone: good })
+  t.equal(dkim.length, 20)
+  t.ok(dkim.slice(10).every(({ domain }) => domain.length === 255))
+})
+
+t.test('a header that nobody reads to its end is refused, and many lines in one field cost little', async (t) => {
+  const lines = ' a\r\n'.repeat(200_000)
+  const folded = `X-Lines: a\r\n${lines}${plain}`
+  t.match((await look(signed(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
+  const covered = signed(folded, key, { domain: 'b.test', names: 'from:x-lines' })
+  t.match((await look(covered, { zone: good })).dkim, [{ result: 'fail' }])
+  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(20_000)} <`))).dmarc, { domain: 'b.test' })
+  const endless = look(`X-Lines: a\r\n${lines.repeat(3)}${plain}`)
+  await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
+})
+
 interface DmarcRow {
   readonly record?: string
   readonly zone?: RecordZone

@@ -119,6 +119,29 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   t.equal(events(database), 1)
 })
 
+t.test('a stop waits for no bomb, and what the ended threads give up waits for the next start', async (t) => {
+  const mime = new MimeReader({ time: 60_000, memory: 256, threads: 2, waiting: 1000, waitingOfParty: 500 })
+  let begun = false
+  const { processor, file, status, errors } = await fixture(t, {
+    mime: {
+      read: (party, source) =>
+        mime.read(party, () => {
+          begun = true
+          return source()
+        }),
+    },
+  })
+  const ids = ['a', 'b', 'c']
+  for (const id of ids) await file(id, Buffer.concat([text, Buffer.from('\r\n'.repeat(5_000_000))]))
+  processor.start()
+  await until('the first is under way', () => begun)
+  const stopped = processor.stop()
+  await mime.close()
+  await stopped
+  t.same(ids.map(status), ['received', 'received', 'received'])
+  t.same(errors, [])
+})
+
 t.test('a bug of ours fails one message, and says so in the log', async (t) => {
   const buggy: Judge = (email, raw, parts) => {
     if (email.id === 'odd') throw new TypeError('a bug')

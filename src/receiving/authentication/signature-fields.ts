@@ -7,6 +7,10 @@
  * Nor is a field that is longer, or lists more names, than any signer has use for: mailauth
  * compares each name with each field of the header (26 s of work in a header of 2 MB). An ARC
  * chain with such a field is taken out as a whole, and has failed.
+ *
+ * Of a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so
+ * the fields with the most lines are taken out until the rest is soon read. A signature over one
+ * of them fails.
  */
 import { domainToASCII } from 'node:url'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../../mail/header-fields.js'
@@ -16,6 +20,11 @@ export const mostSignatures = 10
 const longestField = 16_384
 /** In the `h=` tag, with what other colons there are. */
 const mostNames = 200
+/** Of those that are not verified: so many are told of. */
+const mostPassedOver = 10
+const longestName = 255
+/** Squares of the numbers of lines, of all fields together: a To of 2,000 lines is within. */
+const mostLineWork = 4_000_000
 
 export interface SignatureField {
   /** `d=` and `s=`; empty: not there. */
@@ -43,10 +52,17 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
   const over = all.filter((field) => !verified.has(field))
   const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
   const oversizedChain = chain.some((field) => isOversized(raw, field))
-  const remove = oversizedChain ? [...over, ...chain] : over
+  const unread = new Set([...over, ...(oversizedChain ? chain : [])])
+  const remove = [
+    ...unread,
+    ...manyLined(
+      raw,
+      header.fields.filter((field) => !unread.has(field)),
+    ),
+  ]
   return {
     verified: [...verified].map((field) => signatureField(raw, field)),
-    passedOver: over.map((field) => passedOver(raw, field)),
+    passedOver: over.slice(0, mostPassedOver).map((field) => passedOver(raw, field)),
     oversizedChain,
     message: remove.length > 0 || !isClosed(raw, header) ? spliceHeader(raw, header, { remove }) : raw,
   }
@@ -61,7 +77,31 @@ export function keyName({ domain, selector }: SignatureField): string {
 
 function passedOver(raw: Buffer, field: HeaderField): PassedOver {
   const reason = isOversized(raw, field) ? 'signature too long' : `more than ${mostSignatures} signatures`
-  return { ...signatureField(raw, field), reason: `not verified: ${reason}` }
+  const { domain, selector } = signatureField(raw, field)
+  return {
+    domain: domain.slice(0, longestName),
+    selector: selector.slice(0, longestName),
+    reason: `not verified: ${reason}`,
+  }
+}
+
+/** Those with the most lines, as many as cost too much. */
+function manyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
+  const folded = fields.map((field) => ({ field, work: linesOf(raw, field) ** 2 })).filter(({ work }) => work > 1)
+  let left = folded.reduce((sum, { work }) => sum + work, 0)
+  const removed: HeaderField[] = []
+  for (const { field, work } of folded.toSorted((a, b) => b.work - a.work)) {
+    if (left <= mostLineWork) break
+    removed.push(field)
+    left -= work
+  }
+  return removed
+}
+
+function linesOf(raw: Buffer, { start, end }: HeaderField): number {
+  let lines = 0
+  for (let at = raw.indexOf('\n', start); at !== -1 && at < end; at = raw.indexOf('\n', at + 1)) lines += 1
+  return lines
 }
 
 /** An authentication report has colons enough of its own, and nobody looks them up. */

@@ -11,6 +11,7 @@ import { foldedResults } from '../../src/receiving/authentication/folded-results
 import { type DmarcSetting, judge } from '../../src/receiving/authentication/judge.js'
 import { messageQuestions } from '../../src/receiving/authentication/questions.js'
 import { authenticationResults, receivedSpf } from '../../src/receiving/authentication/result-fields.js'
+import { inboundContent } from '../../src/receiving/inbound-content.js'
 import { ed25519Key, rsaKey, type SignatureTags, signed, type TestKey } from '../helpers/dkim-signed.js'
 import { type DnsRecord, dnsServer } from '../helpers/dns-server.js'
 import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../helpers/record-zone.js'
@@ -222,6 +223,18 @@ t.test('DMARC passes by SPF alone and by DKIM alone, aligned as the record asks'
     [{ signer: 'n.b.test', from: 'a@m.b.test' }, 'pass'],
   ]
   for (const [row, result] of rows) t.equal((await dmarc(row)).dmarc.result, result, JSON.stringify(row))
+})
+
+t.test('the author whom we show is the one whose domain is asked', async (t) => {
+  const invisible = ['a@b\u200b.test', 'a@b.te\u00adst', 'a@\ufeffb.test', 'a@\uff42\u3002test', 'A <a@b\u2060.TEST.>']
+  const rows = invisible.map((from) => plain.replace('A <a@b.test>', Buffer.from(from).toString('latin1')))
+  const zone = { '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
+  for (const message of [...rows, plain.replace('b.test', 'b\xad.test')]) {
+    const raw = Buffer.from(message, 'latin1')
+    const shown = inboundContent(raw, { html: null, text: null, attachments: [] })
+    t.equal(shown.from_email, 'a@b.test')
+    t.match((await look(raw, { zone })).dmarc, { result: 'fail', disposition: 'reject' }, message)
+  }
 })
 
 t.test("the policy is the record's for this domain: p, sp, np, t, not pct", async (t) => {

@@ -10,6 +10,7 @@
  * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
  * long for their turn in the threads (`messages/mime-parts.ts`). None holds its bytes while it waits.
  */
+import { setImmediate as breath } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
 import { type InboundEmail, markFailed, rawOfInbound, stillWaits } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
@@ -48,6 +49,8 @@ export class InboundProcessor {
   private readonly underWay = new Set<Promise<void>>()
   private readonly waiting: WaitingMail
   private timer: NodeJS.Timeout | null = null
+  /** Over when the last of the reports that wait was read. */
+  private reading: Promise<unknown> = Promise.resolve()
   private resting = false
   private stopping = false
 
@@ -126,10 +129,20 @@ export class InboundProcessor {
   }
 
   /** Null: not now, we are stopping. */
-  private judged(email: InboundEmail): Judged | Promise<Judged | null> {
-    if (email.kind === 'mail') return this.judgedMail(email)
-    const raw = this.rawOf(email)
-    return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+  private judged(email: InboundEmail): Promise<Judged | null> {
+    return email.kind === 'mail' ? this.judgedMail(email) : this.judgedReport(email)
+  }
+
+  /** Read on this thread, one at a time: between two of them everybody else has a turn. */
+  private judgedReport(email: InboundEmail): Promise<Judged | null> {
+    const judged = this.reading.then(async () => {
+      await breath()
+      if (this.stopping) return null
+      const raw = this.rawOf(email)
+      return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+    })
+    this.reading = judged.catch(() => undefined)
+    return judged
   }
 
   private async judgedMail(email: InboundEmail): Promise<Judged | null> {

@@ -222,6 +222,27 @@ t.test('a report goes to its own judge, untouched by the threads', async (t) => 
   t.same([seen, errors], [[text.toString()], []])
 })
 
+t.test('of many reports each is read in a turn of its own', async (t) => {
+  let turn = 0
+  const turns: number[] = []
+  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }) => {
+    turns.push(turn)
+    return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
+  }
+  const { processor, database } = await fixture(t, { judgeReport })
+  for (const id of ['a', 'b', 'c', 'd']) await database.commit(fileInbound(inboundMail({ id, kind: 'report' }), text))
+  let over = false
+  const count = (): void => {
+    turn += 1
+    if (!over) setImmediate(count)
+  }
+  count()
+  processor.start()
+  await until('all are read', () => turns.length === 4)
+  over = true
+  t.equal(new Set(turns).size, 4)
+})
+
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
   const ends: (() => void)[] = []
   const slow: Judge = async (email, raw, parts) => {

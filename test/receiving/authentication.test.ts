@@ -181,6 +181,21 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
   await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
 })
 
+t.test('a large body is hashed in pieces, between which everybody else has a turn', async (t) => {
+  const message = signed(`${plain}${'some words \r\n'.repeat(200_000)}`, key, { domain: 'b.test' })
+  let turns = 0
+  let over = false
+  const count = (): void => {
+    turns += 1
+    if (!over) setImmediate(count)
+  }
+  count()
+  const found = await look(message, { zone: good })
+  over = true
+  t.match(found.dkim, [{ result: 'pass' }])
+  t.ok(turns > 35, `${turns} turns`)
+})
+
 interface DmarcRow {
   readonly record?: string
   readonly zone?: RecordZone

@@ -52,7 +52,9 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
   const over = all.filter((field) => !verified.has(field))
   const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
   const oversizedChain = chain.some((field) => isOversized(raw, field))
-  const unread = new Set([...over, ...(oversizedChain ? chain : [])])
+  // mailauth reads a return path from it that nobody asks for: 0.3 s in one of 2 MB.
+  const paths = fieldsNamed(header, 'return-path').filter((field) => isOversized(raw, field))
+  const unread = new Set([...over, ...paths, ...(oversizedChain ? chain : [])])
   const remove = [
     ...unread,
     ...manyLined(

@@ -176,6 +176,12 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
   t.match((await look(signed(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
   const covered = signed(folded, key, { domain: 'b.test', names: 'from:x-lines' })
   t.match((await look(covered, { zone: good })).dkim, [{ result: 'fail' }])
+  const without = signed(plain, key, { domain: 'b.test', names: 'from:subject:reply-to' })
+  t.match((await look(without, { zone: good })).dkim, [{ result: 'pass' }])
+  const reply = `Reply-To: y@evil.test\r\n${lines}`
+  for (const added of [`${reply}${without}`, without.replace('\r\n\r\n', `\r\n${reply}\r\n`)]) {
+    t.match((await look(added, { zone: good })).dkim, [{ result: 'fail' }], 'what is taken out counts as added')
+  }
   t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(20_000)} <`))).dmarc, { domain: 'b.test' })
   const endless = look(`X-Lines: a\r\n${lines.repeat(3)}${plain}`)
   await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })

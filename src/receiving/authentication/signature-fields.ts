@@ -9,8 +9,9 @@
  * chain with such a field is taken out as a whole, and has failed.
  *
  * Of a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so
- * the fields with the most lines are taken out until the rest is soon read. A signature over one
- * of them fails.
+ * the fields with the most lines are taken out until the rest is soon read. Last in the header
+ * stands another field of the same name for each: so every signature over that name fails, and
+ * none passes by what is not there.
  */
 import { domainToASCII } from 'node:url'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../../mail/header-fields.js'
@@ -55,18 +56,17 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
   // mailauth reads a return path from it that nobody asks for: 0.3 s in one of 2 MB.
   const paths = fieldsNamed(header, 'return-path').filter((field) => isOversized(raw, field))
   const unread = new Set([...over, ...paths, ...(oversizedChain ? chain : [])])
-  const remove = [
-    ...unread,
-    ...manyLined(
-      raw,
-      header.fields.filter((field) => !unread.has(field)),
-    ),
-  ]
+  const many = manyLined(
+    raw,
+    header.fields.filter((field) => !unread.has(field)),
+  )
+  const remove = [...unread, ...many]
+  const append = standIns([...paths, ...many])
   return {
     verified: [...verified].map((field) => signatureField(raw, field)),
     passedOver: over.slice(0, mostPassedOver).map((field) => passedOver(raw, field)),
     oversizedChain,
-    message: remove.length > 0 || !isClosed(raw, header) ? spliceHeader(raw, header, { remove }) : raw,
+    message: remove.length > 0 || !isClosed(raw, header) ? spliceHeader(raw, header, { remove, append }) : raw,
   }
 }
 
@@ -98,6 +98,12 @@ function manyLined(raw: Buffer, fields: readonly HeaderField[]): readonly Header
     left -= work
   }
   return removed
+}
+
+/** None of signatures, which would be verified. */
+function standIns(fields: readonly HeaderField[]): string {
+  const names = fields.map(({ name }) => name).filter((name) => name !== 'dkim-signature' && !name.startsWith('arc-'))
+  return names.map((name) => `${name}: taken out\r\n`).join('')
 }
 
 function linesOf(raw: Buffer, { start, end }: HeaderField): number {

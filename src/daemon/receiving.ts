@@ -52,7 +52,7 @@ export interface Receiving {
   readonly listings: (address: string) => Promise<readonly Listing[]>
   /** From now on mail that is on disk is looked at. */
   readonly start: () => void
-  /** Ends the questions to DNS, and waits for what is looked at. */
+  /** Ends the questions to DNS and the threads that take messages apart, and waits for what is looked at. */
   readonly stop: () => Promise<void>
 }
 
@@ -85,7 +85,9 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
     start: () => processor.start(),
     stop: async () => {
       ended.abort()
-      await processor.stop()
+      const stopped = processor.stop()
+      await mime.close()
+      await stopped
     },
   }
 }

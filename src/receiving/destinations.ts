@@ -27,6 +27,8 @@ export interface Destinations {
   readonly filed: readonly Destination[]
   /** Return paths without a valid token. */
   readonly ignored: readonly Address[]
+  /** Taken at their RCPT and by now refused: the domain was taken away, or the address blocked. */
+  readonly gone: readonly Address[]
 }
 
 /** `firstWorkspace`: whose the mail for the people behind the service is; null: there is none yet. */
@@ -58,15 +60,16 @@ export function destinationsOf(
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
   const ignored: Address[] = []
+  const gone: Address[] = []
   for (const address of addresses) {
     const party = partyOf(recipientOf(address), firstWorkspace)
-    // Refused since its RCPT: the domain was taken away in between.
-    if (party === null || party === 'refused') ignored.push(address)
+    if (party === 'refused') gone.push(address)
+    else if (party === null) ignored.push(address)
     else if (party.kind === 'reports') reports.push(address)
     else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
   }
   const filed: Destination[] = [...mail].map(([workspaceId, own]) => mailFor(workspaceId, own))
-  return { filed: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignored }
+  return { filed: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignored, gone }
 }
 
 function mailFor(workspaceId: string, addresses: readonly Address[]): MailDestination {

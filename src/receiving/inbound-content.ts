@@ -3,7 +3,8 @@
  * Pure; whatever the header says, something comes out: what cannot be read is empty.
  *
  * Limits: 200 addresses of a list and 50 references are kept, the first or, of references,
- * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last).
+ * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
+ * looked for in the first 32 KB of their fields, references in the last 64 KB.
  */
 import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
@@ -16,6 +17,9 @@ import type { MimeParts } from '../messages/mime-parts-protocol.js'
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
 const MAX_SUBJECT = 998
+/** Characters. */
+const MAX_LIST = 32_768
+const MAX_THREAD = 65_536
 
 type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
@@ -61,7 +65,8 @@ export function receivedData(
 
 /** The ids of a thread, oldest first; In-Reply-To where there are no References. */
 export function referenceIds(references: string, inReplyTo: string): string[] {
-  const ids = (references.match(/<[^<>\s]+>/g) ?? inReplyTo.match(/<[^<>\s]+>/g) ?? []).filter(isMessageId)
+  const named = (text: string): readonly string[] | null => text.slice(-MAX_THREAD).match(/<[^<>\s]+>/g)
+  const ids = (named(references) ?? named(inReplyTo) ?? []).filter(isMessageId)
   const distinct = [...new Set(ids)]
   const [first, ...others] = distinct
   if (first === undefined || distinct.length <= MAX_REFERENCES) return distinct
@@ -83,14 +88,22 @@ function firstValue(raw: Buffer, header: Header, name: string): string {
 }
 
 function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
+  let room = MAX_LIST
   return fieldsNamed(header, name).flatMap((field) => {
+    const list = room === 0 ? '' : within(fieldValue(raw, field), room)
+    room = Math.max(room - field.end + field.start, 0)
     try {
-      return mailboxes(fieldValue(raw, field))
+      return mailboxes(list)
     } catch (error) {
       if (error instanceof Refusal) return []
       throw error
     }
   })
+}
+
+/** Whole entries of a list. */
+function within(list: string, room: number): string {
+  return list.length <= room ? list : list.slice(0, Math.max(list.lastIndexOf(',', room), 0))
 }
 
 function addresses(list: readonly Mailbox[]): string {

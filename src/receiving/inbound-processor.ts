@@ -10,6 +10,7 @@
  * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
  * long for their turn in the threads (`messages/mime-parts.ts`). None holds its bytes while it waits.
  */
+import { setImmediate as breath } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
 import { type InboundEmail, markFailed, rawOfInbound, stillWaits } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
@@ -50,6 +51,8 @@ export class InboundProcessor {
   private readonly underWay = new Set<Promise<void>>()
   private readonly waiting: WaitingMail
   private timer: NodeJS.Timeout | null = null
+  /** Over when the last of the reports that wait was read. */
+  private reading: Promise<unknown> = Promise.resolve()
   private resting = false
   private stopping = false
 
@@ -71,7 +74,10 @@ export class InboundProcessor {
     this.takeUp(() => this.waiting.next(workspaceId))
   }
 
-  /** Takes nothing more up; resolves when what is under way is over. The rest waits for the next start. */
+  /**
+   * Takes nothing more up; resolves when what is under way is over. The rest waits for the next start,
+   * as does what the threads give up because they are ended: so nobody's bombs hold up a stop.
+   */
   async stop(): Promise<void> {
     this.stopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -98,9 +104,10 @@ export class InboundProcessor {
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const { writes, committed } = await this.judged(email)
-      await commit(writes)
-      committed?.()
+      const judged = await this.judged(email)
+      if (judged === null) return
+      await commit(judged.writes)
+      judged.committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
@@ -123,13 +130,24 @@ export class InboundProcessor {
     }
   }
 
-  private judged(email: InboundEmail): Judged | Promise<Judged> {
-    if (email.kind === 'mail') return this.judgedMail(email)
-    const raw = this.rawOf(email)
-    return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+  /** Null: not now, we are stopping. */
+  private judged(email: InboundEmail): Promise<Judged | null> {
+    return email.kind === 'mail' ? this.judgedMail(email) : this.judgedReport(email)
   }
 
-  private async judgedMail(email: InboundEmail): Promise<Judged> {
+  /** Read on this thread, one at a time: between two of them everybody else has a turn. */
+  private judgedReport(email: InboundEmail): Promise<Judged | null> {
+    const judged = this.reading.then(async () => {
+      await breath()
+      if (this.stopping) return null
+      const raw = this.rawOf(email)
+      return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
+    })
+    this.reading = judged.catch(() => undefined)
+    return judged
+  }
+
+  private async judgedMail(email: InboundEmail): Promise<Judged | null> {
     const { mime, judge } = this.deps
     let raw: Buffer | undefined
     const source = (): Buffer | undefined => {
@@ -138,6 +156,7 @@ export class InboundProcessor {
     }
     const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email))
     if (result.kind === 'studied' && raw !== undefined) return judge(email, raw, result.parts, result.study)
+    if (this.stopping) return null
     return this.failed(
       email,
       result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },
@@ -162,7 +181,8 @@ export class InboundProcessor {
   }
 
   private rest(error: unknown): void {
-    if (!this.resting) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
+    const isTheEnd = this.stopping && error instanceof Refusal
+    if (!this.resting && !isTheEnd) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
     this.resting = true
   }
 }

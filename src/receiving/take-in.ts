@@ -2,6 +2,9 @@
  * Takes a message in: judged by what its authentication found, marked with it, filed once for
  * each workspace that it was written to. It resolves when all copies are on disk, in one
  * commit; what the message says is looked at afterwards (`inbound-processor.ts`).
+ *
+ * A recipient that we would not take any more is never passed over in silence: the client is to
+ * come again, and hears of it at the RCPT.
  */
 import type { Address } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
@@ -62,7 +65,8 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
     const spamReason = judgement.kind === 'spam' ? judgement.reason : null
     const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-    const { filed, ignored } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
+    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
+    if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
     const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
     if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
     for (const { to } of copies) deps.filed(ownerOf(to))

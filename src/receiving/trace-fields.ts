@@ -109,9 +109,12 @@ function folded(name: string, words: readonly string[]): string {
   return `${[...lines, line].join('\r\n')}\r\n`
 }
 
+/** Characters in which the name of a result has to be, comments and all; another cannot be read. */
+const LONGEST_NAME = 2_000
+
 function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): boolean {
   if (field.name !== 'authentication-results') return false
-  const id = serviceIdOf(fieldValue(raw, field))
+  const id = serviceIdOf(fieldValue(raw, field).slice(0, LONGEST_NAME))
   if (id === null) return true
   return id.toLowerCase() === hostname.toLowerCase() || domainNameOrNull(id) === domainNameOrNull(hostname)
 }

@@ -125,6 +125,15 @@ t.test('lines of 10 MB, as a command and in a message', async (t) => {
   allEnd([...commands, ...messages])
 })
 
+t.test('headers of a megabyte in short lines, and one that is endless', async (t) => {
+  const to = ['info@home.test']
+  const lines = (count: number): string => `X-Lines: a\r\n${' a\r\n'.repeat(count)}`
+  const brought = Array.from({ length: 5 }, () => bring(t, app, { to, raw: `${lines(250_000)}${letter()}` }))
+  await served(t)
+  for (const reply of brought) t.match(await processed(app, idOfReply(await reply)), { subject: /^(hello)?$/ })
+  t.match(await bring(t, app, { to, raw: `${lines(600_000)}${letter()}` }), /^550 5\.6\.0 /)
+})
+
 t.test('afterwards every place is free again, and nothing was reported', async (t) => {
   const all = await until('a thousand are greeted', async () => {
     const clients = await crowd(MAX)

@@ -15,6 +15,7 @@ import { InboundProcessor } from '../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../../src/receiving/reports/act-on-report.js'
 import type { Database } from '../../src/storage/database.js'
+import { StorageFault } from '../../src/storage/write.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
@@ -612,6 +613,35 @@ t.test('what cannot be made ready for the app does not hold up the rest', async 
   await arrive(dsn(unknownUser()), email.path())
   t.same([statuses(email), offered], [['bounced', 'bounced'], []])
   t.match(log.join(''), /a notification could not be built/)
+})
+
+t.test('while the message cannot be read from disk the report waits, with its notification', async (t) => {
+  let known: Database | undefined
+  let broken = true
+  const { database, send, arrive, statuses, offered } = await home(t, {
+    read: (sql, parameters) => {
+      if (broken && sql.includes('raw_messages')) throw new StorageFault('SQLITE_IOERR', 'disk I/O error')
+      return known?.read(sql, parameters) ?? []
+    },
+  })
+  known = database
+  const email = await send()
+  await t.rejects(arrive(dsn(unknownUser()), email.path()), { code: 'SQLITE_IOERR' })
+  t.same([statuses(email), offered], [['delivered', 'delivered'], []])
+  broken = false
+  await database.commit([{ sql: 'delete from inbound_emails', parameters: [] }])
+  await database.commit([{ sql: 'delete from inbound_raw', parameters: [] }])
+  await arrive(dsn(unknownUser()), email.path())
+  t.same([statuses(email), offered.length], [['bounced', 'bounced'], 1])
+})
+
+t.test('a log tells what became of a report, and none of its words', async (t) => {
+  const { send, arrive, log, statuses } = await home(t)
+  const email = await send()
+  const prose = 'From: MAILER-DAEMON@b.test\r\nSubject: failure notice\r\n\r\nYour secret is out: user unknown\r\n'
+  await arrive(prose, email.path())
+  t.same(statuses(email), ['bounced', 'bounced'])
+  t.notMatch(log.join(''), /secret/)
 })
 
 t.test('odd and huge reports act or not, and never throw', async (t) => {

@@ -11,6 +11,7 @@ import { foldedResults } from '../../src/receiving/authentication/folded-results
 import { type DmarcSetting, judge } from '../../src/receiving/authentication/judge.js'
 import { messageQuestions } from '../../src/receiving/authentication/questions.js'
 import { authenticationResults, receivedSpf } from '../../src/receiving/authentication/result-fields.js'
+import { inboundContent } from '../../src/receiving/inbound-content.js'
 import { ed25519Key, rsaKey, type SignatureTags, signed, type TestKey } from '../helpers/dkim-signed.js'
 import { type DnsRecord, dnsServer } from '../helpers/dns-server.js'
 import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../helpers/record-zone.js'
@@ -162,6 +163,45 @@ t.test('what is longer than any signer writes is passed over, before it costs an
   await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 72\d+ octets/ })
 })
 
+t.test('of signatures that are not verified a few are told of, and little of each', async (t) => {
+  const one = `DKIM-Signature: v=1; d=${'b'.repeat(9_000)}.test; s=s; h=from\r\n`
+  const { dkim } = await look(`${one.repeat(150)}${plain}`, { zone: good })
+  t.equal(dkim.length, 20)
+  t.ok(dkim.slice(10).every(({ domain }) => domain.length === 255))
+})
+
+t.test('a header that nobody reads to its end is refused, and many lines in one field cost little', async (t) => {
+  const lines = ' a\r\n'.repeat(200_000)
+  const folded = `X-Lines: a\r\n${lines}${plain}`
+  t.match((await look(signed(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
+  const covered = signed(folded, key, { domain: 'b.test', names: 'from:x-lines' })
+  t.match((await look(covered, { zone: good })).dkim, [{ result: 'fail' }])
+  const without = signed(plain, key, { domain: 'b.test', names: 'from:subject:reply-to' })
+  t.match((await look(without, { zone: good })).dkim, [{ result: 'pass' }])
+  const reply = `Reply-To: y@evil.test\r\n${lines}`
+  for (const added of [`${reply}${without}`, without.replace('\r\n\r\n', `\r\n${reply}\r\n`)]) {
+    t.match((await look(added, { zone: good })).dkim, [{ result: 'fail' }], 'what is taken out counts as added')
+  }
+  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(20_000)} <`))).dmarc, { domain: 'b.test' })
+  const endless = look(`X-Lines: a\r\n${lines.repeat(3)}${plain}`)
+  await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
+})
+
+t.test('a large body is hashed in pieces, between which everybody else has a turn', async (t) => {
+  const message = signed(`${plain}${'some words \r\n'.repeat(200_000)}`, key, { domain: 'b.test' })
+  let turns = 0
+  let over = false
+  const count = (): void => {
+    turns += 1
+    if (!over) setImmediate(count)
+  }
+  count()
+  const found = await look(message, { zone: good })
+  over = true
+  t.match(found.dkim, [{ result: 'pass' }])
+  t.ok(turns > 35, `${turns} turns`)
+})
+
 interface DmarcRow {
   readonly record?: string
   readonly zone?: RecordZone
@@ -204,6 +244,18 @@ t.test('DMARC passes by SPF alone and by DKIM alone, aligned as the record asks'
     [{ signer: 'n.b.test', from: 'a@m.b.test' }, 'pass'],
   ]
   for (const [row, result] of rows) t.equal((await dmarc(row)).dmarc.result, result, JSON.stringify(row))
+})
+
+t.test('the author whom we show is the one whose domain is asked', async (t) => {
+  const invisible = ['a@b\u200b.test', 'a@b.te\u00adst', 'a@\ufeffb.test', 'a@\uff42\u3002test', 'A <a@b\u2060.TEST.>']
+  const rows = invisible.map((from) => plain.replace('A <a@b.test>', Buffer.from(from).toString('latin1')))
+  const zone = { '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
+  for (const message of [...rows, plain.replace('b.test', 'b\xad.test')]) {
+    const raw = Buffer.from(message, 'latin1')
+    const shown = inboundContent(raw, { html: null, text: null, attachments: [] })
+    t.equal(shown.from_email, 'a@b.test')
+    t.match((await look(raw, { zone })).dmarc, { result: 'fail', disposition: 'reject' }, message)
+  }
 })
 
 t.test("the policy is the record's for this domain: p, sp, np, t, not pct", async (t) => {

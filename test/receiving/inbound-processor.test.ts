@@ -120,6 +120,29 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   t.equal(events(database), 1)
 })
 
+t.test('a stop waits for no bomb, and what the ended threads give up waits for the next start', async (t) => {
+  const mime = new MimeReader({ time: 60_000, memory: 256, threads: 2, waiting: 1000, waitingOfParty: 500 })
+  let begun = false
+  const { processor, file, status, errors } = await fixture(t, {
+    mime: {
+      read: (party, source) =>
+        mime.read(party, () => {
+          begun = true
+          return source()
+        }),
+    },
+  })
+  const ids = ['a', 'b', 'c']
+  for (const id of ids) await file(id, Buffer.concat([text, Buffer.from('\r\n'.repeat(5_000_000))]))
+  processor.start()
+  await until('the first is under way', () => begun)
+  const stopped = processor.stop()
+  await mime.close()
+  await stopped
+  t.same(ids.map(status), ['received', 'received', 'received'])
+  t.same(errors, [])
+})
+
 t.test('a bug of ours fails one message, and says so in the log', async (t) => {
   const buggy: Judge = (email, raw, parts, study) => {
     if (email.id === 'odd') throw new TypeError('a bug')
@@ -198,6 +221,27 @@ t.test('a report goes to its own judge, untouched by the threads', async (t) => 
   processor.start()
   await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
   t.same([seen, errors], [[text.toString()], []])
+})
+
+t.test('of many reports each is read in a turn of its own', async (t) => {
+  let turn = 0
+  const turns: number[] = []
+  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }) => {
+    turns.push(turn)
+    return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
+  }
+  const { processor, database } = await fixture(t, { judgeReport })
+  for (const id of ['a', 'b', 'c', 'd']) await database.commit(fileInbound(inboundMail({ id, kind: 'report' }), text))
+  let over = false
+  const count = (): void => {
+    turn += 1
+    if (!over) setImmediate(count)
+  }
+  count()
+  processor.start()
+  await until('all are read', () => turns.length === 4)
+  over = true
+  t.equal(new Set(turns).size, 4)
 })
 
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {

@@ -756,6 +756,9 @@ t.test('what is endless is read to its limits', async (t) => {
     100,
   )
   t.equal(readReport(Buffer.from(head + nested)).type === 'complaint', false)
+  const complainers = Array.from({ length: 4_900 }, (_, n) => `Original-Rcpt-To: a${n}@mill.test\r\n`).join('')
+  const complaint = readReport(Buffer.from(`${head}\r\nFeedback-Type: abuse\r\n${complainers}`))
+  t.equal(complaint.type === 'complaint' && complaint.recipients.length, 50)
   for (const filler of [
     'a@',
     '<',

@@ -75,12 +75,14 @@ t.test('results that bear our name and came from outside are taken out, those of
     '(never closed mail.test; dkim=pass',
     '; dkim=pass',
     '',
+    `"${'x'.repeat(20_000_000)}" mail.test; dkim=pass`,
+    `(${'x'.repeat(3_000)}) mail.test; dkim=pass`,
   ]
   for (const value of forged) {
     const out = traced(`Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`, {
       results: [],
     })
-    t.notMatch(out, /authentication-results/i, JSON.stringify(value))
+    t.notMatch(out, /authentication-results/i, JSON.stringify(value).slice(0, 100))
     t.match(out, /\r\nSubject: x\r\n\r\n$/)
   }
   for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {

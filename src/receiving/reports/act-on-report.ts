@@ -19,7 +19,7 @@ import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE } from '../../storage/tables.js'
-import type { Write } from '../../storage/write.js'
+import { StorageFault, type Write } from '../../storage/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { Judged, JudgeReport } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
@@ -121,7 +121,8 @@ function findingOf(deps: ReportDeps, claim: Proven, now: number): Finding {
   if (news === null) return nothing('other-recipient', facts)
   const late = lateOutcome(deps.read, subject, news, now)
   const suppressions = suppressionsOf(subject, news, bounce, now)
-  const told = { ...facts, news: news.kind, reason: bounce?.reason, response: bounce?.diagnostic }
+  // Not its words: of a bounce in prose those are its body.
+  const told = { ...facts, news: news.kind, reason: bounce?.reason }
   const notice = late.kind === 'acts' || isConfirmed(subject, news) ? noticeOf(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
@@ -192,6 +193,8 @@ function noticeOf(deps: ReportDeps, subject: LateSubject, bounce: Bounce | null,
   try {
     return lateNotice(read, notices, subject, bounce, now)
   } catch (error) {
+    // Then the report waits, and its notification with it.
+    if (error instanceof StorageFault) throw error
     log.error({ err: error, email: subject.email.id }, 'a notification could not be built')
     return null
   }

@@ -2,9 +2,9 @@
  * Complaints: abuse reports in ARF (RFC 5965, 6591), and the few shapes beside it.
  *
  * ARF is known by its part message/feedback-report, or by its fields in another part.
- * Without one: Apple Mail's answer to List-Unsubscribe (`opt-out`), and a complaint where the message says of itself that it is one
- * (X-HmXmrOriginalRecipient of Hotmail's programme, "complaint about message from") and
- * brings the message along.
+ * Without one: Apple Mail's answer to List-Unsubscribe (`opt-out`), and a complaint where the
+ * message says of itself that it is one (X-HmXmrOriginalRecipient of Hotmail's programme,
+ * "complaint about message from") and brings the message along.
  */
 import type { Address } from '../../mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
@@ -51,13 +51,16 @@ function fromFields(fields: ReportedHeader, reported: ReportedHeader): Complaint
     .filter(({ name }) => /^(original-rcpt-to|original-recipient|removal-recipient|x-original-rcpt-to)$/.test(name))
     .flatMap(({ value }) => typedAddress(value) ?? [])
   const recipients: Address[] = []
-  for (const address of named) if (!recipients.some((known) => sameAddress(known, address))) recipients.push(address)
+  for (const address of named) {
+    if (recipients.length === MAX_RECIPIENTS) break
+    if (!recipients.some((known) => sameAddress(known, address))) recipients.push(address)
+  }
   const mailFrom =
     typedAddress(firstValue(fields, 'original-mail-from')) ?? typedAddress(firstValue(reported, 'return-path'))
   return {
     type: 'complaint',
     feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValue(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',
-    recipients: recipients.slice(0, MAX_RECIPIENTS),
+    recipients,
     mailFrom,
     reported,
   }

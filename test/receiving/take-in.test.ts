@@ -1,0 +1,70 @@
+/** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
+import t from 'tap'
+import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
+import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
+import { type TakeInDeps, takeIn } from '../../src/receiving/take-in.js'
+import type { Write } from '../../src/storage/write.js'
+
+const home = parseAddress('a@home.test')
+const other = parseAddress('b@other.test')
+const forged = parseAddress('bounce+x@mail.home.test')
+
+const mailbox = (workspaceId: string): InboundRecipient => ({
+  kind: 'mailbox',
+  workspaceId,
+  domain: parseDomainName(`${workspaceId}.test`),
+})
+
+function taking(recipientOf: TakeInDeps['recipientOf']): {
+  readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
+  readonly written: Write[]
+  readonly filed: string[]
+} {
+  const written: Write[] = []
+  const filed: string[] = []
+  const accept = takeIn({
+    commit: async (writes) => {
+      written.push(...writes)
+    },
+    clock: () => 1000,
+    log: { info: () => undefined },
+    hostname: 'mx.test',
+    dmarc: 'reject',
+    authenticate: async () => ({
+      spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
+      dkim: [],
+      dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
+      arc: { result: 'none', reason: null },
+      iprev: { result: 'fail', name: null },
+      fromFields: 1,
+    }),
+    recipientOf,
+    firstWorkspace: () => 'home',
+    filed: (workspaceId) => filed.push(workspaceId),
+  })
+  const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
+  const raw = Buffer.from('From: x@b.test\r\n\r\ntext\r\n')
+  const same = { envelopeFrom: '', raw, client, tls: null, protocol: 'ESMTP', smtputf8: false } as const
+  return { take: (...recipients) => accept({ ...same, recipients }), written, filed }
+}
+
+t.test('two workspaces get a record each, a return path without a token none', async (t) => {
+  const { take, written, filed } = taking((address) => {
+    if (address === forged) return { kind: 'return-path', recipientId: null }
+    return mailbox(address === home ? 'home' : 'other')
+  })
+  await take(forged)
+  t.same([written, filed], [[], []])
+  await take(home, forged, other)
+  t.same(filed, ['home', 'other'])
+  t.equal(written.length, 4)
+})
+
+t.test('a message for somebody who was taken away since the RCPT is not acknowledged', async (t) => {
+  for (const why of ['unknown', 'blocked', 'relay'] as const) {
+    const { take, written } = taking((address) => (address === home ? mailbox('home') : { kind: 'refused', why }))
+    await t.rejects(take(other), { message: /taken away/ })
+    await t.rejects(take(home, other), { message: /taken away/ })
+    t.same(written, [])
+  }
+})

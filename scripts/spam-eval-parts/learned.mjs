@@ -17,9 +17,11 @@ import { simpleParser } from 'mailparser'
 import { pino } from 'pino'
 import { MimeReader } from '../../dist/src/messages/mime-parts.js'
 import { learnMessage, messageFingerprint } from '../../dist/src/receiving/spam/bayes-learn.js'
+import { circumstancesOf } from '../../dist/src/receiving/spam/received-spam-message.js'
 import { rspamd } from '../../dist/src/receiving/spam/rspamd.js'
 import { spamMessage } from '../../dist/src/receiving/spam/spam-input.js'
 import { defaultSpamThresholds } from '../../dist/src/receiving/spam/spam-report.js'
+import { study } from '../../dist/src/receiving/spam/spam-study.js'
 import { spamVerdict } from '../../dist/src/receiving/spam/spam-verdict.js'
 import { openDatabase } from '../../dist/src/storage/open.js'
 
@@ -88,6 +90,10 @@ async function learn(database, messages) {
 }
 
 /** As it is stored, but of a client of which nothing speaks for or against it. */
+function judgedBy(judge, record, { raw, parts }) {
+  return judge(record, raw, study(raw, parts, circumstancesOf(record)))
+}
+
 function recordOf({ path, raw, parts }) {
   const { receivedAt, from } = spamMessage(raw, parts, nothingKnown)
   return {
@@ -106,7 +112,7 @@ function recordOf({ path, raw, parts }) {
 async function judgeAll(judge, messages) {
   const results = []
   for (const message of messages) {
-    const { spam_score, spam_status, spam_report } = await judge(recordOf(message), message.raw, message.parts)
+    const { spam_score, spam_status, spam_report } = await judgedBy(judge, recordOf(message), message)
     results.push({ ...message, score: spam_score / 100, status: spam_status, report: JSON.parse(spam_report) })
   }
   return results
@@ -145,7 +151,7 @@ async function times(judge, results) {
     for (const message of small) {
       const record = recordOf(message)
       const began = performance.now()
-      await judge(record, message.raw, message.parts)
+      await judgedBy(judge, record, message)
       const judged = performance.now()
       await simpleParser(message.raw, lean)
       if (round === 0) continue

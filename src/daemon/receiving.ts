@@ -19,6 +19,7 @@ import { InboundProcessor } from '../receiving/inbound-processor.js'
 import { processMail } from '../receiving/process-mail.js'
 import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../receiving/reports/act-on-report.js'
+import { circumstancesOf } from '../receiving/spam/received-spam-message.js'
 import { rspamd } from '../receiving/spam/rspamd.js'
 import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
 import { type TakeIn, type TakeInDeps, takeIn } from '../receiving/take-in.js'
@@ -65,7 +66,8 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
   const { judge: judgeReport } = judgingReports(parts, policy)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, judge, judgeReport })
+  const judges = { judge, judgeReport, factsOf: circumstancesOf }
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, ...judges })
   const { dnsbl: lists } = config.inbound
   return {
     recipients,

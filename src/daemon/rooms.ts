@@ -6,7 +6,8 @@ import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { SigningThread } from '../domains/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
-import { MimeReader } from '../messages/mime-parts.js'
+import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
+import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
 import { type Delivery, wireDelivery } from './delivery.js'
@@ -51,7 +52,7 @@ export async function openRooms(
   ends.push(() => delivery.stop(patience.delivery))
   const housekeeping = startHousekeeping({ config, clock, log, database })
   ends.push(() => housekeeping.stop())
-  const mime = new MimeReader()
+  const mime = new MimeReader(defaultMimeLimits, studyModule)
   ends.push(() => mime.close())
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const walks = domainWalks({ ...database, log, walked })

@@ -7,12 +7,12 @@
  * More tolerant than section 6: words are decoded wherever they stand (also inside
  * quoted strings), a character may be split over adjacent words of one charset, and
  * a Q word may hold blanks. An unknown charset leaves the word as it is. Charsets are
- * those of TextDecoder.
+ * those of `charset.ts`.
  *
  * Limit: 2,000 characters are kept, or as many as are asked for; of an encoded value no more
  * than is in its first 32,000.
  */
-import { TextDecoder } from 'node:util'
+import { decodedCharset, isKnownCharset } from './charset.js'
 
 const MAX_TEXT = 2000
 /** Longest piece of a value that is looked at: four encoded bytes a character, all of them escaped. */
@@ -57,7 +57,7 @@ function decodeWords(value: string): string {
 }
 
 function wordOf([, charset = '', encoding = '', payload = '']: RegExpExecArray): Word | null {
-  if (decoderOf(charset) === null) return null
+  if (!isKnownCharset(charset)) return null
   const bytes = encoding.toLowerCase() === 'b' ? Buffer.from(payload, 'base64') : qBytes(payload)
   return { charset: charset.toLowerCase(), bytes }
 }
@@ -65,25 +65,7 @@ function wordOf([, charset = '', encoding = '', payload = '']: RegExpExecArray):
 function decodeRun(run: readonly Word[]): string {
   const [first] = run
   if (first === undefined) return ''
-  const decoder = decoderOf(first.charset)
-  const text = decoder?.decode(Buffer.concat(run.map((word) => word.bytes))) ?? ''
-  return decoder?.encoding === 'windows-1252' ? text.replace(highControl, (char) => windows1252(char)) : text
-}
-
-const highControl = /[\x80-\x9f]/g
-const windowsSigns = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
-
-/** Node's decoder of windows-1252, which is also that of ISO-8859-1, leaves these bytes as controls. */
-function windows1252(char: string): string {
-  return windowsSigns[char.charCodeAt(0) - 0x80] ?? char
-}
-
-function decoderOf(charset: string): TextDecoder | null {
-  try {
-    return new TextDecoder(charset)
-  } catch {
-    return null
-  }
+  return decodedCharset(Buffer.concat(run.map((word) => word.bytes)), first.charset) ?? ''
 }
 
 /** RFC 2047 section 4.2: `_` is a space, `=XX` a byte. Bare UTF-8 is forbidden there, common, and kept. */

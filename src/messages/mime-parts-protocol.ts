@@ -28,6 +28,17 @@ export interface MimeParts {
 /** `gone`: its bytes are not there any more. */
 export type Unreadable = 'gone' | 'broken' | 'time' | 'memory'
 
+/** What rooms above have made of a message in the same thread; null: it was too much for them. */
+export type StudyResult =
+  | { readonly kind: 'studied'; readonly parts: MimeParts; readonly study: unknown }
+  | Extract<MimeResult, { readonly kind: 'unreadable' }>
+
+/**
+ * The export `study` of a module that a reader is given. It runs in the thread, within its time
+ * and its memory; `facts` and what it returns are structured clones.
+ */
+export type Study = (raw: Buffer, parts: MimeParts, facts: unknown) => unknown
+
 export type MimeResult =
   | { readonly kind: 'parts'; readonly parts: MimeParts }
   | { readonly kind: 'unreadable'; readonly why: Unreadable; readonly message: string }
@@ -39,7 +50,15 @@ export type AttachmentResult =
   | Extract<MimeResult, { readonly kind: 'unreadable' }>
 
 /** `readable`: its parts, with a text of its HTML where it has none. */
-export type Wanted = { readonly kind: 'parts' | 'readable' } | { readonly kind: 'attachment'; readonly place: number }
+export type Wanted =
+  | { readonly kind: 'parts' | 'readable' }
+  | { readonly kind: 'studied'; readonly facts: unknown }
+  | { readonly kind: 'attachment'; readonly place: number }
+
+/** What the thread is started with: the module of a `Study`, if it has one. */
+export interface ThreadData {
+  readonly study: string | null
+}
 
 /** A message for the thread. */
 export interface ToMimeThread {
@@ -51,6 +70,9 @@ export interface ToMimeThread {
 export type FromMimeThread =
   | { readonly kind: 'begun' }
   | { readonly kind: 'parts'; readonly parts: MimeParts }
+  /** Before its study, which may take the thread down. */
+  | { readonly kind: 'parsed'; readonly parts: MimeParts }
+  | { readonly kind: 'studied'; readonly study: unknown }
   /** The first `attachment.size` bytes of the memory are its content. */
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly memory: ArrayBuffer }
   | { readonly kind: 'none' }

@@ -12,13 +12,16 @@ import { threadOptions } from '../platform/thread-options.js'
 import type {
   AttachmentResult,
   FromMimeThread,
+  MimeParts,
   MimeResult,
+  StudyResult,
+  ThreadData,
   ToMimeThread,
   Unreadable,
   Wanted,
 } from './mime-parts-protocol.js'
 
-type Answer = MimeResult | AttachmentResult
+type Answer = MimeResult | AttachmentResult | StudyResult
 
 export interface ThreadLimits {
   /** Milliseconds for one message. */
@@ -31,9 +34,15 @@ export class MimeThread {
   private worker: Worker | null = null
   /** Whoever waits for the message that the thread has now. */
   private answer: ((result: Answer) => void) | null = null
+  /** Of the message that is being studied. */
+  private parsed: MimeParts | null = null
   private timer: NodeJS.Timeout | undefined
 
-  constructor(private readonly limits: ThreadLimits) {}
+  /** `study`: the module of a `Study`; null: nobody asks for one. */
+  constructor(
+    private readonly limits: ThreadLimits,
+    private readonly study: URL | null = null,
+  ) {}
 
   /** One after the other. Whatever happens to the thread is an answer. */
   async parse(raw: Buffer, kind: 'parts' | 'readable' = 'parts'): Promise<MimeResult> {
@@ -45,8 +54,15 @@ export class MimeThread {
   /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
   async attachment(raw: Buffer, place: number): Promise<AttachmentResult> {
     const answer = await this.ask(raw, { kind: 'attachment', place })
-    if (answer.kind !== 'parts') return answer
-    throw new Error('an attachment was asked for, and the thread says parts')
+    if (answer.kind === 'attachment' || answer.kind === 'none' || answer.kind === 'unreadable') return answer
+    throw new Error(`an attachment was asked for, and the thread says ${answer.kind}`)
+  }
+
+  /** The parts, and what the study makes of them. */
+  async studied(raw: Buffer, facts: unknown): Promise<StudyResult> {
+    const answer = await this.ask(raw, { kind: 'studied', facts })
+    if (answer.kind === 'studied' || answer.kind === 'unreadable') return answer
+    throw new Error(`a study was asked for, and the thread says ${answer.kind}`)
   }
 
   private ask(raw: Buffer, wanted: Wanted): Promise<Answer> {
@@ -69,8 +85,10 @@ export class MimeThread {
   }
 
   private started(): Worker {
+    const workerData: ThreadData = { study: this.study?.href ?? null }
     const worker = new Worker(new URL('./mime-parts-worker.js', import.meta.url), {
       ...threadOptions,
+      workerData,
       resourceLimits: { maxOldGenerationSizeMb: this.limits.memory, maxYoungGenerationSizeMb: 32 },
     })
     worker.on('message', (said: FromMimeThread) => this.hear(worker, said))
@@ -88,6 +106,12 @@ export class MimeThread {
     switch (said.kind) {
       case 'begun':
         this.timer = setTimeout(() => this.lose(worker, 'time', `not read within ${time} ms`), time)
+        break
+      case 'parsed':
+        this.parsed = said.parts
+        break
+      case 'studied':
+        this.give(this.studyOf(said.study) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' })
         break
       case 'parts':
       case 'none':
@@ -110,12 +134,18 @@ export class MimeThread {
     if (worker !== this.worker) return
     this.worker = null
     void worker.terminate()
-    this.give({ kind: 'unreadable', why, message })
+    this.give(this.studyOf(null) ?? { kind: 'unreadable', why, message })
+  }
+
+  /** What took the thread down after its message was taken apart cost the message its study alone. */
+  private studyOf(study: unknown): StudyResult | null {
+    return this.parsed === null ? null : { kind: 'studied', parts: this.parsed, study }
   }
 
   /** A thread with nothing to do keeps no process alive. */
   private give(result: Answer): void {
     clearTimeout(this.timer)
+    this.parsed = null
     this.worker?.unref()
     this.answer?.(result)
     this.answer = null

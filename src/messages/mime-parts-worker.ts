@@ -14,11 +14,19 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import type { FromMimeThread, MimeAttachment, MimeField, MimeParts, ToMimeThread } from './mime-parts-protocol.js'
+import type {
+  FromMimeThread,
+  MimeAttachment,
+  MimeField,
+  MimeParts,
+  Study,
+  ThreadData,
+  ToMimeThread,
+} from './mime-parts-protocol.js'
 import { textOfHtml } from './text-of-html.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
@@ -151,11 +159,33 @@ async function attachmentOf(raw: Buffer, wanted: number): Promise<FromMimeThread
   return { kind: 'attachment', attachment, memory }
 }
 
-async function answerTo({ raw, wanted }: ToMimeThread): Promise<FromMimeThread> {
+type Say = (said: FromMimeThread) => void
+
+async function answerTo({ raw, wanted }: ToMimeThread, say: Say): Promise<FromMimeThread> {
   const bytes = Buffer.from(raw.buffer)
   if (wanted.kind === 'attachment') return attachmentOf(bytes, wanted.place)
   const parts = await partsOf(bytes, () => undefined)
+  if (wanted.kind === 'studied') {
+    say({ kind: 'parsed', parts })
+    return { kind: 'studied', study: await studied(bytes, parts, wanted.facts) }
+  }
   return { kind: 'parts', parts: wanted.kind === 'readable' ? readable(parts) : parts }
+}
+
+/** A study that throws costs the message its study, not its parts. */
+async function studied(raw: Buffer, parts: MimeParts, facts: unknown): Promise<unknown> {
+  try {
+    return (await theStudy())(raw, parts, facts)
+  } catch {
+    return null
+  }
+}
+
+async function theStudy(): Promise<Study> {
+  const { study } = workerData as ThreadData
+  if (study === null) throw new Error('this thread was given no study')
+  const module = (await import(study)) as { readonly study: Study }
+  return module.study
 }
 
 function readable(parts: MimeParts): MimeParts {
@@ -164,10 +194,10 @@ function readable(parts: MimeParts): MimeParts {
 }
 
 async function answer(port: MessagePort, message: ToMimeThread): Promise<void> {
-  const say = (said: FromMimeThread): void => port.postMessage(said, said.kind === 'attachment' ? [said.memory] : [])
+  const say: Say = (said) => port.postMessage(said, said.kind === 'attachment' ? [said.memory] : [])
   say({ kind: 'begun' })
   try {
-    say(await answerTo(message))
+    say(await answerTo(message, say))
   } catch (error) {
     say({ kind: 'broken', message: error instanceof Error ? error.message : String(error) })
   }

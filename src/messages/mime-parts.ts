@@ -9,7 +9,7 @@
  * their turn comes.
  */
 import { Refusal } from '../mail/refusal.js'
-import type { AttachmentResult, MimeResult } from './mime-parts-protocol.js'
+import type { AttachmentResult, MimeResult, StudyResult } from './mime-parts-protocol.js'
 import { MimeThread, type ThreadLimits } from './mime-parts-thread.js'
 
 export interface MimeLimits extends ThreadLimits {
@@ -46,8 +46,12 @@ export class MimeReader {
   private readonly busy = new Map<string, number>()
   private closed = false
 
-  constructor(private readonly limits: MimeLimits = defaultMimeLimits) {
-    this.all = Array.from({ length: limits.threads }, () => new MimeThread(limits))
+  /** `study`: the module of a `Study` (`mime-parts-protocol.ts`). */
+  constructor(
+    private readonly limits: MimeLimits = defaultMimeLimits,
+    study: URL | null = null,
+  ) {
+    this.all = Array.from({ length: limits.threads }, () => new MimeThread(limits, study))
     this.idle = [...this.all]
   }
 
@@ -59,6 +63,11 @@ export class MimeReader {
   /** For people: as `read`, and where the message has HTML alone, with a text that says what it shows. */
   async readable(party: string, source: RawSource): Promise<MimeResult> {
     return this.inTurn(party, source, (thread, raw) => thread.parse(raw, 'readable'))
+  }
+
+  /** As `read`, and what the study of this reader makes of it, in the same thread and within the same limits. */
+  async studied(party: string, source: RawSource, facts: unknown): Promise<StudyResult> {
+    return this.inTurn(party, source, (thread, raw) => thread.studied(raw, facts))
   }
 
   /** The bytes of one attachment. Throws as `read` does, and waits in the same queue. */

@@ -2,16 +2,17 @@
  * Names into records, with an answer that tells apart what retrying must tell apart: the
  * name has no such record, the name does not exist, and DNS did not answer.
  *
- * Records are kept for their time to live, what does not exist for a minute, a failure
- * for a few seconds, so that a burst of mail to a dead domain asks once. Questions asked
- * at the same time are asked once. The cache is bounded; the oldest entry goes first.
+ * Records are kept for their time to live, what does not exist for as long as its zone says
+ * (RFC 2308), a failure for a few seconds, so that a burst of mail to a dead domain asks once.
+ * Questions asked at the same time are asked once. The cache is bounded; the oldest entry goes
+ * first, and what a stranger makes uncommonly long is not kept.
  *
- * Known limits: node gives a time to live for addresses alone: 60 s are assumed for all
- * other records and for negative answers. The hosts file is not read, only `localhost` is
- * known (RFC 6761).
+ * Known limit: the hosts file is not read, only `localhost` is known (RFC 6761).
  */
-import { Resolver as NodeResolver } from 'node:dns/promises'
 import type { Clock } from './clock.js'
+import type { Found } from './dns-chain.js'
+import { type DnsAsk, openDnsClient } from './dns-client.js'
+import { type AnswerRecord, canonicalName, type QuestionType } from './dns-message.js'
 
 export type Lookup<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }
@@ -57,46 +58,27 @@ export const defaultResolverSettings: ResolverSettings = { servers: [], timeout:
 
 /** Questions under way end as failures once `signal` is aborted. */
 export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver & RecordResolver {
-  const node = new NodeResolver({ timeout: settings.timeout, tries: settings.tries })
-  if (settings.servers.length > 0) node.setServers(settings.servers)
-  signal.addEventListener('abort', () => node.cancel(), { once: true })
-
+  const ask = openDnsClient(settings, signal)
   const cached = answerCache(settings.cacheSize, clock)
-  const guarded = <T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> =>
-    signal.aborted ? Promise.resolve(failed('CANCELLED')) : ask().catch(failureOf)
   const typed = (name: string, type: RecordType): Promise<Lookup<string>> =>
-    cached(`${type} ${name}`, () => guarded(() => askers[type](node, name)))
+    cached(`${type} ${name}`, () => answered(ask, name, type, ({ text }) => text))
 
   return {
     mx: (name) => {
-      const key = canonical(name)
-      return cached(`MX ${key}`, () => guarded(async () => mxAnswer(await node.resolveMx(key))))
+      const key = canonicalName(name)
+      return cached(`MX ${key}`, () => answered(ask, key, 'MX', mxRecord))
     },
-    records: (name, type) => typed(canonical(name), type),
+    records: (name, type) => typed(canonicalName(name), type),
     addresses: async (name) => {
-      const key = canonical(name)
+      const key = canonicalName(name)
       if (key === 'localhost') return { kind: 'records', records: ['127.0.0.1', '::1'] }
       return joined(...(await Promise.all([typed(key, 'A'), typed(key, 'AAAA')])))
     },
   }
 }
 
-const askers: Readonly<Record<RecordType, (node: NodeResolver, name: string) => Promise<Answer<string>>>> = {
-  A: async (node, name) => addressAnswer(await node.resolve4(name, { ttl: true })),
-  AAAA: async (node, name) => addressAnswer(await node.resolve6(name, { ttl: true })),
-  TXT: async (node, name) => {
-    const found = await node.resolveTxt(name)
-    return records(
-      found.map((strings) => strings.join('')),
-      assumedTtl,
-    )
-  },
-  PTR: async (node, name) => records((await node.resolvePtr(name)).map(canonical), assumedTtl),
-  CNAME: async (node, name) => records((await node.resolveCname(name)).map(canonical), assumedTtl),
-}
-
-function canonical(name: string): string {
-  return name.toLowerCase().replace(/\.$/, '')
+function mxRecord({ text, preference }: AnswerRecord): MxRecord {
+  return { preference, exchange: text }
 }
 
 interface Answer<T> {
@@ -105,45 +87,39 @@ interface Answer<T> {
   readonly keepFor: number
 }
 
-const assumedTtl = 60_000
-const longestTtl = 3_600_000
-const failureTtl = 10_000
+/** Of negative answers whose zone does not say. */
+const assumedTtl = 60
+/** Within RFC 2308's one to three hours: whoever mends a zone is not to wait longer than for a retry of mail. */
+const longestTtl = 3600
+const failureTtl = 10
+/** Octets, or so, of one answer in the cache: with 20,000 of them this is what they may take together. */
+const longestKept = 4096
+const recordOverhead = 64
 
-function records<T>(all: readonly T[], keepFor: number): Answer<T> {
-  const [first, ...rest] = all
-  if (first === undefined) return { lookup: { kind: 'no-data' }, keepFor: assumedTtl }
-  return { lookup: { kind: 'records', records: [first, ...rest] }, keepFor }
+async function answered<T>(
+  ask: DnsAsk,
+  name: string,
+  type: QuestionType,
+  shape: (record: AnswerRecord) => T,
+): Promise<Answer<T>> {
+  const found = await ask({ name, type })
+  return { lookup: lookupOf(found, shape), keepFor: Math.min(secondsToKeep(found), longestTtl) * 1000 }
 }
 
-function addressAnswer(found: readonly { readonly address: string; readonly ttl: number }[]): Answer<string> {
-  const ttl = Math.min(...found.map((record) => record.ttl * 1000), longestTtl)
-  return records(
-    found.map(({ address }) => address),
-    ttl,
-  )
+function lookupOf<T>(found: Found, shape: (record: AnswerRecord) => T): Lookup<T> {
+  if (found.kind === 'failure') return found
+  if (found.kind !== 'records') return { kind: found.kind }
+  const [first, ...rest] = found.records
+  return { kind: 'records', records: [shape(first), ...rest.map(shape)] }
 }
 
-function mxAnswer(found: readonly { readonly exchange: string; readonly priority: number }[]): Answer<MxRecord> {
-  const all = found.map(({ exchange, priority }) => ({ preference: priority, exchange: canonical(exchange) }))
-  return records(all, assumedTtl)
+function secondsToKeep(found: Found): number {
+  if (found.kind === 'failure') return failureTtl
+  return found.kind === 'records' && sizeOf(found.records) > longestKept ? 0 : (found.ttl ?? assumedTtl)
 }
 
-function failed(detail: string): Answer<never> {
-  return { lookup: { kind: 'failure', detail }, keepFor: failureTtl }
-}
-
-function failureOf(error: unknown): Answer<never> {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  switch (code) {
-    case 'ENODATA':
-      return { lookup: { kind: 'no-data' }, keepFor: assumedTtl }
-    case 'ENOTFOUND':
-    // A name that cannot be put into a question cannot exist either.
-    case 'EBADNAME':
-      return { lookup: { kind: 'no-domain' }, keepFor: assumedTtl }
-    default:
-      return failed(code.replace(/^E/, '') || 'FAILED')
-  }
+function sizeOf(records: readonly AnswerRecord[]): number {
+  return records.reduce((size, { text }) => size + text.length + recordOverhead, 0)
 }
 
 /** One family's addresses will do; NXDOMAIN speaks for the whole name; "none" must be said by both. */
@@ -177,6 +153,7 @@ function answerCache(size: number, clock: Clock): Cached {
     }
     void asked.then(({ keepFor }) => {
       entry.until = clock() + keepFor
+      if (keepFor === 0 && entries.get(key) === entry) entries.delete(key)
     })
     return entry.answer as Promise<Lookup<T>>
   }

@@ -27,8 +27,8 @@ export interface Judged {
   readonly committed?: () => void
 }
 
-/** What shall be written of a message. */
-export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts) => Judged | Promise<Judged>
+/** What shall be written of a message. `study`: what the threads made of it; null: it was too much for them. */
+export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts, study: unknown) => Judged | Promise<Judged>
 /** The same of a report, which is read as it is: it counts, whatever message it returns. */
 export type JudgeReport = (email: InboundEmail, raw: Buffer) => Judged | Promise<Judged>
 
@@ -37,7 +37,9 @@ export interface ProcessorDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
-  readonly mime: Pick<MimeReader, 'read'>
+  readonly mime: Pick<MimeReader, 'studied'>
+  /** What the study is told of a message beside its bytes. */
+  readonly factsOf: (email: InboundEmail) => unknown
   readonly judge: Judge
   readonly judgeReport: JudgeReport
 }
@@ -130,11 +132,12 @@ export class InboundProcessor {
   private async judgedMail(email: InboundEmail): Promise<Judged> {
     const { mime, judge } = this.deps
     let raw: Buffer | undefined
-    const result = await mime.read(email.workspace_id, () => {
+    const source = (): Buffer | undefined => {
       raw = this.rawOf(email)
       return raw
-    })
-    if (result.kind === 'parts' && raw !== undefined) return judge(email, raw, result.parts)
+    }
+    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email))
+    if (result.kind === 'studied' && raw !== undefined) return judge(email, raw, result.parts, result.study)
     return this.failed(
       email,
       result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },

@@ -8,6 +8,7 @@ import type { Clock } from '../platform/clock.js'
 import type { Write } from '../storage/write.js'
 import { inboundContent, receivedData } from './inbound-content.js'
 import type { Judge } from './inbound-processor.js'
+import type { SpamStudy } from './spam/spam-study.js'
 import type { JudgeSpam } from './spam/spam-verdict.js'
 
 export interface ProcessMailDeps {
@@ -16,10 +17,10 @@ export interface ProcessMailDeps {
 }
 
 export function processMail({ clock, spamVerdict }: ProcessMailDeps): Judge {
-  return async (email, raw, parts) => {
+  return async (email, raw, parts, study) => {
     const { id, workspace_id } = email
     const content = inboundContent(raw, parts)
-    const verdict = await spamVerdict(email, raw, parts)
+    const verdict = await spamVerdict(email, raw, study as SpamStudy | null)
     const at = clock()
     const processed = markProcessed({ id, workspace_id, ...content, ...verdict, at })
     return { writes: [processed, announcement(email, receivedData(email, content), at)] }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { z } from 'zod'
-import { json } from '../../src/api/route.js'
+import { json, linkRoute } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
 import { Missed, StorageFault } from '../../src/storage/write.js'
@@ -173,6 +173,31 @@ t.test('who asks too often is told when to come again, in three places', async (
   t.equal((await door.ask('GET /v1/things')).status, 429)
   t.equal((await door.ask('GET /v1/openapi.json')).status, 429)
   t.equal((await door.ask('GET /v1/nothing')).status, 404)
+})
+
+t.test('a route of signed links asks for no key, counts whoever comes, and takes its own query alone', async (t) => {
+  const link = linkRoute({
+    method: 'GET',
+    path: '/links/:id',
+    area: 'link',
+    tag: 'test',
+    summary: 'test',
+    query: z.strictObject({ word: z.string() }),
+    answers: {},
+    refusals: [],
+    follow: ({ params, query }) => json(200, { ...params, ...query }),
+  })
+  const door = await apiDoor(t, { routes: [link], requests: 2, strangers: 3 })
+  const follow = (...fields: readonly string[]): Promise<WireAnswer> => door.ask('GET /v1/links/7?word=x', ...fields)
+  const first = await follow()
+  t.same([first.status, JSON.parse(first.body)], [200, { id: '7', word: 'x' }])
+  t.equal((await follow(authorization('Bearer wrong'))).status, 200, 'a wrong key opens and closes nothing')
+  t.equal((await door.ask('GET /v1/links/7')).status, 400)
+  t.equal((await follow()).status, 429)
+  t.equal((await follow(withKey)).headers['x-ratelimit-remaining'], '1', 'a key counts for its workspace')
+  t.equal((await follow(withKey)).status, 200)
+  t.equal((await follow(withKey)).status, 429)
+  t.equal((await door.ask('POST /v1/links/7')).status, 405)
 })
 
 t.test('query parameters are known ones, each once', async (t) => {

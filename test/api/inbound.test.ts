@@ -129,6 +129,34 @@ t.test('an email that could not be read is shown as far as it is known, and its 
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).text, 'odd')
 })
 
+t.test('a message that nobody can take apart is shown without its parts, and its bytes are there', async (t) => {
+  const app = await testDaemon(t)
+  const id = uuidv7(app.now())
+  const bomb = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`
+  const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
+  await app.daemon.database.commit([
+    ...fileInbound(email, Buffer.from(bomb)),
+    markFailed({ id, workspaceId: app.workspaceId, at: app.now() }),
+  ])
+  t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), { status: 'failed', text: null, attachments: [] })
+  t.same((await app.rest('GET', `/v1/inbound/${id}/attachments`)).json(), { data: [] })
+  t.equal((await app.rest('GET', `/v1/inbound/${id}/raw`)).text, bomb)
+  t.same(app.errors, [])
+})
+
+t.test('an email that has HTML alone is shown with a text of it, and has none of its own', async (t) => {
+  const app = await testDaemon(t)
+  const id = uuidv7(app.now())
+  const html = 'Content-Type: text/html\r\n\r\n<h1>News</h1><p>for <b>you</b></p>\r\n'
+  const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
+  await app.daemon.database.commit(fileInbound(email, Buffer.from(html)))
+  t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), {
+    has_text: false,
+    text: 'News\n\nfor you',
+    html: '<h1>News</h1><p>for <b>you</b></p>',
+  })
+})
+
 t.test('deleting is for good, with the bytes', async (t) => {
   const { app, processed, failed } = await filed(t)
   t.same((await app.rest('DELETE', `/v1/inbound/${processed}`)).json(), { deleted: true, id: processed })

@@ -1,25 +1,35 @@
 /**
- * A DNS server on loopback, over UDP, that answers from a function: for tests of the
- * true resolver. Just enough of RFC 1035 for one question and plain records.
+ * A DNS server on loopback, over UDP and TCP, that answers from a function: for tests of the
+ * true resolver. Just enough of RFC 1035 for one question and plain records. What is too long
+ * for UDP is cut off, as the question's EDNS says.
  */
-import { createSocket, type Socket } from 'node:dgram'
+import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-export type DnsRecord =
-  | {
-      readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR'
-      readonly ttl: number
-      readonly value: string
-      readonly name?: string
-    }
-  | { readonly type: 'MX'; readonly ttl: number; readonly preference: number; readonly value: string }
-  | { readonly type: 'TXT'; readonly ttl: number; readonly strings: readonly string[] }
+/** `name`: its owner, where that is not the name asked for. */
+export type DnsRecord = { readonly ttl: number; readonly name?: string } & (
+  | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR'; readonly value: string }
+  | { readonly type: 'MX'; readonly preference: number; readonly value: string }
+  | { readonly type: 'TXT'; readonly strings: readonly string[] }
+)
+
+type Failure = 'FORMERR' | 'SERVFAIL' | 'NXDOMAIN' | 'REFUSED'
+
+/** An answer with what stands around the records. */
+export interface DnsReply {
+  readonly answers?: readonly DnsRecord[]
+  readonly code?: Failure
+  /** Of the zone, in the authority section. */
+  readonly soa?: { readonly ttl: number; readonly minimum: number }
+  /** Not authoritative, without recursion, with the servers of the zone alone. */
+  readonly referral?: true
+}
 
 export type DnsAnswer =
   | readonly DnsRecord[]
-  | 'NXDOMAIN'
-  | 'SERVFAIL'
-  | 'REFUSED'
+  | DnsReply
+  | Failure
   /** No answer at all. */
   | 'silence'
 
@@ -30,24 +40,89 @@ export interface DnsServer {
   readonly address: string
   /** Every question asked so far. */
   readonly asked: readonly string[]
+  readonly askedOverTcp: readonly string[]
   readonly close: () => void
 }
 
-const codes = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
-const failures = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
+export interface DnsServerOptions {
+  /** What is sent instead of `reply`; `from` is null over TCP. */
+  readonly send?: (reply: Buffer, query: Buffer, from: RemoteInfo | null) => readonly Buffer[]
+  /** Over TCP the connection is closed after so many octets. */
+  readonly cutTcp?: number
+}
 
-export async function dnsServer(zone: DnsZone): Promise<DnsServer> {
-  const socket: Socket = createSocket('udp4')
+const codes = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
+const failures = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
+
+export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
+  const { send = (reply) => [reply], cutTcp } = options
   const asked: string[] = []
-  socket.on('message', (query, { port, address }) => {
-    const { question, name, end } = read(query)
-    asked.push(question)
-    const answer = zone(question)
-    if (answer !== 'silence') socket.send(response(query.subarray(0, end), name, answer), port, address)
+  const askedOverTcp: string[] = []
+  const sockets = new Set<Socket>()
+  const tcp = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (framed) => {
+      const query = framed.subarray(2)
+      askedOverTcp.push(read(query).question)
+      const reply = replyTo(query, zone)
+      if (reply === null) return
+      const all = Buffer.concat(send(reply, query, null).map(framedBySize))
+      if (cutTcp === undefined) socket.write(all)
+      else socket.end(all.subarray(0, cutTcp))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  const udp = createSocket('udp4')
+  udp.on('message', (query, from) => {
+    asked.push(read(query).question)
+    const reply = replyTo(query, zone)
+    if (reply === null) return
+    for (const message of send(cutTo(payloadOf(query), reply, query), query, from)) {
+      udp.send(message, from.port, from.address)
+    }
   })
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => socket.close() }
+  udp.bind(port, '127.0.0.1')
+  await once(udp, 'listening')
+  const close = (): void => {
+    udp.close()
+    tcp.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { address: `127.0.0.1:${port}`, asked, askedOverTcp, close }
+}
+
+function framedBySize(message: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(message.length >> 8, message.length & 255), message])
+}
+
+function replyTo(query: Buffer, zone: DnsZone): Buffer | null {
+  const { question, name, end } = read(query)
+  const answer = zone(question)
+  return answer === 'silence' ? null : response(query.subarray(0, end), name, replyOf(answer))
+}
+
+function replyOf(answer: Exclude<DnsAnswer, 'silence'>): DnsReply {
+  if (typeof answer === 'string') return { code: answer }
+  return isList(answer) ? { answers: answer } : answer
+}
+
+function isList(answer: readonly DnsRecord[] | DnsReply): answer is readonly DnsRecord[] {
+  return Array.isArray(answer)
+}
+
+/** RFC 6891: the class of the OPT record, which stands alone behind the question. */
+function payloadOf(query: Buffer): number {
+  return query.readUInt16BE(10) === 0 ? 512 : query.readUInt16BE(read(query).end + 3)
+}
+
+function cutTo(size: number, reply: Buffer, query: Buffer): Buffer {
+  if (reply.length <= size) return reply
+  const head = Buffer.from(reply.subarray(0, read(query).end))
+  head.writeUInt8(head.readUInt8(2) | 2, 2)
+  head.fill(0, 6, 12)
+  return head
 }
 
 function read(query: Buffer): { readonly question: string; readonly name: string; readonly end: number } {
@@ -63,24 +138,44 @@ function read(query: Buffer): { readonly question: string; readonly name: string
   return { question: `${type} ${name}`, name, end: at + 5 }
 }
 
-function response(question: Buffer, name: string, answer: Exclude<DnsAnswer, 'silence'>): Buffer {
-  const found = typeof answer === 'string' ? [] : answer
+function response(question: Buffer, name: string, { answers = [], code, soa, referral }: DnsReply): Buffer {
   const header = Buffer.from(question)
-  header.writeUInt16BE(0x8580 | (typeof answer === 'string' ? failures[answer] : 0), 2)
+  header.writeUInt16BE((referral ? 0x8100 : 0x8580) | (code === undefined ? 0 : failures[code]), 2)
   header.writeUInt16BE(1, 4)
-  header.writeUInt16BE(found.length, 6)
-  header.writeUInt32BE(0, 8)
-  return Buffer.concat([header, ...found.map((record) => encoded(record, name))])
+  header.writeUInt16BE(answers.length, 6)
+  header.writeUInt16BE(soa === undefined && !referral ? 0 : 1, 8)
+  header.writeUInt16BE(0, 10)
+  const records = answers.map((record) => encoded(record, name))
+  return Buffer.concat([header, ...records, ...authority(soa), ...(referral ? [ofZone(2, 60, labels('ns.test'))] : [])])
+}
+
+function authority(soa: DnsReply['soa']): readonly Buffer[] {
+  if (soa === undefined) return []
+  const numbers = Buffer.alloc(20)
+  numbers.writeUInt32BE(soa.minimum, 16)
+  return [ofZone(6, soa.ttl, Buffer.concat([labels('ns.test'), labels('root.test'), numbers]))]
+}
+
+function ofZone(type: number, ttl: number, content: Buffer): Buffer {
+  return Buffer.concat([labels('test'), recordHead(type, ttl, content.length), content])
+}
+
+function recordHead(type: number, ttl: number, size: number): Buffer {
+  const head = Buffer.alloc(10)
+  head.writeUInt16BE(type, 0)
+  head.writeUInt16BE(1, 2)
+  head.writeUInt32BE(ttl, 4)
+  head.writeUInt16BE(size, 8)
+  return head
 }
 
 function encoded(record: DnsRecord, name: string): Buffer {
   const content = contentOf(record)
-  const head = Buffer.alloc(10)
-  head.writeUInt16BE(codes[record.type], 0)
-  head.writeUInt16BE(1, 2)
-  head.writeUInt32BE(record.ttl, 4)
-  head.writeUInt16BE(content.length, 8)
-  return Buffer.concat([labels('name' in record && record.name !== undefined ? record.name : name), head, content])
+  return Buffer.concat([
+    labels(record.name ?? name),
+    recordHead(codes[record.type], record.ttl, content.length),
+    content,
+  ])
 }
 
 function contentOf(record: DnsRecord): Buffer {

@@ -467,3 +467,22 @@ t.test('closing leaves nobody waiting', async (t) => {
     Refusal,
   )
 })
+
+const studies = new URL('../fixtures/odd-study.js', import.meta.url)
+
+t.test('what a room above makes of a message is made in its thread, and may fail there alone', async (t) => {
+  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, threads: 1 }, studies)
+  t.teardown(() => reader.close())
+  const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
+  const studied = (facts: string): ReturnType<MimeReader['studied']> => reader.studied('ws_1', () => raw, facts)
+  t.match(await studied('count'), {
+    kind: 'studied',
+    parts: { text: 'text' },
+    study: { bytes: raw.length, facts: 'count' },
+  })
+  for (const facts of ['throw', 'hang', 'fill']) {
+    t.match(await studied(facts), { kind: 'studied', parts: { text: 'text' }, study: null }, facts)
+  }
+  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a thread')
+  t.match(await reader.studied('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
+})

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Clock } from '../../src/platform/clock.js'
 import { openResolver, type RecordResolver, type Resolver, type ResolverSettings } from '../../src/platform/resolver.js'
-import { type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../helpers/dns-server.js'
+import { type DnsAnswer, type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../helpers/dns-server.js'
 
 interface Fixture {
   readonly server: DnsServer
@@ -81,15 +81,15 @@ t.test('records of one type come as text, the strings of one TXT record joined',
   t.same(await resolver.records('gone.test', 'TXT'), { kind: 'no-domain' })
 })
 
-t.test('TXT records are kept for a minute, and not confused with other types', async (t) => {
+t.test('TXT records are kept for their time to live, and not confused with other types', async (t) => {
   let now = 0
   const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })
   await resolver.records('b.test', 'TXT')
-  now = 59_999
+  now = 4_999
   await resolver.records('b.test', 'TXT')
   t.same(server.asked, ['TXT b.test'])
   await resolver.records('b.test', 'PTR')
-  now = 60_000
+  now = 5_000
   await resolver.records('b.test', 'TXT')
   t.same(server.asked, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
@@ -116,7 +116,11 @@ t.test('a half answer of none is no proof that there is none', async (t) => {
 
 t.test('a name that no question can hold does not exist', async (t) => {
   const { resolver, server } = await open(t, () => 'SERVFAIL')
-  t.same(await resolver.mx(`${'x'.repeat(64)}.test`), { kind: 'no-domain' })
+  const long = `${'x'.repeat(63)}.`.repeat(4)
+  for (const name of [`${'x'.repeat(64)}.test`, long, 'b..test', '.b.test', 'b.test..', 'a b.test', 'a\0b.test']) {
+    t.same(await resolver.mx(name), { kind: 'no-domain' }, name)
+    t.same(await resolver.records(name, 'TXT'), { kind: 'no-domain' }, name)
+  }
   t.same(server.asked, [])
 })
 
@@ -141,25 +145,87 @@ t.test('records are kept for their time to live, the shortest of them', async (t
   t.equal(await asks(), 2)
 })
 
-t.test('MX records and NXDOMAIN are kept for a minute, a failure for ten seconds', async (t) => {
+/** How long the answer to one question is kept, in seconds, as the questions that come through show. */
+async function keptFor(t: Test, answer: DnsAnswer): Promise<number> {
   let now = 0
-  const zone: DnsZone = (question) =>
-    question.endsWith(' b.test')
-      ? [{ type: 'MX', ttl: 5, preference: 1, value: 'mx.test' }]
-      : question.endsWith('gone.test')
-        ? 'NXDOMAIN'
-        : 'SERVFAIL'
-  const { resolver, server } = await open(t, zone, { clock: () => now })
-  const asked = async (at: number): Promise<readonly string[]> => {
-    now = at
-    const before = server.asked.length
-    for (const name of ['b.test', 'gone.test', 'broken.test']) await resolver.mx(name)
-    return server.asked.slice(before)
+  const { resolver, server } = await open(t, () => answer, { clock: () => now })
+  await resolver.mx('b.test')
+  while (server.asked.length === 1) {
+    now += 500
+    await resolver.mx('b.test')
   }
-  t.same(await asked(0), ['MX b.test', 'MX gone.test', 'MX broken.test'])
-  t.same(await asked(9_999), [])
-  t.same(await asked(10_000), ['MX broken.test'])
-  t.same(await asked(60_000), ['MX b.test', 'MX gone.test', 'MX broken.test'])
+  return now / 1000
+}
+
+t.test('each kind of answer is kept for a time of its own', async (t) => {
+  const mx = (ttl: number): DnsRecord => ({ type: 'MX', ttl, preference: 1, value: 'mx.test' })
+  const alias = (ttl: number): DnsRecord => ({ type: 'CNAME', ttl, value: 'c.test' })
+  const atEnd = (ttl: number): DnsRecord => ({ ...mx(ttl), name: 'c.test' })
+  const times: readonly (readonly [what: string, seconds: number, answer: DnsAnswer])[] = [
+    ['records by the shortest', 30, [mx(300), mx(30)]],
+    ['records no longer than an hour', 3600, [mx(86_400)]],
+    ['a time to live of 0 not at all', 0.5, [mx(0)]],
+    ['a time with the highest bit not at all', 0.5, [mx(0x8000_0001)]],
+    ['a chain by its shortest', 20, [alias(20), atEnd(300)]],
+    ['the end of a chain by itself', 25, [alias(200), atEnd(25)]],
+    ['no such record, by the zone', 40, { soa: { ttl: 300, minimum: 40 } }],
+    ['no such name, by the zone', 50, { code: 'NXDOMAIN', soa: { ttl: 50, minimum: 300 } }],
+    ['none of a chain by its shortest', 15, { answers: [alias(15)], soa: { ttl: 300, minimum: 300 } }],
+    ['none no longer than an hour', 3600, { soa: { ttl: 86_400, minimum: 86_400 } }],
+    ['none not at all', 0.5, { soa: { ttl: 300, minimum: 0 } }],
+    ['no such record, for a minute when nobody says', 60, []],
+    ['no such name, for a minute when nobody says', 60, 'NXDOMAIN'],
+    ['a failure for ten seconds', 10, 'SERVFAIL'],
+  ]
+  for (const [what, seconds, answer] of times) t.equal(await keptFor(t, answer), seconds, what)
+})
+
+t.test('what is not kept is still asked once at the same moment', async (t) => {
+  const { resolver, server } = await open(t, () => [a('192.0.2.1', 0)])
+  await Promise.all([1, 2, 3].map(() => resolver.records('b.test', 'A')))
+  await resolver.records('b.test', 'A')
+  t.same(server.asked, ['A b.test', 'A b.test'])
+})
+
+t.test('an answer that is longer than any that mail needs is not kept', async (t) => {
+  const strings = Array<string>(4).fill('x'.repeat(250))
+  const txt: DnsRecord = { type: 'TXT', ttl: 300, strings }
+  const { resolver, server } = await open(t, (question) =>
+    Array<DnsRecord>(question.includes('long') ? 4 : 3).fill(txt),
+  )
+  for (const name of ['long.test', 'long.test', 'b.test', 'b.test']) {
+    t.match(await resolver.records(name, 'TXT'), { kind: 'records' })
+  }
+  t.same(server.asked, ['TXT long.test', 'TXT long.test', 'TXT b.test'])
+})
+
+t.test('the octets of TXT records are characters', async (t) => {
+  const { resolver } = await open(t, () => [{ type: 'TXT', ttl: 300, strings: ['\xc3', '\xa9\xff\0', ''] }])
+  t.same(await resolver.records('b.test', 'TXT'), { kind: 'records', records: ['\xc3\xa9\xff\0'] })
+})
+
+t.test('a name in a record shows nothing but what host names have, and leads nowhere else', async (t) => {
+  const value = 'A b"\r\n(c)\\;d@e.test'
+  const { resolver, server } = await open(t, (question) =>
+    question.startsWith('MX')
+      ? [{ type: 'MX', ttl: 300, preference: 1, value }]
+      : [{ type: question.startsWith('PTR') ? 'PTR' : 'CNAME', ttl: 300, value }],
+  )
+  const shown = 'a\\032b\\034\\013\\010\\040c\\041\\092\\059d\\064e.test'
+  t.same(await resolver.records('b.test', 'PTR'), { kind: 'records', records: [shown] })
+  t.same(await resolver.mx('b.test'), { kind: 'records', records: [{ preference: 1, exchange: shown }] })
+  t.same(await resolver.records('b.test', 'A'), { kind: 'failure', detail: 'BADNAME' })
+  const before = server.asked.length
+  t.same(await resolver.addresses(shown), { kind: 'no-domain' })
+  t.equal(server.asked.length, before)
+})
+
+t.test('IPv6 addresses come in their short form', async (t) => {
+  const forms = { '2001:db8:0:0:1:0:0:1': '2001:db8::1:0:0:1', '0:0:0:0:0:ffff:c000:201': '::ffff:192.0.2.1' }
+  for (const [value, short] of Object.entries(forms)) {
+    const { resolver } = await open(t, () => [{ type: 'AAAA', ttl: 300, value }])
+    t.same(await resolver.records('b.test', 'AAAA'), { kind: 'records', records: [short] })
+  }
 })
 
 t.test('the same question at the same time is asked once', async (t) => {

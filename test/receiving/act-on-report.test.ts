@@ -635,7 +635,8 @@ t.test('the processor takes a report as it is, also where its returned message i
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, judge, judgeReport: acts.judge })
+  const judges = { judge, judgeReport: acts.judge, factsOf: () => null }
+  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, ...judges })
   t.teardown(async () => {
     await processor.stop()
     await mime.close()

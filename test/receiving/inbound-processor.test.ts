@@ -50,6 +50,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     clock: () => 2000,
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     mime,
+    factsOf: () => null,
     judge,
     judgeReport: () => {
       throw new Error('a report')
@@ -120,9 +121,9 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
 })
 
 t.test('a bug of ours fails one message, and says so in the log', async (t) => {
-  const buggy: Judge = (email, raw, parts) => {
+  const buggy: Judge = (email, raw, parts, study) => {
     if (email.id === 'odd') throw new TypeError('a bug')
-    return judge(email, raw, parts)
+    return judge(email, raw, parts, study)
   }
   const { processor, file, status, errors } = await fixture(t, { judge: buggy })
   await file('odd')
@@ -135,11 +136,11 @@ t.test('a bug of ours fails one message, and says so in the log', async (t) => {
 t.test('what is deleted while it is looked at leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
-  const slow: Judge = async (email, raw, parts) => {
+  const slow: Judge = async (email, raw, parts, study) => {
     const place = { id: email.id, workspaceId: 'ws_1' }
     await commit?.([removeInbound(place), removeInboundRaw(place)])
     deleted.push(email.id)
-    return judge(email, raw, parts)
+    return judge(email, raw, parts, study)
   }
   const { processor, file, database, errors, status } = await fixture(t, { judge: slow })
   commit = database.commit
@@ -152,9 +153,9 @@ t.test('what is deleted while it is looked at leaves no event', async (t) => {
 
 t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
   let judged = 0
-  const missing: Judge = async (email, raw, parts) => {
+  const missing: Judge = async (email, raw, parts, study) => {
     judged += 1
-    const { writes } = await judge(email, raw, parts)
+    const { writes } = await judge(email, raw, parts, study)
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     return { writes: judged === 1 ? [...writes, missing] : writes }
   }
@@ -171,10 +172,10 @@ t.test('a commit that misses while the message still waits is tried again, and h
 t.test('what was judged hears of its commit, and of none that missed', async (t) => {
   const heard: string[] = []
   let judged = 0
-  const told: Judge = async (email, raw, parts) => {
+  const told: Judge = async (email, raw, parts, study) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
-    const { writes } = await judge(email, raw, parts)
+    const { writes } = await judge(email, raw, parts, study)
     return { writes: judged === 1 ? [...writes, missing] : writes, committed: () => heard.push(email.id) }
   }
   const { processor, file, status } = await fixture(t, { judge: told })
@@ -191,7 +192,7 @@ t.test('a report goes to its own judge, untouched by the threads', async (t) => 
     seen.push(raw.toString())
     return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
   }
-  const mime = { read: () => Promise.reject(new Error('a report')) }
+  const mime = { studied: () => Promise.reject(new Error('a report')) }
   const { processor, database, errors } = await fixture(t, { judgeReport, mime })
   await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report' }), text))
   processor.start()
@@ -201,9 +202,9 @@ t.test('a report goes to its own judge, untouched by the threads', async (t) => 
 
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
   const ends: (() => void)[] = []
-  const slow: Judge = async (email, raw, parts) => {
+  const slow: Judge = async (email, raw, parts, study) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
-    return judge(email, raw, parts)
+    return judge(email, raw, parts, study)
   }
   const { processor, file, status, database } = await fixture(t, { judge: slow })
   const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)

@@ -7,9 +7,10 @@ import type { Authentication } from '../../src/receiving/authentication/authenti
 import { learnMessage } from '../../src/receiving/spam/bayes-learn.js'
 import type { BayesVerdict } from '../../src/receiving/spam/bayes-records.js'
 import { ownContributions } from '../../src/receiving/spam/own-points.js'
-import { receivedSpamMessage } from '../../src/receiving/spam/received-spam-message.js'
+import { circumstancesOf, receivedSpamMessage } from '../../src/receiving/spam/received-spam-message.js'
 import type { AskRspamd, RspamdQuestion } from '../../src/receiving/spam/rspamd.js'
 import { type SpamContribution, type SpamThresholds, totalScore } from '../../src/receiving/spam/spam-report.js'
+import { study, studyOf } from '../../src/receiving/spam/spam-study.js'
 import { type SpamVerdict, spamVerdict } from '../../src/receiving/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
 import { temporaryDatabase } from '../helpers/database.js'
@@ -93,7 +94,8 @@ async function judging(t: Test): Promise<Judging> {
     },
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
-      const verdict = await spamVerdict({ read: database.read, thresholds, rspamd: rspamd ?? null })(email, raw, parts)
+      const judge = spamVerdict({ read: database.read, thresholds, rspamd: rspamd ?? null })
+      const verdict = await judge(email, raw, study(raw, parts, circumstancesOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 50) => {
@@ -198,10 +200,10 @@ t.test('rules on content call nothing spam that a classifier which has learned d
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const message = receivedSpamMessage(brought, raw, parts)
+  const { rules } = studyOf(receivedSpamMessage(brought, raw, parts))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
-    totalScore(ownContributions(message, probability, { ...nothingSeen, ...arrival }, of))
+    totalScore(ownContributions(rules, probability, { ...nothingSeen, ...arrival }, of))
   const alone = own(null)
   t.ok(alone > 8, `the rules alone: ${alone}`)
   t.equal(own(0.95), alone, 'it agrees')
@@ -211,10 +213,10 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   t.equal(own(0.5, { earlyTalker: true }), 10.49, 'the client is evidence of its own')
   t.equal(own(0.5, {}, { suspicious: 1, spam: 5 }), 4.99)
   t.equal(own(0.8, {}, { suspicious: 1, spam: 3 }), alone, 'its own points are spam there')
-  const doubts = ownContributions(message, 0.5, nothingSeen, thresholds).at(-1)
+  const doubts = ownContributions(rules, 0.5, nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = receivedSpamMessage(brought, test.raw, test.parts)
+  const said = studyOf(receivedSpamMessage(brought, test.raw, test.parts)).rules
   t.ok(
     totalScore(ownContributions(said, 0.001, nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
@@ -251,8 +253,18 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
   const { database } = await judging(t)
   const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
   for (const raw of ['', '\r\n', 'no header\r\n', 'From: \r\n\r\n', `X: ${'y'.repeat(100_000)}\r\n\r\n`]) {
+    const bytes = Buffer.from(raw)
+    const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(await email(), Buffer.from(raw), parts)
+    const { spam_score, spam_report } = await judge(record, bytes, study(bytes, parts, circumstancesOf(record)))
     t.equal(spam_score, Math.round(totalScore(JSON.parse(spam_report) as SpamContribution[]) * 100))
   }
+})
+
+t.test('content that nobody could look at is said to be unscored, and what else is known counts', async (t) => {
+  const { database, email } = await judging(t)
+  const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  const { spam_report, spam_score } = await judge(await email({ earlyTalker: true }), Buffer.from('x'), null)
+  t.match(names(JSON.parse(spam_report) as SpamContribution[]), ['EARLY_TALKER', 'CONTENT_NOT_SCORED'])
+  t.ok(spam_score !== null && spam_score > 0)
 })

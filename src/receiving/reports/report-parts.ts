@@ -6,9 +6,9 @@
  *
  * Never throws and never waits: the first megabyte is read, of each part the first 128 KB,
  * at most 50 parts in four levels, each level one pass. A boundary that never comes leaves
- * the body as one part. Charsets are those of TextDecoder.
+ * the body as one part. Charsets are those of `mail/charset.ts`.
  */
-import { TextDecoder } from 'node:util'
+import { decodedCharset } from '../../mail/charset.js'
 import type { ReportedHeader } from './report.js'
 import { firstValue, headerOf } from './report-fields.js'
 
@@ -91,9 +91,6 @@ function content(text: string, encoding: string): string {
 
 function decoded(bytes: string, charset: string): string {
   const buffer = Buffer.from(bytes, 'latin1')
-  try {
-    return new TextDecoder(charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset).decode(buffer)
-  } catch {
-    return new TextDecoder('utf-8').decode(buffer)
-  }
+  const label = charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset
+  return decodedCharset(buffer, label) ?? buffer.toString('utf8')
 }

@@ -16,22 +16,20 @@ import { arrivalContributions } from './arrival-points.js'
 import { type BayesContribution, bayesContribution } from './bayes-points.js'
 import { authenticationRules } from './rules/authentication.js'
 import { gtubeRules } from './rules/gtube.js'
-import type { SpamMessage } from './spam-message.js'
-import { hundredths, type SpamContribution, type SpamThresholds, spamReport, totalScore } from './spam-report.js'
+import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
 
 const outsideContent = new Set([...authenticationRules, ...gtubeRules].map(({ name }) => name))
 
 /** From so many points on the classifier takes a message for spam: a probability of 0.9. */
 const AGREES = 5
 
-/** `probability`: of the classifier; null: it has learned too little. */
+/** `rules`: those that hold. `probability`: of the classifier; null: it has learned too little. */
 export function ownContributions(
-  message: SpamMessage,
+  rules: readonly SpamContribution[],
   probability: number | null,
   arrival: Arrival,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const rules = spamReport(message).contributions
   const learned = bayesContribution(probability)
   const content = totalScore(rules.filter(({ name }) => !outsideContent.has(name)))
   return [

@@ -9,8 +9,8 @@ import type { InboundEmail } from '../../messages/inbound-email.js'
 import type { MimeParts } from '../../messages/mime-parts-protocol.js'
 import type { Authentication } from '../authentication/authentication.js'
 import { foldedResults } from '../authentication/folded-results.js'
-import { spamMessage } from './spam-input.js'
-import type { SpamAuthentication, SpamMessage } from './spam-message.js'
+import { type SpamCircumstances, spamMessage } from './spam-input.js'
+import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
 
 export type CircumstantialRecord = Pick<
   InboundEmail,
@@ -18,8 +18,16 @@ export type CircumstantialRecord = Pick<
 >
 
 export function receivedSpamMessage(email: CircumstantialRecord, raw: Buffer, parts: MimeParts): SpamMessage {
+  return spamMessage(raw, parts, circumstancesOf(email))
+}
+
+export interface RecordedCircumstances extends SpamCircumstances {
+  readonly origin: SpamOrigin
+}
+
+export function circumstancesOf(email: CircumstantialRecord): RecordedCircumstances {
   const results = resultsOf(email)
-  return spamMessage(raw, parts, {
+  return {
     receivedAt: email.received_at,
     origin: {
       envelopeFrom: email.envelope_from,
@@ -28,7 +36,7 @@ export function receivedSpamMessage(email: CircumstantialRecord, raw: Buffer, pa
       reverseName: results?.iprev.name ?? null,
     },
     authentication: results === null ? null : words(results),
-  })
+  }
 }
 
 function resultsOf({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {

@@ -7,18 +7,16 @@
  * are bounded and cleaned where they are made.
  */
 import { arrivalOf, type InboundContent, type InboundEmail } from '../../messages/inbound-email.js'
-import type { MimeParts } from '../../messages/mime-parts-protocol.js'
 import type { Read } from '../../storage/prepared.js'
 import { liftingContribution } from './arrival-points.js'
 import { bayesCounts } from './bayes-records.js'
 import { bayesScore } from './bayes-score.js'
-import { bayesTokens } from './bayes-tokens.js'
 import { ownContributions } from './own-points.js'
-import { receivedSpamMessage } from './received-spam-message.js'
+import { circumstancesOf } from './received-spam-message.js'
 import type { AskRspamd } from './rspamd.js'
 import { rspamdContributions } from './rspamd-points.js'
-import type { SpamMessage } from './spam-message.js'
 import { type SpamContribution, type SpamThresholds, spamStatus, totalScore } from './spam-report.js'
+import type { SpamStudy } from './spam-study.js'
 
 export interface SpamVerdictDeps {
   readonly read: Read
@@ -29,34 +27,35 @@ export interface SpamVerdictDeps {
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-export type JudgeSpam = (email: InboundEmail, raw: Buffer, parts: MimeParts) => Promise<SpamVerdict>
+/** `study`: of its content; null: the content was too much for the thread that looked at it. */
+export type JudgeSpam = (email: InboundEmail, raw: Buffer, study: SpamStudy | null) => Promise<SpamVerdict>
 
 export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
-  return async (email, raw, parts) => {
-    const message = receivedSpamMessage(email, raw, parts)
-    const asked = asking(rspamd, email, raw, message)
+  return async (email, raw, study) => {
+    const asked = asking(rspamd, email, raw)
     const arrival = arrivalOf(email)
-    const own = ownContributions(message, learnedProbability(read, email.workspace_id, message), arrival, thresholds)
+    const { rules, tokens } = study ?? notStudied
+    const own = ownContributions(rules, learnedProbability(read, email.workspace_id, tokens), arrival, thresholds)
     const verdict = await asked
     const merged = verdict === null ? own : [...own, ...rspamdContributions(totalScore(own), verdict, thresholds)]
     return verdictOf([...merged, ...liftingContribution(arrival, totalScore(merged), thresholds)], thresholds)
   }
 }
 
-function asking(
-  rspamd: AskRspamd | null,
-  { id, envelope_to }: InboundEmail,
-  raw: Buffer,
-  { origin }: SpamMessage,
-): ReturnType<AskRspamd> {
-  if (rspamd === null || origin === null) return Promise.resolve(null)
-  return rspamd({ id, raw, origin, recipients: JSON.parse(envelope_to) as readonly string[] })
+const notStudied: SpamStudy = {
+  rules: [{ name: 'CONTENT_NOT_SCORED', score: 0, description: 'its content took too long to look at' }],
+  tokens: [],
 }
 
-/** Null: too little was learned. */
-function learnedProbability(read: Read, workspaceId: string, message: SpamMessage): number | null {
-  const tokens = bayesTokens(message)
-  return bayesScore(tokens, bayesCounts(read, workspaceId, tokens))
+function asking(rspamd: AskRspamd | null, email: InboundEmail, raw: Buffer): ReturnType<AskRspamd> {
+  if (rspamd === null) return Promise.resolve(null)
+  const { origin } = circumstancesOf(email)
+  return rspamd({ id: email.id, raw, origin, recipients: JSON.parse(email.envelope_to) as readonly string[] })
+}
+
+/** Null: too little was learned, or there is nothing to ask about. */
+function learnedProbability(read: Read, workspaceId: string, tokens: readonly string[]): number | null {
+  return tokens.length === 0 ? null : bayesScore(tokens, bayesCounts(read, workspaceId, tokens))
 }
 
 function verdictOf(contributions: readonly SpamContribution[], thresholds: SpamThresholds): SpamVerdict {

@@ -1,0 +1,130 @@
+/**
+ * One message to one DNS server and what comes back, over UDP or TCP (RFC 1035, RFC 7766).
+ *
+ * Each question has a socket of its own, bound to a port that the system draws and connected to the server: the
+ * kernel drops what others send, and a forger must guess port and id anew for each question. A kept pool would be
+ * cheaper, and its ports could be found out. Whatever else arrives is ignored until the time is up. A socket is
+ * closed with its question, and all are when the exchanges close.
+ */
+import { createSocket, type SocketOptions } from 'node:dgram'
+import { connect, isIPv6 } from 'node:net'
+
+export interface DnsServer {
+  /** An IP address. */
+  readonly address: string
+  readonly port: number
+}
+
+/** `fault` as `TIMEOUT`, `CONNREFUSED`. */
+export type Exchanged = { readonly reply: Buffer } | { readonly fault: string }
+
+export interface ExchangeOptions {
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly accepts: (reply: Buffer) => boolean
+}
+
+export type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<Exchanged>
+
+export interface DnsExchanges {
+  readonly overUdp: Exchange
+  readonly overTcp: Exchange
+  /** Whatever is under way or comes later ends as `CANCELLED`. */
+  readonly cancel: () => void
+}
+
+type Settle = (outcome: Exchanged) => void
+/** Begins, and returns how to end. */
+type Begin = (settle: Settle) => () => void
+
+export function dnsExchanges(): DnsExchanges {
+  const underWay = new Set<() => void>()
+  let cancelled = false
+
+  function limited(timeout: number, begin: Begin): Promise<Exchanged> {
+    if (cancelled) return Promise.resolve({ fault: 'CANCELLED' })
+    return new Promise((resolve) => {
+      const part: { end?: () => void } = {}
+      const settle: Settle = (outcome) => {
+        if (!underWay.delete(cancel)) return
+        clearTimeout(timer)
+        part.end?.()
+        resolve(outcome)
+      }
+      const cancel = (): void => settle({ fault: 'CANCELLED' })
+      const timer = setTimeout(settle, timeout, { fault: 'TIMEOUT' })
+      underWay.add(cancel)
+      try {
+        part.end = begin(settle)
+        if (!underWay.has(cancel)) part.end()
+      } catch (error) {
+        // The system gives no socket.
+        settle({ fault: faultOf(error) })
+      }
+    })
+  }
+
+  return {
+    overUdp: (server, query, { timeout, accepts }) =>
+      limited(timeout, (settle) => beginUdp(server, query, accepts, settle)),
+    overTcp: (server, query, { timeout, accepts }) =>
+      limited(timeout, (settle) => beginTcp(server, query, accepts, settle)),
+    cancel: () => {
+      cancelled = true
+      for (const cancel of [...underWay]) cancel()
+    },
+  }
+}
+
+/** Only addresses come here; node would ask DNS for them otherwise. */
+const lookup: SocketOptions['lookup'] = (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4)
+
+type Accepts = ExchangeOptions['accepts']
+
+function beginUdp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
+  const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', lookup })
+  let open = true
+  socket.on('error', (error) => settle({ fault: faultOf(error) }))
+  socket.on('message', (reply) => {
+    if (accepts(reply)) settle({ reply })
+  })
+  socket.on('connect', () => {
+    if (open) socket.send(query, (error) => error !== null && settle({ fault: faultOf(error) }))
+  })
+  socket.connect(port, address)
+  return () => {
+    if (open) socket.close()
+    open = false
+  }
+}
+
+const longestMessage = 0xffff
+
+function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
+  const socket = connect({ host: address, port, noDelay: true })
+  // Two octets of length and the longest message: nothing that the server sends takes more memory.
+  const got = Buffer.allocUnsafe(2 + longestMessage)
+  let size = 0
+  socket.on('connect', () => socket.write(framed(query)))
+  socket.on('data', (chunk) => {
+    size += chunk.copy(got, size)
+    const end = size < 2 ? longestMessage : 2 + got.readUInt16BE(0)
+    if (size < end) return
+    const reply = got.subarray(2, end)
+    settle(accepts(reply) ? { reply } : { fault: 'BADRESP' })
+  })
+  socket.on('error', (error) => settle({ fault: faultOf(error) }))
+  socket.on('close', () => settle({ fault: 'EOF' }))
+  return () => socket.destroy()
+}
+
+function framed(query: Buffer): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(query.length)
+  return Buffer.concat([length, query])
+}
+
+function faultOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.replace(/^E/, '') || 'FAILED'
+}

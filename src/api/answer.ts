@@ -140,7 +140,9 @@ function inTheInterfacesForm(
 ): Readonly<Record<string, unknown>> {
   if (!ofValidation.has(code) || details['errors'] !== undefined) return details
   const { field = '', value = null, ...others } = details
-  return { ...others, errors: [{ field, message, value }] }
+  const prefix = `${String(field)}: `
+  const rule = message.startsWith(prefix) ? message.slice(prefix.length) : message
+  return { ...others, errors: [{ field, message: rule, value }] }
 }
 
 function body(code: ErrorCode, message: string, more: Partial<ErrorBody['error']> = {}): ErrorBody {

@@ -220,8 +220,13 @@ function lines(domain: DomainDetails, keys: readonly { name: string; txt: string
     'DKIM keys (as TXT records, where CNAMEs are not possible):',
     ...keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
     '',
-    domain.inbound ? 'Takes mail in.' : 'Takes no mail in.',
+    takesIn(domain),
     ...(domain.blocked_addresses.length > 0 ? ['Blocked:'] : []),
     ...domain.blocked_addresses.map((address) => `  ${address}`),
   ]
+}
+
+function takesIn({ inbound, status }: DomainDetails): string {
+  if (!inbound) return 'Takes no mail in.'
+  return status === 'verified' ? 'Takes mail in.' : 'Takes mail in as soon as it is verified.'
 }

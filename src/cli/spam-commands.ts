@@ -8,6 +8,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { shown } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import { learnMessage, messageFingerprint } from '../receiving/spam/bayes-learn.js'
@@ -67,6 +68,7 @@ function verdictOf(said: string): BayesVerdict {
 
 /** In the order of their names, so that learning twice does the same. */
 function messageFiles(folder: string): readonly string[] {
+  if (!isFolder(folder)) throw new CommandFailed(`DIR: found ${shown(folder)}; allowed: a folder`)
   const maildir = ['cur', 'new'].map((name) => join(folder, name)).filter(isFolder)
   const files = (maildir.length > 0 ? maildir : [folder]).flatMap(filesOf)
   if (files.length === 0) throw new CommandFailed(`no files in ${folder}`)

@@ -65,7 +65,7 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
     listener,
     serve: (more) => {
       const routes = apiRoutes(more)
-      const document = openApiDocument(routes, { version: VERSION, server: `https://${config.service.hostname}` })
+      const document = openApiDocument(routes, { version: VERSION, server: config.service.public_url })
       app.serve(routes, JSON.stringify(document))
       return routes
     },

@@ -1,8 +1,8 @@
 /**
  * Changes what a domain takes in, with the word in the audit log, in one commit.
  *
- * Taking mail in is turned on for a verified domain alone. Which addresses are blocked is
- * changed by difference: of two changes at once each adds and takes away what it meant.
+ * Taking mail in is turned on for a verified domain alone. All is
+ * changed by difference: of two changes at once each does what it meant, and nothing else.
  */
 import { type Actor, recordAct } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
@@ -47,7 +47,7 @@ export async function changeDomain(
     ...(removed.length > 0 ? { unblocked: named(removed) } : {}),
   }
   await commit([
-    setInbound({ workspaceId, id, inbound: inbound ? 1 : 0 }),
+    setInbound({ workspaceId, id, inbound: turned ? (inbound ? 1 : 0) : null }),
     ...block(row, added),
     ...unblock(row, removed),
     recordAct({ workspaceId, actor, action: 'domain.changed', target: id, at: now, details }),

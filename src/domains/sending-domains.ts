@@ -41,12 +41,12 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: string;
   1,
 )
 
-/** Misses when the workspace has no such domain any more. */
-export const setInbound = prepareWrite<{ workspaceId: string; id: string; inbound: Flag }>(
+/** `inbound` null: it stays as it is. Misses when the workspace has no such domain any more. */
+export const setInbound = prepareWrite<{ workspaceId: string; id: string; inbound: Flag | null }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
-      .set({ inbound: slot('inbound') })
+      .set((eb) => ({ inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound') }))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id')),
   1,

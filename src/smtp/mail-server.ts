@@ -100,7 +100,11 @@ export abstract class MailServer extends SMTPServer {
     const session = this.openSession(socket, socketOptions, place)
     this.sessions.set(session.session, session)
     this.connections.add(session)
-    session.on('error', (error: Error) => this._onError(error))
+    // What broke it is heard twice, of the socket and of the TLS over it.
+    session.on(
+      'error',
+      once((error: Error) => this._onError(error)),
+    )
     session.init()
   }
 
@@ -160,10 +164,10 @@ function turnAway(socket: Socket, handshake: boolean, reply: SmtpReply): void {
   setTimeout(() => socket.destroy(), REFUSED_LINGER).unref()
 }
 
-function once(act: () => void): () => void {
+function once<Given extends readonly unknown[]>(act: (...given: Given) => void): (...given: Given) => void {
   let done = false
-  return () => {
-    if (!done) act()
+  return (...given) => {
+    if (!done) act(...given)
     done = true
   }
 }

@@ -24,7 +24,10 @@ import type { SmtpReply } from './protocol-fault.js'
 export class MxServer extends MailServer {
   constructor(private readonly gate: MxGate) {
     super(gate, options(gate.settings), false)
-    this.on('error', (error: Error) => gate.deps.log.info({ reason: error.message }, 'an MX client failed'))
+    // smtp-server writes into the error whose it is.
+    this.on('error', ({ message: reason, remoteAddress: client }: Error & { readonly remoteAddress?: string }) =>
+      gate.deps.log.info({ reason, client }, 'an MX client failed'),
+    )
   }
 
   protected override openSession(

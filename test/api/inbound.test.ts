@@ -366,6 +366,10 @@ t.test('a link is good for what it was made for, and dies with its email', async
     path.replace(/signature=./, 'signature=-'),
     path.replace(/.$/, ''),
     path.replace(/signature=.*/, 'signature='),
+    // The same bytes to whoever reads base64 leniently.
+    `${path}%3D`,
+    `${path}!`,
+    path.replace('signature=', 'signature=%20'),
   ]
   for (const wrong of changed) {
     const answer = await app.rest('GET', wrong, { key: null })
@@ -375,6 +379,12 @@ t.test('a link is good for what it was made for, and dies with its email', async
       wrong,
     )
   }
+  const longer = await app.rest('GET', path.replace('expires=', 'expires=0'), { key: null })
+  t.match([longer.status, longer.json()], [400, { error: { code: 'validation_error' } }])
+  const bare = await app.rest('GET', path.replace(/&signature=.*/, ''), { key: null })
+  t.match([bare.status, bare.json()], [400, { error: { code: 'missing_required_field' } }])
+  const route = app.daemon.routes.find((it) => it.path === '/inbound/:id/attachments/:place')
+  t.ok(route?.refusals.includes('missing_required_field'), 'and is documented')
   t.equal((await app.rest('GET', path, { key: null })).status, 200)
   await app.daemon.database.commit([{ sql: 'delete from inbound_raw where inbound_id = ?', parameters: [id] }])
   t.equal((await app.rest('GET', path, { key: null })).status, 404, 'bytes are kept for a time')

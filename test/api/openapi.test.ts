@@ -5,6 +5,7 @@ import { testDaemon } from '../helpers/test-daemon.js'
 
 interface Document {
   readonly openapi: string
+  readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
@@ -21,6 +22,7 @@ t.test('the document is OpenAPI 3.1 and names every route, under its methods, an
   const verdict = await new Validator().validate(answer.json<Record<string, never>>())
   t.same(verdict.errors ?? [], [])
   t.match(document.openapi, /^3\.1\./)
+  t.same(document.servers, [{ url: app.config.service.public_url }])
 
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

@@ -268,7 +268,9 @@ t.test('domains', async (t) => {
   t.match(await run('domain', 'block', 'b.test', 'x@c.test'), { status: 1, err: /an address of b\.test/ })
   t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
   t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
-  await run('domain', 'add', 'pending.test')
+  t.match(await run('domain', 'add', 'pending.test', '--inbound'), {
+    out: /\nTakes mail in as soon as it is verified\.\n$/,
+  })
   t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
   await run('domain', 'delete', 'pending.test')
 
@@ -456,7 +458,12 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
     'what was spam before is ham now',
   )
   t.match(await run('spam', 'learn', folderOf(t, {}), '--as', 'ham', ...own), { status: 1, err: /no files in/ })
-  t.match(await run('spam', 'learn', join(files, 'nowhere'), '--as', 'ham', ...own), { status: 1, err: /ENOENT/ })
+  t.match(await run('spam', 'learn', join(files, 'nowhere'), '--as', 'ham', ...own), {
+    status: 1,
+    err: /DIR: found .*nowhere; allowed: a folder/,
+  })
+  const file = join(files, 'one.eml')
+  t.match(await run('spam', 'learn', file, '--as', 'ham', ...own), { status: 1, err: /one\.eml; allowed: a folder/ })
   t.same(app.errors, [])
 })
 

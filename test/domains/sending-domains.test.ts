@@ -10,6 +10,7 @@ import {
   refuseTooMany,
   unblock,
 } from '../../src/domains/blocked-addresses.js'
+import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
 import { dnsRecords } from '../../src/domains/dns-records.js'
 import { domainBook } from '../../src/domains/domain-book.js'
@@ -249,4 +250,19 @@ t.test('a domain is as long as its return paths can be', async (t) => {
     name: 'Refusal',
     kind: 'invalid-parameter',
   })
+})
+
+t.test('of two changes at once each does what it meant, and nothing else', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
+  const [row] = domainByName(read, { workspaceId: 'ws_1', domain })
+  if (row === undefined) throw new Error('a domain')
+  const act = { actor: operator, now: 2000 }
+  await Promise.all([
+    changeDomain(database, row, { inbound: false }, act),
+    changeDomain(database, row, { block: ['sold'] }, act),
+  ])
+  t.match(domainByName(read, { workspaceId: 'ws_1', domain }), [{ inbound: 0 }])
+  t.same(blockedKeys(read, row), ['sold'])
 })

@@ -1,4 +1,7 @@
 /** The MX listener over real sockets: what it offers, takes and refuses, and how it bears those who mean it harm. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
@@ -570,4 +573,24 @@ t.test('a new certificate counts from the next handshake on', async (t) => {
   await client.say('STARTTLS')
   await client.startTls()
   t.match(await client.say('EHLO c'), /^250-/)
+})
+
+t.test('a connection that breaks off inside TLS is told of once, with its client', async (t) => {
+  const broken: unknown[] = []
+  const info = (about: object, line?: string): number => broken.push({ ...about, line })
+  const { port, listener } = await runMx(t, {}, { log: { info, warn: () => undefined, error: () => undefined } })
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  await once(socket, 'data')
+  socket.write('STARTTLS\r\n')
+  await once(socket, 'data')
+  const secure = connectTls({ socket, rejectUnauthorized: false }).on('error', () => undefined)
+  await once(secure, 'secureConnect')
+  for (const line of ['EHLO out.sender.test', 'MAIL FROM:<ann@sender.test>']) {
+    secure.write(`${line}\r\n`)
+    await once(secure, 'data')
+  }
+  socket.resetAndDestroy()
+  await until(() => broken.length > 0)
+  await listener.stop(1_000)
+  t.same(broken, [{ client: '127.0.0.1', reason: 'read ECONNRESET', line: 'an MX client failed' }])
 })

@@ -26,7 +26,7 @@ export interface AttachmentDeps extends InboundDeps {
 const attachment = z
   .strictObject({
     id: z.string(),
-    filename: z.string().meta({ description: 'Made up where the message has none.' }),
+    filename: z.string().meta({ description: 'As the message says: no path to write to. Made up where it has none.' }),
     content_type: z.string().meta({ description: 'As the message declares it.' }),
     content_disposition: z.enum(['attachment', 'inline']),
     content_id: z.string().nullable(),
@@ -85,7 +85,7 @@ const signed = z.strictObject({
   workspace: z.string(),
   expires: z
     .string()
-    .regex(/^\d{1,15}$/, 'allowed: what the link says')
+    .regex(/^[1-9]\d{0,14}$/, 'allowed: what the link says')
     .transform(Number),
   signature: z.string(),
 })
@@ -104,7 +104,7 @@ export function downloadRoute(deps: AttachmentDeps): LinkRoute {
       'browser would run come as `application/octet-stream`.',
     query: signed,
     answers: { 200: { description: 'Its bytes.', type: 'application/octet-stream' } },
-    refusals: ['insufficient_permissions', 'not_found'],
+    refusals: ['missing_required_field', 'insufficient_permissions', 'not_found'],
     follow: (visitor) => download(deps, visitor),
   })
 }

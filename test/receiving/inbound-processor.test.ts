@@ -125,11 +125,13 @@ t.test('a stop waits for no bomb, and what the ended threads give up waits for t
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
     mime: {
-      read: (party, source) =>
-        mime.read(party, () => {
+      studied: (party, source, facts) => {
+        const noted = (): Buffer | undefined => {
           begun = true
           return source()
-        }),
+        }
+        return mime.studied(party, noted, facts)
+      },
     },
   })
   const ids = ['a', 'b', 'c']

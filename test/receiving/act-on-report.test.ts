@@ -659,7 +659,7 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
 t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ time: 300, memory: 64, threads: 1, waiting: 10, waitingOfParty: 5 })
+  const mime = new MimeReader({ time: 10_000, memory: 64, threads: 1, waiting: 10, waitingOfParty: 5 })
   const judge = (): never => {
     throw new Error('mail')
   }

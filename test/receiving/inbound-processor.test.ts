@@ -37,7 +37,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const errors: string[] = []
   const faults = { commit: false, read: false }
   const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-  const mime = new MimeReader({ time: 300, memory: 64, threads: 2, waiting: 1000, waitingOfParty: 500 })
+  const mime = new MimeReader({ time: 10_000, memory: 64, threads: 2, waiting: 1000, waitingOfParty: 500 })
   const processor = new InboundProcessor({
     read: (sql, parameters) => {
       if (faults.read) throw full

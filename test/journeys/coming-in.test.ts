@@ -1,8 +1,11 @@
 /** Mail from other servers, from the end of its DATA to what the API shows of it. */
 import t, { type Test } from 'tap'
+import { fileInbound } from '../../src/messages/inbound-email.js'
+import { uuidv7 } from '../../src/platform/ids.js'
 import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
 import { rsaKey, signed } from '../helpers/dkim-signed.js'
-import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../helpers/test-daemon.js'
+import { inboundMail } from '../helpers/inbound-mail.js'
+import { besides, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
 
 const pair = rsaKey()
@@ -22,8 +25,8 @@ const zone = {
 } as const
 
 /** With home.test for the first workspace and another.test for the other, which receive mail. */
-async function receiver(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const app = await testDaemon(t, { zone, ...options })
+async function receiver(t: Test): Promise<TestDaemon> {
+  const app = await testDaemon(t, { zone })
   for (const [name, workspace] of [
     ['home.test', app.workspaceId],
     ['another.test', app.otherWorkspaceId],
@@ -160,8 +163,8 @@ t.test('by the setting a message that DMARC would refuse is taken, as spam or as
     ['quarantine', 'spam'],
     ['report', /clean|suspicious/],
   ] as const) {
-    const app = await receiver(t, { settings: { inbound: { dmarc } } })
-    const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: letter({ from: 'x@strict.test' }) }
+    const app = await testDaemon(t, { zone, settings: { inbound: { dmarc } } })
+    const strict = { from: 'x@strict.test', to: ['postmaster'], raw: letter({ from: 'x@strict.test' }) }
     const email = await processed(app, idOfReply(await bring(t, app, strict)))
     t.match(email, { dmarc_result: 'fail', spam_status: status }, dmarc)
   }
@@ -190,12 +193,12 @@ t.test('the postmaster is the first workspace, a forged return path is nobody', 
 })
 
 t.test('what was acknowledged and not looked at is looked at by the next start', async (t) => {
-  const app = await receiver(t)
-  const id = idOfReply(await bring(t, app, { to: ['a@home.test'], raw: letter({ from: 'x@plain.test' }) }))
-  await processed(app, id)
-  await app.daemon.database.commit([])
+  const app = await testDaemon(t, { zone })
   await app.stop()
+  const id = uuidv7(app.now())
+  const record = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
+  await besides(app, ({ commit }) => commit(fileInbound(record, Buffer.from(letter()))))
   const again = await testDaemon(t, { zone, folder: app.folder })
-  t.match(await processed(again, id), { status: 'processed' })
+  t.match(await processed(again, id), { status: 'processed', subject: 'hello' })
   t.equal(again.rows(`select 1 from events where type = 'email.received'`).length, 1, 'announced once')
 })

@@ -110,6 +110,8 @@ export class InboundProcessor {
       judged.committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
+      // Its workspace has others waiting for the threads: nobody else's mail need wait for that.
+      else if (error instanceof Refusal && error.kind === 'rate-limited') return
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
       else {
         log.error({ err: error, inbound: email.id }, 'a message could not be judged')

@@ -7,6 +7,8 @@
  * that it is a CNAME for (some senders write the name that they have looked up). One without
  * a valid token is taken too, and then speaks of nobody: what sends there is often a robot
  * that would complain to the postmaster instead.
+ * One with a valid token is ours whoever receives mail at that name: a workspace that registers
+ * the mail host of another's domain must not get the other's bounces.
  * System addresses: those of RFC 2142 and of our own reports, at the service's hostname and
  * zone and at every host of return paths.
  */
@@ -47,16 +49,17 @@ const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
 export function inboundRecipient(policy: RecipientPolicy, address: Address): InboundRecipient {
   const domain = domainOf(address)
   const localPart = localPartOf(address)
+  const isBounceHost = isReturnPathHost(policy, domain)
+  const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
+  const recipientId = isReturnPath ? recipientOfReturnPath(policy.secret, localPart) : null
+  if (recipientId !== null) return { kind: 'return-path', recipientId }
   const owner = policy.verifiedDomain(domain)
   if (owner?.inbound === true) {
     const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
     return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
   }
+  if (isReturnPath) return { kind: 'return-path', recipientId: null }
   const isService = domain === policy.hostname || domain === policy.zone
-  const isBounceHost = isReturnPathHost(policy, domain)
-  if (isBounceHost && RETURN_PATH.test(localPart)) {
-    return { kind: 'return-path', recipientId: recipientOfReturnPath(policy.secret, localPart) }
-  }
   const system = isService || isBounceHost ? systemAddress(localPart) : null
   if (system !== null) return system
   return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }

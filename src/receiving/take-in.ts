@@ -52,6 +52,7 @@ interface Copy {
 
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
 export function takeIn(deps: TakeInDeps): TakeIn {
+  let letGo = 0
   return async (message) => {
     const { client, envelopeFrom, raw, recipients } = message
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
@@ -70,7 +71,8 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
     if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
     for (const { to } of copies) deps.filed(ownerOf(to))
-    tell(deps, copies, message, ignored.length)
+    letGo += ignored.length
+    tell(deps, copies, message, ignored.length === 0 ? null : letGo)
     return { id: copies[0]?.id ?? uuidv7(now) }
   }
 }
@@ -112,8 +114,14 @@ function resultFields(found: Authentication, connection: Connection): Trace['res
   ]
 }
 
-function tell({ log }: TakeInDeps, copies: readonly Copy[], { client, raw }: ReceivedMessage, ignored: number): void {
-  const facts = { client: client.address, bytes: raw.length, inbound: copies.map(({ id }) => id) }
-  log.info(facts, 'a message was taken in')
-  if (ignored > 0) log.info({ ...facts, ignored }, 'mail to return paths that are none of ours was let go')
+/** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
+function tell(
+  { log }: TakeInDeps,
+  copies: readonly Copy[],
+  { client, raw }: ReceivedMessage,
+  letGo: number | null,
+): void {
+  const facts = { client: client.address, bytes: raw.length }
+  if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
+  if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
 }

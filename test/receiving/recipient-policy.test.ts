@@ -12,6 +12,8 @@ const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
 const domains: Readonly<Record<string, ReceivingDomain>> = {
   'in.test': { workspaceId: 'ws_1', inbound: true, blocked },
   'out.test': { workspaceId: 'ws_2', inbound: false, blocked },
+  'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set() },
+  'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set() },
 }
 const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
@@ -60,6 +62,8 @@ const cases: readonly (readonly [address: string, wanted: unknown])[] = [
   [valid('mail.zone.test'), bounce(id)],
   [valid('posthorn.out.test').replace(/@/, 'x@'), bounce(null)],
   ['bounce+forged@posthorn.out.test', bounce(null)],
+  [valid('posthorn.taken.test'), bounce(id)],
+  ['bounce+forged@posthorn.taken.test', { kind: 'mailbox', workspaceId: 'ws_3', domain: 'posthorn.taken.test' }],
   [valid('posthorn.elsewhere.test'), relay],
   [valid('mx.service.test'), unknown],
   ['info@posthorn.out.test', unknown],

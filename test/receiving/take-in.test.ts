@@ -19,15 +19,17 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
   readonly filed: string[]
+  readonly told: unknown[]
 } {
   const written: Write[] = []
   const filed: string[] = []
+  const told: unknown[] = []
   const accept = takeIn({
     commit: async (writes) => {
       written.push(...writes)
     },
     clock: () => 1000,
-    log: { info: () => undefined },
+    log: { info: (line: unknown) => told.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
     authenticate: async () => ({
@@ -45,18 +47,21 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
   const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
   const raw = Buffer.from('From: x@b.test\r\n\r\ntext\r\n')
   const same = { envelopeFrom: '', raw, client, tls: null, protocol: 'ESMTP', smtputf8: false } as const
-  return { take: (...recipients) => accept({ ...same, recipients }), written, filed }
+  return { take: (...recipients) => accept({ ...same, recipients }), written, filed, told }
 }
 
 t.test('two workspaces get a record each, a return path without a token none', async (t) => {
-  const { take, written, filed } = taking((address) => {
+  const { take, written, filed, told } = taking((address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
   })
   await take(forged)
   t.same([written, filed], [[], []])
+  t.match(told, [{ client: '192.0.2.1', times: 1 }], 'it is counted')
+  t.equal(told.length, 1)
   await take(home, forged, other)
   t.same(filed, ['home', 'other'])
+  t.match(told.slice(1), [{ inbound: [String, String] }, { times: 2 }])
   t.equal(written.length, 4)
 })
 

@@ -14,7 +14,11 @@ export const statusOfCode = {
   invalid_json: 400,
   invalid_email_address: 400,
   invalid_from_address: 400,
+  invalid_template_variables: 400,
   domain_not_verified: 400,
+  domain_verification_failed: 400,
+  dkim_verification_failed: 400,
+  spf_verification_failed: 400,
   attachment_too_large: 400,
   missing_api_key: 401,
   invalid_api_key: 401,
@@ -25,6 +29,8 @@ export const statusOfCode = {
   email_not_found: 404,
   domain_not_found: 404,
   template_not_found: 404,
+  audience_not_found: 404,
+  contact_not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
   domain_already_exists: 409,
@@ -36,6 +42,7 @@ export const statusOfCode = {
   quota_exceeded: 429,
   internal_server_error: 500,
   service_unavailable: 503,
+  gateway_timeout: 504,
 } as const
 
 export type ErrorCode = keyof typeof statusOfCode
@@ -76,6 +83,13 @@ const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'email-not-found': 'email_not_found',
   'domain-not-found': 'domain_not_found',
   'template-not-found': 'template_not_found',
+  'audience-not-found': 'audience_not_found',
+  'contact-not-found': 'contact_not_found',
+  'invalid-template-variables': 'invalid_template_variables',
+  'domain-not-proved': 'domain_verification_failed',
+  'dkim-not-proved': 'dkim_verification_failed',
+  'spf-not-proved': 'spf_verification_failed',
+  'no-answer': 'gateway_timeout',
   'storage-full': 'service_unavailable',
   unavailable: 'service_unavailable',
 }

@@ -68,6 +68,18 @@ export type RefusalKind =
   | 'email-not-found'
   | 'domain-not-found'
   | 'template-not-found'
+  | 'audience-not-found'
+  | 'contact-not-found'
+  /** Variables that a template uses and the data lacks, or a template that cannot be read. */
+  | 'invalid-template-variables'
+  /** DNS has another answer for the records of a sending domain than it needs: all kinds of them, */
+  | 'domain-not-proved'
+  /** only those of its DKIM keys, */
+  | 'dkim-not-proved'
+  /** only that of its mail host. */
+  | 'spf-not-proved'
+  /** Somebody whom we must ask does not answer: DNS. */
+  | 'no-answer'
   /** Disk full, or nearly: what is acknowledged stays, nothing new is taken. */
   | 'storage-full'
   /** Starting, draining, or over a limit of connections. */

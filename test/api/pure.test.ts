@@ -144,6 +144,13 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'email-not-found': '404 email_not_found',
     'domain-not-found': '404 domain_not_found',
     'template-not-found': '404 template_not_found',
+    'audience-not-found': '404 audience_not_found',
+    'contact-not-found': '404 contact_not_found',
+    'invalid-template-variables': '400 invalid_template_variables',
+    'domain-not-proved': '400 domain_verification_failed',
+    'dkim-not-proved': '400 dkim_verification_failed',
+    'spf-not-proved': '400 spf_verification_failed',
+    'no-answer': '504 gateway_timeout',
     'storage-full': '503 service_unavailable',
     unavailable: '503 service_unavailable',
   }

@@ -51,6 +51,13 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'email-not-found': '554 5.5.0',
     'domain-not-found': '554 5.5.0',
     'template-not-found': '554 5.5.0',
+    'audience-not-found': '554 5.5.0',
+    'contact-not-found': '554 5.5.0',
+    'invalid-template-variables': '554 5.6.0',
+    'domain-not-proved': '550 5.7.1',
+    'dkim-not-proved': '550 5.7.1',
+    'spf-not-proved': '550 5.7.1',
+    'no-answer': '451 4.4.3',
     'storage-full': '452 4.3.1',
     unavailable: '421 4.3.2',
   }

@@ -22,7 +22,7 @@ export function domainResource(row: SendingDomain, zone: string): DomainResource
     domain: row.domain,
     status: row.status,
     inbound: row.inbound === 1,
-    dns_records: dnsRecords(row.domain, zone).map((record) => ({ ...record, status })),
+    dns_records: dnsRecords(row, zone).map((record) => ({ ...record, status })),
     created_at: timestamp(row.created_at),
     verified_at: row.verified_at === null ? null : timestamp(row.verified_at),
   }

@@ -14,6 +14,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { localPartKey } from '../domains/blocked-addresses.js'
+import { mailTarget } from '../domains/dns-records.js'
 import type { ReceivingDomain } from '../domains/receiving-book.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
@@ -66,7 +67,7 @@ export function inboundRecipient(policy: RecipientPolicy, address: Address): Inb
 }
 
 function isReturnPathHost({ zone, verifiedDomain }: RecipientPolicy, host: DomainName): boolean {
-  if (host === `mail.${zone}`) return true
+  if (host === mailTarget(zone)) return true
   const domain = domainOfMailHost(host)
   return domain !== null && verifiedDomain(domain) !== undefined
 }

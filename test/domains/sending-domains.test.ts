@@ -220,10 +220,11 @@ t.test('a blocked address has one form, and postmaster is none', (t) => {
 })
 
 t.test('three records stand for everything, and the resource shows them', async (t) => {
-  t.same(dnsRecords('a.test', 'zone.test'), [
+  const label = '7abc8defaabbccddeeff'
+  t.same(dnsRecords({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: 'a.test' }, 'zone.test'), [
     { type: 'CNAME', name: 'posthorn.a.test', value: 'mail.zone.test', purpose: 'mail_cname' },
-    { type: 'CNAME', name: 'dkim1._domainkey.a.test', value: 'dkim1.a.test._domainkey.zone.test', purpose: 'dkim1' },
-    { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: 'dkim2.a.test._domainkey.zone.test', purpose: 'dkim2' },
+    { type: 'CNAME', name: 'dkim1._domainkey.a.test', value: `dkim1.${label}._domainkey.zone.test`, purpose: 'dkim1' },
+    { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: `dkim2.${label}._domainkey.zone.test`, purpose: 'dkim2' },
   ])
   const { database } = await temporaryDatabase(t)
   await database.commit((await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true })).writes)

@@ -13,7 +13,14 @@ import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
 import { parseText, UNSUBSCRIBE_URL, variableNames } from './template-text.js'
-import { countTemplates, insertTemplate, MAX_TEMPLATES, type Template, templateById, updateTemplate } from './templates.js'
+import {
+  countTemplates,
+  insertTemplate,
+  MAX_TEMPLATES,
+  type Template,
+  templateById,
+  updateTemplate,
+} from './templates.js'
 
 export interface TemplateDeps {
   readonly read: Read
@@ -72,7 +79,9 @@ function wishOf({ name, subject, html, text, listed_variables: listed }: Templat
   return { name, subject, html, text, variables: listed === null ? null : (JSON.parse(listed) as string[]) }
 }
 
-function given(change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined }): Partial<TemplateWish> {
+function given(
+  change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined },
+): Partial<TemplateWish> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
 }
 

@@ -64,7 +64,8 @@ function valuesOf({ id, subject, html, text }: ParsedTemplate, data: TemplateDat
     const found = valueAt(data, name.split('.'))
     const value = textOf(found)
     if (value !== null) values.set(name, value)
-    else lacking.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
+    else
+      lacking.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
   }
   if (lacking.length === 0) return values
   const variables = lacking.map(([name]) => name)
@@ -122,7 +123,9 @@ function sizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: 
 }
 
 function joined({ pieces, uses }: TemplateText, values: Values, { write }: Form): string {
-  const written = new Map([...uses.keys()].map((variable) => [variable, write(values.get(variable.name) ?? '', variable)]))
+  const written = new Map(
+    [...uses.keys()].map((variable) => [variable, write(values.get(variable.name) ?? '', variable)]),
+  )
   return pieces.map((piece) => (typeof piece === 'string' ? piece : written.get(piece))).join('')
 }
 

@@ -1,10 +1,11 @@
 /** The fields of templates: what a client may write, and what it is shown. */
 import { z } from 'zod'
 import { MAX_VARIABLES } from '../content/change-template.js'
+import { MAX_SUBJECT } from '../content/render-template.js'
 import type { Template } from '../content/templates.js'
 import { timestamp as iso } from '../platform/clock.js'
 import { atMost } from './bounded.js'
-import { MAX_SUBJECT, oneLine } from './emails/email-fields.js'
+import { oneLine } from './emails/email-fields.js'
 import { name, timestamp, uuid } from './values.js'
 
 const subject = oneLine

@@ -9,6 +9,7 @@
  * The size is known before anything is put together, so that a short template with a long
  * value a million times costs nothing.
  */
+import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type TemplateText, UNSUBSCRIBE_URL, type Variable, variableNames } from './template-text.js'
 
@@ -30,10 +31,12 @@ export interface Rendered {
 
 /** 15 MB: subject and bodies together, as much as a message may have. */
 const MAX_RENDERED = 15 * 1_048_576
+/** In characters. */
+export const MAX_SUBJECT = 998
 /** Of what is told about variables one by one. */
 const MAX_ERRORS = 100
 
-/** Throws a Refusal: `invalid-template-variables`, or `too-large`. */
+/** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for what cannot be a subject. */
 export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): Rendered {
   const { subject, html, text } = template
   const values = valuesOf(template, data)
@@ -49,10 +52,16 @@ export function renderTemplate(template: ParsedTemplate, data: TemplateData, uns
     throw new Refusal('too-large', message, { size, limit: MAX_RENDERED })
   }
   return {
-    subject: joined(subject, values, ofSubject),
+    subject: subjectOf(joined(subject, values, ofSubject)),
     html: html === null ? null : joined(html, values, ofHtml),
     text: text === null ? null : joined(text, values, ofText),
   }
+}
+
+function subjectOf(text: string): string {
+  if (isOneLine(text) && text.length <= MAX_SUBJECT) return text
+  const rule = `must be one line of at most ${MAX_SUBJECT} characters with these values, without NUL`
+  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: text.slice(0, 100) })
 }
 
 type Values = Map<string, string>

@@ -8,7 +8,6 @@ import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } fr
 import { atMost, withoutProto } from '../bounded.js'
 import { ofAddress } from '../input.js'
 
-export const MAX_SUBJECT = 998
 /** In all lists of them together, and so in each. */
 export const MAX_RECIPIENTS = 50
 

@@ -6,6 +6,7 @@
  * mistakes at once.
  */
 import { z } from 'zod'
+import { MAX_SUBJECT } from '../../content/render-template.js'
 import { customFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { momentOf } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
@@ -17,7 +18,6 @@ import {
   contentType,
   filename,
   MAX_RECIPIENTS,
-  MAX_SUBJECT,
   mailboxes,
   mailboxObject,
   mailboxText,

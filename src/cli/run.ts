@@ -24,6 +24,7 @@ import {
   UsageError,
 } from './command.js'
 import { domainCommands } from './domain-commands.js'
+import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
@@ -45,6 +46,7 @@ const withDatabase: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...domainCommands,
+  ...domainDnsCommands,
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,

@@ -23,6 +23,7 @@ import {
   UsageError,
 } from './command.js'
 import { domainCommands } from './domain-commands.js'
+import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
@@ -43,6 +44,7 @@ const withDatabase: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...domainCommands,
+  ...domainDnsCommands,
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,

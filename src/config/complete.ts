@@ -25,6 +25,8 @@ export interface ServiceConfig {
   readonly hostname: string
   readonly data_dir: string
   readonly zone: string
+  /** What the MX records of domains that take mail in name. */
+  readonly inbound_mx_host: string
   readonly mail_from: string
   /** Without a slash at its end. */
   readonly public_url: string
@@ -60,6 +62,7 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
       hostname,
       data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
       zone,
+      inbound_mx_host: service.inbound_mx_host ?? `mx.${zone}`,
       mail_from: service.mail_from ?? `posthorn@${zone}`,
       public_url: service.public_url ?? `https://${hostname}`,
     },

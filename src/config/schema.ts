@@ -20,6 +20,7 @@ const service = section({
   hostname: value.hostName.optional(),
   data_dir: value.path.optional(),
   zone: value.hostName.optional(),
+  inbound_mx_host: value.hostName.optional(),
   mail_from: value.mailbox.optional(),
   public_url: value.publicUrl.optional(),
 })

@@ -43,6 +43,10 @@ export interface ZoneRecord {
   readonly data: RecordData
 }
 
+export interface SoaRecord extends ZoneRecord {
+  readonly data: SoaData
+}
+
 export interface ZoneSettings {
   readonly zone: string
   readonly hostname: string
@@ -157,7 +161,7 @@ const EXPIRE = 14 * 86_400
 /** Whoever asks a moment too early is to see soon what came. */
 const NEGATIVE = 300
 
-export function soaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): ZoneRecord {
+export function soaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): SoaRecord {
   const [primary = hostname] = nameservers
   const data: SoaData = {
     type: 'SOA',

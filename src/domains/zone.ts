@@ -10,12 +10,19 @@ import { SERVICE } from '../storage/tables.js'
 import { zoneSerial } from '../storage/zone-serial.js'
 import { dkimKeysOf } from './signing-keys.js'
 import { keyPages, keysOfLabel, type PublishedKey, publishedName } from './zone-keys.js'
-import { fixedRecords, type ServiceKey, soaRecord, type ZoneRecord, type ZoneSettings } from './zone-records.js'
+import {
+  fixedRecords,
+  type ServiceKey,
+  type SoaRecord,
+  soaRecord,
+  type ZoneRecord,
+  type ZoneSettings,
+} from './zone-records.js'
 
 export interface ServiceZone {
   readonly name: string
   readonly serial: () => number
-  readonly soa: () => ZoneRecord
+  readonly soa: () => SoaRecord
   /** By a name of the zone in lower case; empty: it only holds other names; null: there is no such name. */
   readonly at: (name: string) => readonly ZoneRecord[] | null
   /** All records but the SOA, in one order; a page is read when it is asked for. */
@@ -26,7 +33,7 @@ const MAX_NAMES = 5_000
 
 interface Snapshot {
   readonly serial: number
-  readonly soa: ZoneRecord
+  readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
   /** Of keys. */
   readonly known: Map<string, readonly ZoneRecord[]>

@@ -19,6 +19,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -210,4 +211,5 @@ export interface Tables {
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
   service_state: ServiceStateTable
+  zone_serial: ZoneSerialTable
 }

@@ -9,10 +9,9 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
-import { databaseFile } from '../daemon/daemon.js'
 import { type Clock, systemClock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
-import { openDatabase } from '../storage/open.js'
+import { databaseFile, openDatabase } from '../storage/open.js'
 import { check } from './check.js'
 import {
   type Answer,
@@ -30,10 +29,10 @@ import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
-import { serve } from './serve.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
+import { zoneCommands } from './zone-command.js'
 
 export interface World {
   readonly argv: readonly string[]
@@ -50,6 +49,7 @@ const withDatabase: readonly Command[] = [
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,
+  ...zoneCommands,
   ...storageCommands,
 ]
 
@@ -91,6 +91,8 @@ async function dispatch(world: World, line: Line): Promise<number> {
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
+    // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
+    const { serve } = await import('./serve.js')
     await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
     return 0
   }
@@ -140,7 +142,8 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
 }
 
 /** Prints the answer; gives the exit status. */
-function said({ print }: World, { options }: Line, { json, lines, failed }: Answer): number {
+function said({ print, complain }: World, { options }: Line, { json, lines, failed, warnings = [] }: Answer): number {
+  for (const warning of warnings) complain(`posthorn: ${harmless(warning)}\n`)
   print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${harmless(line)}\n`).join(''))
   return failed === true ? 1 : 0
 }

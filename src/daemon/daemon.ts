@@ -10,11 +10,12 @@ import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/listener.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
+import type { Endpoint as DnsEndpoint } from '../dns/tcp-door.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/listening.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
-import { openDatabase } from '../storage/open.js'
+import { databaseFile, openDatabase } from '../storage/open.js'
 import { suppressionBook } from '../suppressions/suppression-book.js'
 import { openDoors } from './doors.js'
 import { type DaemonParts, type Ends, endAll } from './parts.js'
@@ -24,16 +25,13 @@ export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
   /** Where other servers bring mail. */
   readonly mx: readonly BoundEndpoint[]
+  /** Where the service zone is answered for, over UDP and TCP. */
+  readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
   readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
   readonly stop: () => Promise<void>
-}
-
-/** Where the database of a data folder lies. */
-export function databaseFile(dataDir: string): string {
-  return join(dataDir, 'posthorn.db')
 }
 
 export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
@@ -56,6 +54,7 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     return {
       submission: doors.submission.endpoints,
       mx: doors.mx.endpoints,
+      zone: doors.zone.endpoints,
       api: doors.api.endpoints,
       routes: doors.routes,
       tls,

@@ -9,6 +9,12 @@
 import type { Generated } from 'kysely'
 import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
+  CachedFileChunksTable,
+  CachedFilesTable,
+  CachedFileTotalsTable,
+  TemplatesTable,
+} from './content-tables.js'
+import type {
   AttemptsTable,
   DkimSignaturesTable,
   EmailCountsTable,
@@ -19,6 +25,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -209,5 +216,10 @@ export interface Tables {
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
+  templates: TemplatesTable
+  cached_files: CachedFilesTable
+  cached_file_chunks: CachedFileChunksTable
+  cached_file_totals: CachedFileTotalsTable
   service_state: ServiceStateTable
+  zone_serial: ZoneSerialTable
 }

@@ -19,7 +19,7 @@ import { diskGuard } from '../storage/disk-guard.js'
 import { openApi } from './api.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
-import { forgetAll, type Rooms } from './rooms.js'
+import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
 import type { RouteParts } from './routes.js'
 import { openSubmission } from './submission.js'
 import { openZone } from './zone.js'
@@ -43,7 +43,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime, identity } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, identity, domainChecks } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -52,6 +52,7 @@ export async function openDoors(
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   receiving.start()
+  domainChecks.start()
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -70,6 +71,7 @@ export async function openDoors(
     mime,
     noticeDue,
     identity,
+    checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
 }
@@ -96,23 +98,18 @@ function sendingIn(
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */
 function ownActs(
-  { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
+  rooms: Rooms,
   door: SubmissionListener,
 ): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
   return {
     keyRevoked: (keyId) => {
-      keyRing.forget(keyId)
+      rooms.keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
     },
-    domainChanged: ({ workspaceId, domain }) => {
-      domains.forget(workspaceId, domain)
-      domainsOfAll.forget(domain)
-    },
+    domainChanged: (place) => forgetDomain(rooms, place),
     domainDeleted: (gone) => {
-      domains.forget(gone.workspaceId, gone.domain)
-      domainsOfAll.forget(gone.domain)
-      keys.forget(gone.workspaceId, gone.domain)
-      walks.start(gone)
+      forgetDomain(rooms, gone)
+      rooms.walks.start(gone)
     },
   }
 }

@@ -11,6 +11,7 @@ import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -32,6 +33,7 @@ export interface Rooms {
   readonly limits: Limits
   readonly mime: MimeReader
   readonly walks: DomainWalks
+  readonly domainChecks: DomainChecks
 }
 
 export async function openRooms(
@@ -62,7 +64,22 @@ export async function openRooms(
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }
+  const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
+  const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
+  ends.push(() => domainChecks.stop())
+  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, domainChecks }
+}
+
+type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
+
+/** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
+export function forgetDomain(
+  { domains, domainsOfAll, keys }: Pick<Rooms, 'domains' | 'domainsOfAll' | 'keys'>,
+  { workspaceId, domain }: DomainPlace,
+): void {
+  domains.forget(workspaceId, domain)
+  domainsOfAll.forget(domain)
+  keys.forget(workspaceId, domain)
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
@@ -75,4 +92,5 @@ export function forgetAll(rooms: Rooms): void {
   rooms.suppressions.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
+  rooms.domainChecks.wake()
 }

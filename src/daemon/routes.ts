@@ -17,6 +17,8 @@ import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
+import type { RotationDeps } from '../domains/rotate-keys.js'
+import { lookLimit } from '../domains/verify-domain.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import { composeEmail } from '../sending/compose-email.js'
@@ -34,6 +36,7 @@ export interface RouteParts {
   readonly take: Take
   readonly mime: MimeReader
   readonly identity: Identity
+  readonly checking: RotationDeps
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
@@ -50,7 +53,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
-    ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
+    ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),

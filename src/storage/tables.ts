@@ -88,6 +88,16 @@ interface DomainsTable {
   track_clicks: Flag
   created_at: number
   verified_at: number | null
+  /** JSON: what the last look at DNS found of each record. */
+  record_states: string
+  /** When DNS last answered for all records. */
+  checked_at: number | null
+  /** When DNS is asked again; null: nobody waits for it. */
+  next_check_at: number | null
+  /** Since when DNS does not show what it should; null while it does. */
+  unproved_since: number | null
+  /** A change to the other DKIM key is under way since then. */
+  rotation_asked_at: number | null
 }
 
 interface DkimKeysTable {
@@ -103,6 +113,10 @@ interface DkimKeysTable {
   /** At most one key of a domain and workspace signs. */
   signing: Flag
   created_at: number
+  /** Not to sign before: until then DNS may still remember what stood in its place. */
+  usable_at: number
+  /** When it ceased to sign; null: it signs, or never has. */
+  retired_at: number | null
 }
 
 /** What a workspace has used of its quotas, in buckets of time: see `accounts/quota.ts`. */
@@ -155,7 +169,7 @@ interface AuditLogTable {
   id: string
   workspace_id: string
   at: number
-  /** Id of the user, or `operator` for the command line. */
+  /** Id of the user, `operator` for the command line, `service` for the daemon itself. */
   actor: string
   /** As `api_key.created`. */
   action: string

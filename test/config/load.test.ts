@@ -311,10 +311,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[dns]\nzone_listen = ["127.0.0.1:2525"]\nnameservers = ["ns.test"]', 'dns.zone_listen[0]'],
   ['[dns]\nsecondaries = ["192.0.2.1"]', 'dns.secondaries'],
   ['[dns]\nnotify = ["192.0.2.1"]', 'dns.notify'],
-  [
-    '[dns]\nzone_listen = ["127.0.0.1:53"]\nnameservers = ["ns.test"]\nsecondaries = ["::/0"]',
-    'dns.secondaries[0]',
-  ],
+  ['[dns]\nzone_listen = ["127.0.0.1:53"]\nnameservers = ["ns.test"]\nsecondaries = ["::/0"]', 'dns.secondaries[0]'],
   ['[spam]\nsuspicious_score = 9', 'spam.suspicious_score'],
   ['[spam]\nspam_score = 3.5', 'spam.spam_score'],
   ['[spam]\nsuspicious_score = 7\nspam_score = 6', 'spam.suspicious_score'],

@@ -94,7 +94,7 @@ t.test('drill', { skip: skipWithout('drill') }, async (t) => {
 
 t.test('Unbound believes it, and mixed letters come back', { skip: skipWithout('unbound') }, async (t) => {
   const { port, key } = await opened(t)
-  const unbound = await startUnbound(t, { [ZONE]: port })
+  const unbound = await startUnbound(t, { zones: { [ZONE]: port } })
   t.equal((await dig(unbound.port, key.name, 'TXT', '+short')).replaceAll(/" "|"/g, ''), `${key.text}\n`)
   t.match(await dig(unbound.port, `posthorn.${ZONE}`, 'A'), /status: NXDOMAIN/)
   t.match(await dig(unbound.port, `mail.${ZONE}`, 'MX', '+short'), `10 mx.${ZONE}.`)

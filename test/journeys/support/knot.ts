@@ -18,22 +18,32 @@ export interface Knot {
   readonly publish: (records: readonly string[]) => Promise<void>
 }
 
+export interface KnotPlace {
+  readonly host: string
+  readonly port: number
+}
+
 /** `records` as the lines of a zone file, with absolute names. */
-export async function startKnot(t: Test, records: readonly string[], broken: readonly string[] = []): Promise<Knot> {
+export async function startKnot(
+  t: Test,
+  records: readonly string[],
+  broken: readonly string[] = [],
+  place: KnotPlace | null = null,
+): Promise<Knot> {
   const home = temporaryFolder(t)
-  const port = await freePort()
+  const { host, port } = place ?? { host: '127.0.0.1', port: await freePort() }
   let serial = 0
   const write = (lines: readonly string[]): void => {
     serial += 1
-    const head = ['$TTL 60', `. SOA ns.test. root.test. ${serial} 60 60 60 1`, '. NS ns.test.', 'ns.test. A 127.0.0.1']
+    const head = ['$TTL 60', `. SOA ns.test. root.test. ${serial} 60 60 60 1`, '. NS ns.test.', `ns.test. A ${host}`]
     writeFileSync(join(home, 'root.zone'), [...head, ...lines, ''].join('\n'))
   }
   write(records)
   const zone = (domain: string, name: string): string => `  - domain: ${domain}\n    file: ${home}/${name}.zone\n`
   const zones = `zone:\n${zone('.', 'root')}${broken.map((domain) => zone(domain, 'missing')).join('')}`
-  const child = await run(t, home, port, zones)
+  const child = await run(t, home, { host, port }, zones)
   return {
-    address: `127.0.0.1:${port}`,
+    address: `${host}:${port}`,
     publish: async (lines) => {
       const since = child.lines()
       write(lines)
@@ -55,15 +65,15 @@ export async function startSecondary(t: Test, port: number, zone: string, primar
   const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`
   const told = 'acl:\n  - id: told\n    address: 127.0.0.1\n    action: notify\n'
   const zones = `${from}${told}zone:\n  - domain: ${zone}\n    master: primary\n    acl: told\n    file: ${home}/copy.zone\n`
-  const child = await run(t, home, port, zones)
+  const child = await run(t, home, { host: '127.0.0.1', port }, zones)
   return { port, has: (serial) => child.said(`-> ${serial}`) }
 }
 
-function run(t: Test, home: string, port: number, rest: string): Promise<ChildServer> {
+function run(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
   const file = join(home, 'knot.conf')
   const settings = `server:
     rundir: ${home}
-    listen: 127.0.0.1@${port}
+    listen: ${host}@${port}
 database:
     storage: ${home}
 log:

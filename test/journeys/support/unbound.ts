@@ -14,14 +14,22 @@ export interface Unbound {
   readonly address: string
 }
 
-/** `zones`: name to the port, on loopback, of the server that has authority over it. */
-export async function startUnbound(t: Test, zones: Readonly<Record<string, number>>): Promise<Unbound> {
+export interface Authorities {
+  /** Zones to the port, on loopback, of the server that has authority over each. */
+  readonly zones?: Readonly<Record<string, number>>
+  /** The address of the one root server, at port 53: all else is found by delegation. */
+  readonly root?: string
+}
+
+export async function startUnbound(t: Test, { zones = {}, root }: Authorities): Promise<Unbound> {
   const home = temporaryFolder(t)
   const port = await freePort()
   const file = join(home, 'unbound.conf')
   const stubs = Object.entries(zones).map(
     ([name, at]) => `stub-zone:\n  name: "${name}"\n  stub-addr: 127.0.0.1@${at}\n`,
   )
+  const hints = join(home, 'root.hints')
+  if (root !== undefined) writeFileSync(hints, `. 60 NS ns.test.\nns.test. 60 A ${root}\n`)
   const settings = `server:
   interface: 127.0.0.1
   port: ${port}
@@ -40,7 +48,7 @@ export async function startUnbound(t: Test, zones: Readonly<Record<string, numbe
   local-zone: "test." nodefault
   cache-max-negative-ttl: 1
   cache-max-ttl: 1
-remote-control:
+${root === undefined ? '' : `  root-hints: "${hints}"\n`}remote-control:
   control-enable: no
 ${stubs.join('')}`
   writeFileSync(file, settings)

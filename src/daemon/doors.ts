@@ -43,7 +43,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime, identity, domainChecks } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -68,6 +68,7 @@ export async function openDoors(
     database,
     limits,
     mime,
+    templates,
     noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
     identity,
     checking: domainChecks.checking,

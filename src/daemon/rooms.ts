@@ -1,5 +1,6 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import { type TemplateBook, templateBook } from '../content/template-book.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -32,6 +33,7 @@ export interface Rooms {
   readonly receiving: Receiving
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly templates: TemplateBook
   readonly walks: DomainWalks
   readonly domainChecks: DomainChecks
 }
@@ -67,7 +69,9 @@ export async function openRooms(
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
   const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
   ends.push(() => domainChecks.stop())
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, domainChecks }
+  const templates = templateBook(database)
+  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
+  return { ...remembered, ...engines, suppressions, identity, templates }
 }
 
 type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
@@ -90,6 +94,7 @@ export function forgetAll(rooms: Rooms): void {
   rooms.keys.drop()
   rooms.signing.forget()
   rooms.suppressions.drop()
+  rooms.templates.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
   rooms.domainChecks.wake()

@@ -32,6 +32,7 @@ import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
+import { zoneCommands } from './zone-command.js'
 
 export interface World {
   readonly argv: readonly string[]
@@ -48,6 +49,7 @@ const withDatabase: readonly Command[] = [
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,
+  ...zoneCommands,
   ...storageCommands,
 ]
 
@@ -140,7 +142,8 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
 }
 
 /** Prints the answer; gives the exit status. */
-function said({ print }: World, { options }: Line, { json, lines, failed }: Answer): number {
+function said({ print, complain }: World, { options }: Line, { json, lines, failed, warnings = [] }: Answer): number {
+  for (const warning of warnings) complain(`posthorn: ${harmless(warning)}\n`)
   print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${harmless(line)}\n`).join(''))
   return failed === true ? 1 : 0
 }

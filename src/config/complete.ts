@@ -30,6 +30,7 @@ export interface ServiceConfig {
   readonly mail_from: string
   /** Without a slash at its end. */
   readonly public_url: string
+  readonly public_addresses: readonly string[]
 }
 
 /** null: no certificate configured, a self-signed one is made. */
@@ -65,6 +66,7 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
       inbound_mx_host: service.inbound_mx_host ?? `mx.${zone}`,
       mail_from: service.mail_from ?? `posthorn@${zone}`,
       public_url: service.public_url ?? `https://${hostname}`,
+      public_addresses: service.public_addresses,
     },
     tls: {
       cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),

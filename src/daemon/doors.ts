@@ -1,10 +1,11 @@
 /**
- * The three doors, opened when everything behind them is there: REST, submission, MX.
+ * The doors, opened when everything behind them is there: REST, submission, MX, the service zone.
  *
  * They are closed together, before anything else: nothing new is acknowledged then.
  */
 import type { ApiListener } from '../api/listener.js'
 import type { Route } from '../api/route.js'
+import type { ZoneListener } from '../dns/zone-listener.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -21,10 +22,12 @@ import { type DaemonParts, type Ends, patience as usual } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
 import type { RouteParts } from './routes.js'
 import { openSubmission } from './submission.js'
+import { openZone } from './zone.js'
 
 export interface Doors {
   readonly submission: SubmissionListener
   readonly mx: MxListener
+  readonly zone: ZoneListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
   /** Somebody else changed the database. */
@@ -41,7 +44,6 @@ export async function openDoors(
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
-  const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
@@ -51,12 +53,13 @@ export async function openDoors(
   receiving.start()
   domainChecks.start()
   const sending = sendingIn(own.config.service.hostname, database, rooms)
-  const accepting = accept({ read, clock, ...sending })
+  const accepting = accept({ read: database.read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
   open.push(submission)
   const mx = await openMx({ ...own, receiving })
   open.push(mx)
-  const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
+  const zone = await openZone({ ...own, database })
+  open.push(zone)
   const routes = api.serve({
     ...own,
     ...sending,
@@ -65,14 +68,14 @@ export async function openDoors(
     limits,
     mime,
     templates,
-    noticeDue,
+    noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
     identity,
     checking: domainChecks.checking,
   })
-  return { submission, mx, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+  return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
 }
 
-type Door = Pick<ApiListener | SubmissionListener | MxListener, 'stop'>
+type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
 
 /** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
 async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {

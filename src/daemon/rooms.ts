@@ -70,7 +70,9 @@ export async function openRooms(
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
   const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
   ends.push(() => domainChecks.stop())
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, domainChecks }
+  const templates = templateBook(database)
+  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
+  return { ...remembered, ...engines, suppressions, identity, templates }
 }
 
 type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }

@@ -23,7 +23,6 @@ import type { Config } from '../config/complete.js'
 import type { TemplateBook } from '../content/template-book.js'
 import type { RotationDeps } from '../domains/rotate-keys.js'
 import { lookLimit } from '../domains/verify-domain.js'
-
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'

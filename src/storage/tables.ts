@@ -25,6 +25,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -220,4 +221,5 @@ export interface Tables {
   cached_file_chunks: CachedFileChunksTable
   cached_file_totals: CachedFileTotalsTable
   service_state: ServiceStateTable
+  zone_serial: ZoneSerialTable
 }

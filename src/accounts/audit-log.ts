@@ -20,6 +20,8 @@ export type Action =
   | 'domain.verified'
   | 'domain.key_imported'
   | 'suppression.deleted'
+  | 'suppressions.imported'
+  | 'audience.deleted'
   | 'workspace.created'
   | 'workspace.plan_changed'
   | 'queue.held'

@@ -91,9 +91,9 @@ function sendingIn(
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */
 function ownActs(
-  { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
+  { keyRing, domains, domainsOfAll, keys, walks, audienceRemovals }: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
   return {
     keyRevoked: (keyId) => {
       keyRing.forget(keyId)
@@ -109,6 +109,7 @@ function ownActs(
       keys.forget(gone.workspaceId, gone.domain)
       walks.start(gone)
     },
+    audienceGone: (audience) => audienceRemovals.start(audience),
   }
 }
 

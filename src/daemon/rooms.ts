@@ -10,6 +10,7 @@ import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
 import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { systemEdges } from './edges.js'
@@ -32,6 +33,7 @@ export interface Rooms {
   readonly limits: Limits
   readonly mime: MimeReader
   readonly walks: DomainWalks
+  readonly audienceRemovals: AudienceRemovals
 }
 
 export async function openRooms(
@@ -50,19 +52,35 @@ export async function openRooms(
   ends.push(() => signing.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
-  const housekeeping = startHousekeeping({ config, clock, log, database })
-  ends.push(() => housekeeping.stop())
+  ending(ends, startHousekeeping({ config, clock, log, database }))
   const mime = new MimeReader(defaultMimeLimits, studyModule)
   ends.push(() => mime.close())
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const walks = domainWalks({ ...database, log, walked })
-  ends.push(() => walks.stop())
+  const walks = ending(ends, domainWalks({ ...database, log, walked }))
+  const removals = ending(ends, audienceRemovals({ ...database, log }))
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }
+  return {
+    ...remembered,
+    suppressions,
+    identity,
+    signing,
+    delivery,
+    receiving,
+    limits,
+    mime,
+    walks,
+    audienceRemovals: removals,
+  }
+}
+
+/** The same, and it is ended with the rest. */
+function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
+  ends.push(() => room.stop())
+  return room
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */

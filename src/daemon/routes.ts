@@ -1,7 +1,10 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
+import { type AudienceDeps, audienceRoutes } from '../api/audiences.js'
 import { auditLogRoutes } from '../api/audit-log.js'
+import { contactRoutes } from '../api/contacts.js'
+import { bulkRoute } from '../api/contacts-bulk.js'
 import { type DomainPlace, domainRoutes } from '../api/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
@@ -42,6 +45,7 @@ export interface RouteParts {
   readonly keyRevoked: (keyId: string) => void
   readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
+  readonly audienceGone: AudienceDeps['gone']
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
@@ -50,6 +54,9 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
+    ...contactRoutes({ read, commit }),
+    bulkRoute({ read, commit }),
+    ...audienceRoutes({ read, commit, gone: parts.audienceGone }),
     ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),

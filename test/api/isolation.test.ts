@@ -36,7 +36,7 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound'
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'contacts' | 'audiences'
 
 interface Expected {
   readonly who: Who
@@ -76,6 +76,17 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
   'POST /inbound/:id/feedback': { who: writes, of: 'inbound', body: () => ({ verdict: 'spam' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
+  'POST /contacts': { who: writes },
+  'GET /contacts': { who: reads, lists: 'contacts' },
+  'GET /contacts/:id': { who: reads, of: 'contacts' },
+  'PATCH /contacts/:id': { who: writes, of: 'contacts', body: () => ({ first_name: 'New' }) },
+  'DELETE /contacts/:id': { who: writes, of: 'contacts' },
+  'POST /contacts/bulk': { who: writes },
+  'POST /audiences': { who: writes },
+  'GET /audiences': { who: reads, lists: 'audiences' },
+  'GET /audiences/:id': { who: reads, of: 'audiences' },
+  'PATCH /audiences/:id': { who: writes, of: 'audiences', body: () => ({ name: 'New' }) },
+  'DELETE /audiences/:id': { who: writes, of: 'audiences' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -86,6 +97,8 @@ const codes: Readonly<Record<Resource, string>> = {
   domains: 'domain_not_found',
   suppressions: 'not_found',
   inbound: 'not_found',
+  contacts: 'contact_not_found',
+  audiences: 'audience_not_found',
 }
 
 /** Routes that need no key, but a link that we signed. */
@@ -122,6 +135,8 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     domains: await made('/v1/domains', { domain: `new.${domain}` }),
     suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
     inbound: await filed(app, key, domain),
+    contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
+    audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
   }
 }
 
@@ -155,6 +170,9 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'blocked_addresses',
     'dkim_keys',
     'suppressions',
+    'contacts',
+    'audiences',
+    'contact_counts',
     'audit_log',
     'inbound_emails',
     'inbound_raw',

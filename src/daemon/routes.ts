@@ -1,6 +1,7 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
+import { audienceFileRoutes } from '../api/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences.js'
 import { auditLogRoutes } from '../api/audit-log.js'
 import { contactRoutes } from '../api/contacts.js'
@@ -22,6 +23,9 @@ import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
+import type { Clock } from '../platform/clock.js'
+import { memoryBudget } from '../platform/memory-budget.js'
+import { memoryShares } from '../platform/memory-shares.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
@@ -29,8 +33,13 @@ import type { Database } from '../storage/database.js'
 import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
+const MB = 1_048_576
+/** Bytes of files that are to be imported, in memory: of all, and of one workspace. */
+const FILES = { all: 200 * MB, share: 100 * MB }
+
 export interface RouteParts {
   readonly config: Config
+  readonly clock: Clock
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
@@ -51,12 +60,14 @@ export interface RouteParts {
 export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
+  const files = memoryShares(memoryBudget(FILES.all), FILES.share)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts),
     ...contactRoutes({ read, commit }),
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, gone: parts.audienceGone }),
+    ...audienceFileRoutes({ read, commit, clock: parts.clock, files }),
     ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),

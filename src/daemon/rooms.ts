@@ -1,5 +1,6 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import { type TemplateBook, templateBook } from '../content/template-book.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -12,6 +13,7 @@ import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
 import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -32,8 +34,10 @@ export interface Rooms {
   readonly receiving: Receiving
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly templates: TemplateBook
   readonly walks: DomainWalks
   readonly audienceRemovals: AudienceRemovals
+  readonly domainChecks: DomainChecks
 }
 
 export async function openRooms(
@@ -63,24 +67,29 @@ export async function openRooms(
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return {
-    ...remembered,
-    suppressions,
-    identity,
-    signing,
-    delivery,
-    receiving,
-    limits,
-    mime,
-    walks,
-    audienceRemovals: removals,
-  }
+  const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
+  const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
+  const templates = templateBook(database)
+  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks, audienceRemovals: removals }
+  return { ...remembered, ...engines, suppressions, identity, templates }
 }
 
 /** The same, and it is ended with the rest. */
 function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
   ends.push(() => room.stop())
   return room
+}
+
+type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
+
+/** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
+export function forgetDomain(
+  { domains, domainsOfAll, keys }: Pick<Rooms, 'domains' | 'domainsOfAll' | 'keys'>,
+  { workspaceId, domain }: DomainPlace,
+): void {
+  domains.forget(workspaceId, domain)
+  domainsOfAll.forget(domain)
+  keys.forget(workspaceId, domain)
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
@@ -91,6 +100,8 @@ export function forgetAll(rooms: Rooms): void {
   rooms.keys.drop()
   rooms.signing.forget()
   rooms.suppressions.drop()
+  rooms.templates.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
+  rooms.domainChecks.wake()
 }

@@ -20,6 +20,7 @@ import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import type { Route } from '../api/route.js'
+import { suppressionImportRoute } from '../api/suppression-import.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { templateRoutes } from '../api/templates.js'
 import { usageRoutes } from '../api/usage.js'
@@ -83,6 +84,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...contentRoutes(parts),
     ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
+    suppressionImportRoute({ read, commit, files }),
     ...inboundRoutes(parts, creating),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),

@@ -14,6 +14,7 @@ import type { LinkRoute, Route } from '../../src/api/route.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
+import { fileForm } from '../helpers/file-form.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
@@ -71,6 +72,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },
   'DELETE /suppressions/:id': { who: writes, of: 'suppressions' },
   'DELETE /suppressions': { who: writes },
+  'POST /suppressions/import': { who: writes },
   'GET /inbound': { who: reads, lists: 'inbound' },
   'GET /inbound/:id': { who: reads, of: 'inbound' },
   'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
@@ -89,6 +91,8 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /audiences/:id': { who: reads, of: 'audiences' },
   'PATCH /audiences/:id': { who: writes, of: 'audiences', body: () => ({ name: 'New' }) },
   'DELETE /audiences/:id': { who: writes, of: 'audiences' },
+  'POST /audiences/:id/import': { who: writes, of: 'audiences' },
+  'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -215,7 +219,9 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   const ask = async (route: ClosedRoute, id: string, key: string): Promise<RestAnswer> => {
     const { body } = expected(route)
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
-    return app.rest(route.method, path, { key, ...(body === undefined ? {} : { body: body(app.now()) }) })
+    const request =
+      'receive' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: body(app.now()) }
+    return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {
     const { of = 'emails' } = expected(route)
@@ -309,7 +315,7 @@ async function walkRoles(
   keys: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
-  const request = route.body === null ? {} : { body: {} }
+  const request = 'receive' in route ? fileForm('') : route.body === null ? {} : { body: {} }
   for (const role of everybody) {
     for (const scopes of scopeSets) {
       const key = keys.get(`${role} ${scopes}`) ?? ''

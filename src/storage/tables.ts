@@ -19,6 +19,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -195,5 +196,7 @@ export interface Tables {
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
+  invitations: InvitationsTable
+  erasures: ErasuresTable
   service_state: ServiceStateTable
 }

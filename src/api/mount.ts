@@ -7,11 +7,13 @@
  * act. A route without a body schema does not look at
  * a body; one without a query schema takes no query.
  *
- * Who follows a link that we signed needs no key. The visit was counted all the same: for the
- * key's workspace where there is one, else for the address.
+ * Who follows a link that we signed needs no key, nor does who brings a secret of ours in a short
+ * body. The visit was counted all the same: for the key's workspace where there is one, else for the
+ * address.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
+import { limitKey } from '../accounts/client-address.js'
 import { requirePermission } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
@@ -22,7 +24,7 @@ import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { BodyPace } from './read-body.js'
-import type { Answer, Call, KeyRoute, LinkRoute, Route, UploadRoute } from './route.js'
+import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
 import { readUpload } from './upload.js'
 import { admitted, type Reception, tolerated } from './visit.js'
@@ -43,6 +45,7 @@ type Handle = (ctx: ApiContext) => Promise<void>
 
 export function handle(route: Route, deps: MountDeps): Handle {
   if (route.area === 'link') return handleLink(route, deps)
+  if (route.area === 'open') return handleOpen(route, deps)
   return 'receive' in route ? handleUpload(route, deps) : handleKey(route, deps)
 }
 
@@ -53,6 +56,25 @@ function handleLink({ follow, query }: LinkRoute, { clock, answers }: MountDeps)
     const reply = replyOf(await follow({ params: paramsOf(ctx), query: asked, now: clock() }))
     answers.hold(ctx, reply.payload)
     send(ctx, reply)
+  }
+}
+
+/** Of a stranger: a secret and a few words. */
+const MAX_OPEN_BODY = 16_384
+
+function handleOpen({ hear, body }: OpenRoute, { clock, memory, pace }: MountDeps): Handle {
+  return async (ctx) => {
+    const { visit } = ctx.state
+    tolerated(visit)
+    queryIn(null, queryOf(ctx.req.url ?? ''))
+    const share = memory.of(limitKey(visit.remoteAddress))
+    const given = await readJson(ctx.req, ctx.res, share, pace, MAX_OPEN_BODY)
+    try {
+      const { remoteAddress } = visit
+      send(ctx, replyOf(await hear({ body: parse(body, given.value), remoteAddress, now: clock() })))
+    } finally {
+      given.release()
+    }
   }
 }
 

@@ -49,6 +49,7 @@ export async function openDoors(
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   receiving.start()
+  rooms.people.start()
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -59,7 +60,7 @@ export async function openDoors(
   const routes = api.serve({
     ...own,
     ...sending,
-    ...ownActs(rooms, submission),
+    ...ownActs(rooms, submission, log),
     database,
     limits,
     mime,
@@ -91,10 +92,13 @@ function sendingIn(
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */
 function ownActs(
-  { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
+  rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
+  log: Log,
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | keyof PeopleActs> {
+  const { keyRing, domains, domainsOfAll, keys, walks } = rooms
   return {
+    ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
       keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
@@ -108,6 +112,26 @@ function ownActs(
       domainsOfAll.forget(gone.domain)
       keys.forget(gone.workspaceId, gone.domain)
       walks.start(gone)
+    },
+  }
+}
+
+type PeopleActs = Pick<RouteParts, 'accepting' | 'invited' | 'memberChanged' | 'workspaceClosed'>
+
+/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
+function peopleActs(rooms: Rooms, door: SubmissionListener, log: Log): PeopleActs {
+  const { keyRing, people } = rooms
+  return {
+    accepting: people.accepting,
+    invited: () => people.notices.notice(),
+    memberChanged: ({ workspaceId, userId, removed }) => {
+      keyRing.drop()
+      if (removed) door.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    },
+    workspaceClosed: (workspaceId) => {
+      forget(rooms, door, log)
+      door.endSessions((principal) => principal.workspaceId === workspaceId)
+      people.erasures.begin(workspaceId)
     },
   }
 }

@@ -17,6 +17,7 @@ import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
 export interface Rooms {
@@ -32,6 +33,7 @@ export interface Rooms {
   readonly limits: Limits
   readonly mime: MimeReader
   readonly walks: DomainWalks
+  readonly people: People
 }
 
 export async function openRooms(
@@ -57,12 +59,14 @@ export async function openRooms(
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const walks = domainWalks({ ...database, log, walked })
   ends.push(() => walks.stop())
+  const people = wirePeople({ config, clock, log, database, identity, delivery })
+  ends.push(() => people.stop())
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }
+  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, people }
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */

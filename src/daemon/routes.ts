@@ -1,4 +1,5 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
+import type { AcceptDeps } from '../accounts/accept-invitation.js'
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { auditLogRoutes } from '../api/audit-log.js'
@@ -13,9 +14,12 @@ import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
+import { invitationRoutes } from '../api/invitations.js'
+import { type MemberDeps, memberRoutes } from '../api/members.js'
 import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { usageRoutes } from '../api/usage.js'
+import { workspaceRoutes } from '../api/workspaces.js'
 import type { Config } from '../config/complete.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
@@ -42,6 +46,10 @@ export interface RouteParts {
   readonly keyRevoked: (keyId: string) => void
   readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
+  readonly accepting: AcceptDeps
+  readonly invited: MemberDeps['invited']
+  readonly memberChanged: MemberDeps['memberChanged']
+  readonly workspaceClosed: (workspaceId: string) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
@@ -53,6 +61,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts),
+    ...peopleRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),
   ]
@@ -76,6 +85,16 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
     rawRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
+  ]
+}
+
+function peopleRoutes(parts: RouteParts): readonly Route[] {
+  const { config, database, accepting, invited, memberChanged, workspaceClosed: closed } = parts
+  const { read, commit } = database
+  return [
+    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, closed }),
+    ...memberRoutes({ read, commit, invited, memberChanged }),
+    ...invitationRoutes({ read, commit, accepting }),
   ]
 }
 

@@ -34,13 +34,14 @@ interface Place {
 const LARGE = 20
 
 const places = {
+  // First, so that nothing is attempted in vain.
+  queue: { key: 'id', by: 'index' },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
   invitations: { key: 'id', by: 'index' },
   blocked_addresses: { key: 'local_part', by: 'index' },
   domains: { key: 'id', by: 'index' },
   dkim_keys: { key: 'id', by: 'slices' },
-  queue: { key: 'id', by: 'index' },
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },
   dkim_signatures: { key: 'email_id', by: 'slices' },

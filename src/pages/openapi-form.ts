@@ -70,7 +70,8 @@ export interface Field {
   readonly description: string
 }
 
-const DEEPEST = 4
+/** Against schemas that contain themselves. */
+const DEEPEST = 8
 
 export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 0): readonly Field[] {
   const whole = resolved(document, schema)

@@ -43,7 +43,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
+  const { keyRing, domains, delivery, receiving, limits, domainChecks } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -65,13 +65,8 @@ export async function openDoors(
     ...own,
     ...sending,
     ...ownActs(rooms, submission),
+    ...behindRoutes(rooms),
     database,
-    limits,
-    mime,
-    templates,
-    noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
-    identity,
-    checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
 }
@@ -94,6 +89,18 @@ function sendingIn(
     prepare: prepareEmail({ isSuppressed, hostname, verifiedDomain: domains.verified }),
     take: take({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
   }
+}
+
+/** What routes are given of the rooms as it is. */
+function behindRoutes({
+  delivery: { runner },
+  limits,
+  mime,
+  templates,
+  identity,
+  domainChecks: { checking },
+}: Rooms): Pick<RouteParts, 'limits' | 'mime' | 'templates' | 'noticeDue' | 'identity' | 'checking'> {
+  return { limits, mime, templates, noticeDue: runner.noticeDue.bind(runner), identity, checking }
 }
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */

@@ -293,16 +293,14 @@ t.test('posthorn zone', async (t) => {
     const keys = records.filter(({ name }) => /^dkim[12]\.[0-9a-f]{20}\._domainkey\./.test(String(name)))
     t.equal(keys.length, 2, 'of a pending domain')
     for (const { value } of keys) t.match(value, /^v=DKIM1; k=rsa; p=[\w+/=]{392}$/)
-    for (const name of ['a.test', 'b.test']) {
-      const { dns_records: wanted } = (await posthorn('domain', 'show', name, '--json')).json() as {
-        dns_records: { value: string }[]
-      }
-      for (const { value } of wanted)
-        t.ok(
-          records.some((record) => record['name'] === value),
-          value,
-        )
+    const { dns_records: wanted } = (await posthorn('domain', 'show', 'a.test', '--json')).json() as {
+      dns_records: { value: string }[]
     }
+    for (const { value } of wanted)
+      t.ok(
+        records.some(({ name }) => name === value),
+        value,
+      )
   })
 
   await t.test('is taken by Knot as it is', { skip: skipWithout('knotd') }, async (t) => {

@@ -64,7 +64,9 @@ export function deskOf(deps: DeskDeps): Desk {
           : judged(() => answerOverUdp(zone, incoming.query, () => isSecondary(client)))
       const verdict = rate.judge(client, toldAs(reply), clock())
       if (verdict === 'drop') return null
-      return verdict === 'truncate' ? truncatedMessage(head) : replyMessage(head, reply, longestOverUdp(head.edns))
+      return verdict === 'truncate'
+        ? truncatedMessage(head, reply)
+        : replyMessage(head, reply, longestOverUdp(head.edns))
     },
     overTcp: (message, client) => {
       const incoming = readQuery(message)

@@ -220,6 +220,14 @@ t.test('a question costs one look at an index, however many domains there are', 
   t.match(plan[1], /^SEARCH dkim_keys USING INDEX dkim_keys_selector/)
 })
 
+t.test('whatever the zone as a whole has is also there by its name', async (t) => {
+  const { database } = await shared
+  const zone = serviceZone(database, usual)
+  const all = [...zone.pages()].flat()
+  t.ok(all.length > 20)
+  for (const record of all) t.ok(zone.at(record.name)?.some((found) => zoneLine(found) === zoneLine(record)))
+})
+
 t.test('names that were asked for are remembered in bounds', async (t) => {
   const { database, own } = await shared
   let reads = 0

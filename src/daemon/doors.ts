@@ -107,7 +107,7 @@ function behindRoutes({
 function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
   return {
     keyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
@@ -118,6 +118,7 @@ function ownActs(
       forgetDomain(rooms, gone)
       rooms.walks.start(gone)
     },
+    audienceGone: (audience) => rooms.audienceRemovals.start(audience),
   }
 }
 

@@ -43,16 +43,13 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, domainChecks } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
-  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
-  await delivery.runner.start()
-  receiving.start()
-  domainChecks.start()
+  await begin(rooms)
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -64,11 +61,24 @@ export async function openDoors(
   const routes = api.serve({
     ...own,
     ...sending,
-    ...ownActs(rooms, submission),
-    ...behindRoutes(rooms),
+    ...ownActs(rooms, submission, log),
     database,
+    limits,
+    mime,
+    templates,
+    noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
+    identity,
+    checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+}
+
+/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
+async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+  await delivery.runner.start()
+  receiving.start()
+  domainChecks.start()
+  people.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -91,24 +101,14 @@ function sendingIn(
   }
 }
 
-/** What routes are given of the rooms as it is. */
-function behindRoutes({
-  delivery: { runner },
-  limits,
-  mime,
-  templates,
-  identity,
-  domainChecks: { checking },
-}: Rooms): Pick<RouteParts, 'limits' | 'mime' | 'templates' | 'noticeDue' | 'identity' | 'checking'> {
-  return { limits, mime, templates, noticeDue: runner.noticeDue.bind(runner), identity, checking }
-}
-
 /** What we change ourselves costs nobody else what is remembered of theirs. */
 function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
+  log: Log,
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | keyof PeopleActs> {
   return {
+    ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
@@ -119,6 +119,26 @@ function ownActs(
       rooms.walks.start(gone)
     },
     audienceGone: (audience) => rooms.audienceRemovals.start(audience),
+  }
+}
+
+type PeopleActs = Pick<RouteParts, 'accepting' | 'invited' | 'memberChanged' | 'workspaceClosed'>
+
+/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
+function peopleActs(rooms: Rooms, door: SubmissionListener, log: Log): PeopleActs {
+  const { keyRing, people } = rooms
+  return {
+    accepting: people.accepting,
+    invited: () => people.notices.notice(),
+    memberChanged: ({ workspaceId, userId, removed }) => {
+      keyRing.drop()
+      if (removed) door.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    },
+    workspaceClosed: (workspaceId) => {
+      forget(rooms, door, log)
+      door.endSessions((principal) => principal.workspaceId === workspaceId)
+      people.erasures.begin(workspaceId)
+    },
   }
 }
 

@@ -32,24 +32,15 @@ export interface Desk {
 const betweenReports = 10_000
 
 export function deskOf(deps: DeskDeps): Desk {
-  const { zone, rate, clock } = deps
+  const { zone, rate, clock, secondaries } = deps
   const faults = reporter(deps)
-  const isSecondary = (client: string): boolean => deps.secondaries.some((network) => contains(network, client))
+  const isSecondary = (client: string): boolean => secondaries.some((network) => contains(network, client))
   const judged = (judge: () => Reply): Reply => {
     try {
       return judge()
     } catch (error) {
       faults(error)
       return faultReply('SERVFAIL')
-    }
-  }
-
-  function* transfer(query: Query): Generator<Buffer> {
-    try {
-      yield* transferMessages(zone, query)
-    } catch (error) {
-      if (!(error instanceof TransferOutdated)) faults(error)
-      throw error
     }
   }
 
@@ -73,11 +64,26 @@ export function deskOf(deps: DeskDeps): Desk {
       if (incoming.kind === 'drop') return []
       if (incoming.kind === 'fault') return [replyMessage(incoming.head, faultReply(incoming.code), longestOverTcp)]
       const { query } = incoming
-      const isWhole = isTransfer(query)
-      if (isWhole && isOfZone(zone, query) && isSecondary(client)) return transfer(query)
-      const reply = isWhole ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
-      return [replyMessage(query, reply, longestOverTcp)]
+      if (!isTransfer(query))
+        return [
+          replyMessage(
+            query,
+            judged(() => answerTo(zone, query)),
+            longestOverTcp,
+          ),
+        ]
+      if (isOfZone(zone, query) && isSecondary(client)) return transferTo(zone, query, faults)
+      return [replyMessage(query, faultReply('REFUSED'), longestOverTcp)]
     },
+  }
+}
+
+function* transferTo(zone: ServiceZone, query: Query, faults: (error: unknown) => void): Generator<Buffer> {
+  try {
+    yield* transferMessages(zone, query)
+  } catch (error) {
+    if (!(error instanceof TransferOutdated)) faults(error)
+    throw error
   }
 }
 

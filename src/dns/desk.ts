@@ -35,14 +35,7 @@ export function deskOf(deps: DeskDeps): Desk {
   const { zone, rate, clock, secondaries } = deps
   const faults = reporter(deps)
   const isSecondary = (client: string): boolean => secondaries.some((network) => contains(network, client))
-  const judged = (judge: () => Reply): Reply => {
-    try {
-      return judge()
-    } catch (error) {
-      faults(error)
-      return faultReply('SERVFAIL')
-    }
-  }
+  const judged = (judge: () => Reply): Reply => sound(judge, faults)
 
   return {
     overUdp: (message, client) => {
@@ -64,21 +57,24 @@ export function deskOf(deps: DeskDeps): Desk {
       if (incoming.kind === 'drop') return []
       if (incoming.kind === 'fault') return [replyMessage(incoming.head, faultReply(incoming.code), longestOverTcp)]
       const { query } = incoming
-      if (!isTransfer(query))
-        return [
-          replyMessage(
-            query,
-            judged(() => answerTo(zone, query)),
-            longestOverTcp,
-          ),
-        ]
-      if (isOfZone(zone, query) && isSecondary(client)) return transferTo(zone, query, faults)
-      return [replyMessage(query, faultReply('REFUSED'), longestOverTcp)]
+      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client)) return transferTo(zone, query, faults)
+      const reply = isTransfer(query) ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
+      return [replyMessage(query, reply, longestOverTcp)]
     },
   }
 }
 
-function* transferTo(zone: ServiceZone, query: Query, faults: (error: unknown) => void): Generator<Buffer> {
+/** A fault of ours is told as one. */
+function sound(judge: () => Reply, faults: Faults): Reply {
+  try {
+    return judge()
+  } catch (error) {
+    faults(error)
+    return faultReply('SERVFAIL')
+  }
+}
+
+function* transferTo(zone: ServiceZone, query: Query, faults: Faults): Generator<Buffer> {
   try {
     yield* transferMessages(zone, query)
   } catch (error) {
@@ -108,7 +104,9 @@ function toldAs({ code, answers: [first] }: Reply): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
 }
 
-function reporter({ log, clock }: DeskDeps): (error: unknown) => void {
+type Faults = (error: unknown) => void
+
+function reporter({ log, clock }: DeskDeps): Faults {
   let last = Number.NEGATIVE_INFINITY
   return (error) => {
     if (clock() - last < betweenReports) return

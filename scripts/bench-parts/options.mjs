@@ -2,9 +2,9 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -13,15 +13,17 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   queue   cost of a message while many others wait; there is no peer
   inbound mail of strangers taken, authenticated, scored and filed, over 10 sessions; beside Postfix
           with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
+  zone    questions to the service zone answered a second over UDP; beside Knot with a copy of it
   Without any of them: accept and relay.
 
-  --messages N        messages a run (default 5000; queue: 2000)
+  --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions)
   --warm-up N         messages before each run that are not counted: programs that compile as they
                       run and those that do not are then compared at work (default 3000; queue: 0)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest: connections at once (default 1,10,50)
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
+  --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,10000,100000)
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
@@ -48,6 +50,7 @@ export function readOptions(words) {
       sessions: { type: 'string', default: '1,10,50' },
       'new-sessions': { type: 'string', default: '10' },
       depths: { type: 'string', default: '1000,10000,100000' },
+      domains: { type: 'string', default: '5000' },
       memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
       json: { type: 'string' },
@@ -69,6 +72,7 @@ export function readOptions(words) {
     sessions: counts(values.sessions),
     newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
     depths: counts(values.depths),
+    domains: count(values.domains),
     memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),

@@ -61,14 +61,12 @@ async function force(call: Call, it: Chosen, id: string): Promise<Answer> {
 
 function differences(message: string, records: readonly ShownFinding[]): string[] {
   const wrong = records.filter(({ status }) => status !== 'verified')
-  return [
-    message,
-    ...wrong.flatMap(({ name, expected, found: there }) => [
-      `  ${name}.`,
-      `    expected CNAME ${expected}.`,
-      `    found    ${there ?? 'nothing'}`,
-    ]),
-  ]
+  return [message, ...wrong.flatMap(difference)]
+}
+
+function difference({ name, expected, found: there, status }: ShownFinding): string[] {
+  const nothing = status === 'pending' ? 'no answer' : 'nothing'
+  return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${there ?? nothing}`]
 }
 
 async function rotate(call: Call): Promise<Answer> {

@@ -65,13 +65,13 @@ export async function openRooms(
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
-  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
+  const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
+  const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
   const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
   ends.push(() => domainChecks.stop())
-  const templates = templateBook(database)
   const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
-  return { ...remembered, ...engines, suppressions, identity, templates }
+  return { ...remembered, ...engines, suppressions, identity }
 }
 
 type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }

@@ -36,7 +36,7 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound'
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'templates'
 
 interface Expected {
   readonly who: Who
@@ -80,6 +80,13 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
   'POST /inbound/:id/feedback': { who: writes, of: 'inbound', body: () => ({ verdict: 'spam' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
+  'POST /templates': { who: writes },
+  'GET /templates': { who: reads, lists: 'templates' },
+  'GET /templates/:id': { who: reads, of: 'templates' },
+  'PATCH /templates/:id': { who: writes, of: 'templates', body: () => ({ name: 'new' }) },
+  'DELETE /templates/:id': { who: writes, of: 'templates' },
+  'POST /templates/:id/render': { who: reads, of: 'templates', body: () => ({}) },
+  'POST /files': { who: sends },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -90,6 +97,7 @@ const codes: Readonly<Record<Resource, string>> = {
   domains: 'domain_not_found',
   suppressions: 'not_found',
   inbound: 'not_found',
+  templates: 'template_not_found',
 }
 
 /** Routes that need no key, but a link that we signed. */
@@ -126,6 +134,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     domains: await made('/v1/domains', { domain: `new.${domain}` }),
     suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
     inbound: await filed(app, key, domain),
+    templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
   }
 }
 
@@ -162,6 +171,8 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'audit_log',
     'inbound_emails',
     'inbound_raw',
+    'templates',
+    'cached_files',
     'bayes_messages',
     'bayes_learned',
     'bayes_tokens',

@@ -36,9 +36,8 @@ type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 export interface TestDaemonOptions {
   /** Domain to sink: a route of the configuration. */
   readonly routes?: Readonly<Record<string, { readonly port: number }>>
-  readonly zone?: Zone
-  /** A DNS server that is truly asked, in the place of `zone`. */
-  readonly dns?: { readonly address: string }
+  /** `dns.servers`: names are asked of the servers that the settings name. */
+  readonly zone?: Zone | 'dns.servers'
   /** Sections of the configuration, beyond what a test needs anyway. */
   readonly settings?: Settings
   readonly timeouts?: Partial<Timeouts>
@@ -118,7 +117,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     clock: now,
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     edges: {
-      resolver: options.dns === undefined ? zoneResolver({ ...routeHosts(options), ...options.zone }) : null,
+      resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },
       dialer: createDialer(options.authorities),
     },
@@ -174,7 +173,7 @@ function fail(message: string): never {
 
 /** The configuration of a test daemon, written into its folder too. */
 export function configuration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
-  const { submission, outbound, ...others } = settingsOf(options)
+  const { submission, outbound, ...others } = options.settings ?? {}
   const routes = Object.entries(options.routes ?? {}).map(([domain, { port }]) => [domain, `${hostOf(domain)}:${port}`])
   const text = stringify({
     service: { hostname: 'mail.service.test', data_dir: join(folder, 'data'), ...others['service'] },
@@ -195,10 +194,6 @@ export function configuration(folder: string, options: TestDaemonOptions): { fil
   const loaded = parseConfig(text, file, { hostname: 'test', home: folder, root: false, stateHome: undefined })
   if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
   return { file, config: loaded.config }
-}
-
-function settingsOf({ settings = {}, dns }: TestDaemonOptions): Settings {
-  return dns === undefined ? settings : { ...settings, dns: { servers: [dns.address] } }
 }
 
 function routeHosts({ routes = {} }: TestDaemonOptions): Zone {

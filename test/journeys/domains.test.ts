@@ -55,7 +55,8 @@ async function world(t: Test): Promise<World> {
     TXT: ['v=spf1 ip4:192.0.2.1 -all'],
     MX: [[10, 'mx.mail.service.test']],
   })
-  return { zone, sink, app: await testDaemon(t, { dns: zone, routes: { 'b.test': sink } }) }
+  const settings = { dns: { servers: [zone.address] } }
+  return { zone, sink, app: await testDaemon(t, { zone: 'dns.servers', settings, routes: { 'b.test': sink } }) }
 }
 
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error

@@ -5,6 +5,7 @@ import { type RecheckDeps, recheckDomains } from '../../src/domains/recheck-doma
 import { domainByName, insertDomain, type SendingDomain } from '../../src/domains/sending-domains.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Database } from '../../src/storage/database.js'
+import { StorageFault } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { dnsServer } from '../helpers/dns-server.js'
 import { type Zone, zoneResolver } from '../helpers/zone-resolver.js'
@@ -143,6 +144,15 @@ t.test('a fault puts off its domain and holds up no other', async (t) => {
   t.match(domain('bad.test'), { status: 'pending', next_check_at: now + HOUR, checked_at: null })
   t.match(domain('good.test'), { status: 'verified' })
   t.ok(told.includes('error bad.test'))
+})
+
+t.test('where nothing can be stored a round ends, and is not told of each domain', async (t) => {
+  const { deps, told } = await rounds(t, [rowOf('a.test'), rowOf('b.test')], {})
+  const commit = async (): Promise<void> => {
+    throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+  }
+  await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
+  t.same(told, [])
 })
 
 t.test('a round ends when it is told to', async (t) => {

@@ -17,6 +17,7 @@ import { readiness } from '../api/readiness.js'
 import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
+import { uiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
@@ -35,6 +36,8 @@ const MB = 1_048_576
 const BODIES = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers that are not read yet, and the time to read one. */
 const ANSWERS = { all: 128 * MB, share: 64 * MB, milliseconds: 150_000 }
+/** Answers in pieces that are under way, and the time to take a piece. */
+const STREAMS = { all: 40, share: 4, milliseconds: 30_000 }
 
 export interface ApiDoorParts {
   readonly config: Config
@@ -66,7 +69,7 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
     serve: (more) => {
       const routes = apiRoutes(more)
       const document = openApiDocument(routes, { version: VERSION, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document))
+      app.serve(routes, JSON.stringify(document), uiPages({ accepting: more.accepting, document }))
       return routes
     },
   }
@@ -84,6 +87,7 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
     pace: bodyPace,
     answers: answerMemory(memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share), ANSWERS.milliseconds),
+    streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },
     clock,
     log,
   })

@@ -11,6 +11,7 @@ import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
 import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
@@ -19,6 +20,7 @@ import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
 export interface Rooms {
@@ -35,7 +37,9 @@ export interface Rooms {
   readonly mime: MimeReader
   readonly templates: TemplateBook
   readonly walks: DomainWalks
+  readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
+  readonly people: People
 }
 
 export async function openRooms(
@@ -54,13 +58,13 @@ export async function openRooms(
   ends.push(() => signing.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
-  const housekeeping = startHousekeeping({ config, clock, log, database })
-  ends.push(() => housekeeping.stop())
+  ending(ends, startHousekeeping({ config, clock, log, database }))
   const mime = new MimeReader(defaultMimeLimits, studyModule)
   ends.push(() => mime.close())
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const walks = domainWalks({ ...database, log, walked })
-  ends.push(() => walks.stop())
+  const walks = ending(ends, domainWalks({ ...database, log, walked }))
+  const removals = ending(ends, audienceRemovals({ ...database, log }))
+  const people = ending(ends, wirePeople({ config, clock, log, database, identity, delivery }))
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
@@ -68,10 +72,25 @@ export async function openRooms(
   const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
   const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
-  const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
-  ends.push(() => domainChecks.stop())
-  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
+  const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
+  const engines = {
+    signing,
+    delivery,
+    receiving,
+    limits,
+    mime,
+    walks,
+    domainChecks,
+    people,
+    audienceRemovals: removals,
+  }
   return { ...remembered, ...engines, suppressions, identity }
+}
+
+/** The same, and it is ended with the rest. */
+function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
+  ends.push(() => room.stop())
+  return room
 }
 
 type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }

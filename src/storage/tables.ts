@@ -7,6 +7,7 @@
  * and objects JSON text.
  */
 import type { Generated } from 'kysely'
+import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
 import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
@@ -25,6 +26,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
@@ -216,10 +218,16 @@ export interface Tables {
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
+  audiences: AudiencesTable
+  contacts: ContactsTable
+  contact_counts: ContactCountsTable
+  audience_removals: AudienceRemovalsTable
   templates: TemplatesTable
   cached_files: CachedFilesTable
   cached_file_chunks: CachedFileChunksTable
   cached_file_totals: CachedFileTotalsTable
+  invitations: InvitationsTable
+  erasures: ErasuresTable
   service_state: ServiceStateTable
   zone_serial: ZoneSerialTable
 }

@@ -26,27 +26,32 @@ interface Check {
   readonly sql: string
 }
 
+/** Of a workspace that is being erased some rows are gone before others. */
+const living = 'workspace_id not in (select id from erasures)'
+
 const missing = (table: string, key: string, parent: string): string =>
-  `select ${key} from ${table} where not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
+  `select ${key} from ${table} where ${living}
+    and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
 
 const checks: readonly Check[] = [
   {
     check: 'queue-recipient',
     message: 'queue entries without an unsettled recipient',
-    sql: `select id from queue where not exists (select 1 from recipients
+    sql: `select id from queue where ${living} and not exists (select 1 from recipients
       where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
   },
   { check: 'queue-email', message: 'queue entries without their email', sql: missing('queue', 'email_id', 'emails') },
   {
     check: 'recipient-queue',
     message: 'unsettled recipients without a queue entry',
-    sql: `select id from recipients where status in ('queued', 'scheduled')
+    sql: `select id from recipients where ${living} and status in ('queued', 'scheduled')
       and not exists (select 1 from queue where queue.id = recipients.id)`,
   },
   {
     check: 'email-raw',
     message: 'unsettled emails without their raw message',
-    sql: `select id from emails where (status in ('scheduled', 'queued') or id in (select email_id from queue))
+    sql: `select id from emails where ${living}
+      and (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
   {
@@ -56,6 +61,23 @@ const checks: readonly Check[] = [
         select workspace_id, status, count(*) as count from emails group by workspace_id, status
         union all select workspace_id, status, -count from email_counts)
       group by workspace_id, status having sum(count) <> 0`,
+  },
+  {
+    check: 'contact-counts',
+    message: 'kept counts of contacts that are not what is there',
+    sql: `select workspace_id || ' ' || list from (
+        select workspace_id, audience_id as list, count(*) as count from contacts
+          where audience_id is not null group by workspace_id, audience_id
+        union all select workspace_id, 'all', count(*) from contacts group by workspace_id
+        union all select workspace_id, list, -count from contact_counts)
+      group by workspace_id, list having sum(count) <> 0`,
+  },
+  {
+    check: 'contacts-audience',
+    message: 'contacts without their audience',
+    sql: `select id from contacts where audience_id is not null
+      and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
+      and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
@@ -70,7 +92,7 @@ const checks: readonly Check[] = [
   {
     check: 'inbound-raw',
     message: 'inbound emails to be processed without their raw message',
-    sql: `select id from inbound_emails where status = 'received'
+    sql: `select id from inbound_emails where ${living} and status = 'received'
       and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
   },
   {

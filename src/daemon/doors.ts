@@ -49,11 +49,7 @@ export async function openDoors(
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
-  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
-  await delivery.runner.start()
-  receiving.start()
-  domainChecks.start()
-  rooms.people.start()
+  await startWork(rooms)
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -75,6 +71,14 @@ export async function openDoors(
     checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+}
+
+/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
+async function startWork({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+  await delivery.runner.start()
+  receiving.start()
+  domainChecks.start()
+  people.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

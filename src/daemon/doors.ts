@@ -49,7 +49,7 @@ export async function openDoors(
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
-  await startWork(rooms)
+  await begin(rooms)
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -74,7 +74,7 @@ export async function openDoors(
 }
 
 /** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
-async function startWork({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()

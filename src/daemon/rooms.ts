@@ -66,12 +66,12 @@ export async function openRooms(
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
-  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
+  const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
+  const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
   const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
-  const templates = templateBook(database)
   const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks, audienceRemovals: removals }
-  return { ...remembered, ...engines, suppressions, identity, templates }
+  return { ...remembered, ...engines, suppressions, identity }
 }
 
 /** The same, and it is ended with the rest. */

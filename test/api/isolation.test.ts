@@ -37,7 +37,7 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'contacts' | 'audiences'
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'contacts' | 'audiences' | 'templates'
 
 interface Expected {
   readonly who: Who
@@ -47,6 +47,8 @@ interface Expected {
   readonly lists?: Resource
   /** Of a request that gets as far as looking for the id. */
   readonly body?: (now: number) => object
+  /** The code that whose it is gets here, where no domain has records in DNS. */
+  readonly refused?: string
 }
 
 const table: Readonly<Record<string, Expected>> = {
@@ -64,8 +66,8 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /domains': { who: readsSettings, lists: 'domains' },
   'GET /domains/:id': { who: readsSettings, of: 'domains' },
   'PATCH /domains/:id': { who: administrates, of: 'domains', body: () => ({ blocked_addresses: ['sold'] }) },
-  'POST /domains/:id/verify': { who: administrates, of: 'domains' },
-  'POST /domains/:id/rotate': { who: administrates, of: 'domains' },
+  'POST /domains/:id/verify': { who: administrates, of: 'domains', refused: 'domain_verification_failed' },
+  'POST /domains/:id/rotate': { who: administrates, of: 'domains', refused: 'domain_not_verified' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },
@@ -93,6 +95,13 @@ const table: Readonly<Record<string, Expected>> = {
   'DELETE /audiences/:id': { who: writes, of: 'audiences' },
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
+  'POST /templates': { who: writes },
+  'GET /templates': { who: reads, lists: 'templates' },
+  'GET /templates/:id': { who: reads, of: 'templates' },
+  'PATCH /templates/:id': { who: writes, of: 'templates', body: () => ({ name: 'new' }) },
+  'DELETE /templates/:id': { who: writes, of: 'templates' },
+  'POST /templates/:id/render': { who: reads, of: 'templates', body: () => ({}) },
+  'POST /files': { who: sends },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -105,6 +114,7 @@ const codes: Readonly<Record<Resource, string>> = {
   inbound: 'not_found',
   contacts: 'contact_not_found',
   audiences: 'audience_not_found',
+  templates: 'template_not_found',
 }
 
 /** Routes that need no key, but a link that we signed. */
@@ -143,6 +153,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     inbound: await filed(app, key, domain),
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
+    templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
   }
 }
 
@@ -182,6 +193,8 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'audit_log',
     'inbound_emails',
     'inbound_raw',
+    'templates',
+    'cached_files',
     'bayes_messages',
     'bayes_learned',
     'bayes_tokens',
@@ -237,9 +250,10 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
 
   const last = (route: ClosedRoute): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
   for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
-    const { of = 'emails' } = expected(route)
+    const { of = 'emails', refused } = expected(route)
     const answer = await ask(route, theirs[of], app.otherKey)
-    t.ok(answer.status < 300, `${lineOf(route)} works for whose it is: ${answer.status}`)
+    if (refused !== undefined) t.equal(error(answer).code, refused, `${lineOf(route)} gets as far as that`)
+    else t.ok(answer.status < 300, `${lineOf(route)} works for whose it is: ${answer.status}`)
   }
   t.same(app.errors, [])
 })

@@ -13,17 +13,20 @@ export async function withWholeFile<T>(
   use: (file: Buffer) => Promise<T>,
 ): Promise<T> {
   const chunks: Buffer[] = []
-  let size = 0
+  let held = 0
   try {
     for await (const chunk of bytes) {
       // Twice: joining them needs their size once more.
       if (!memory.take(chunk.length * 2)) throw noRoom()
-      size += chunk.length
+      held += chunk.length * 2
       chunks.push(chunk)
     }
-    return await use(Buffer.concat(chunks.splice(0), size))
+    const file = Buffer.concat(chunks.splice(0), held / 2)
+    memory.give(held - file.length)
+    held = file.length
+    return await use(file)
   } finally {
-    memory.give(size * 2)
+    memory.give(held)
   }
 }
 

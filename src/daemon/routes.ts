@@ -72,7 +72,7 @@ export interface RouteParts {
 export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
-  const files = memoryShares(memoryBudget(FILES.all), FILES.share)
+  const files = { memory: memoryShares(memoryBudget(FILES.all), FILES.share), mayTake: parts.mayTake }
   const creating = creatingIn(parts)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),

@@ -1,6 +1,7 @@
 /** POST /v1/suppressions/import: the suppression list of another provider, or our own, from a CSV file. */
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
+import type { Clock } from '../platform/clock.js'
 import { importSuppressions, MAX_LINES, type SuppressionReport } from '../suppressions/import-suppressions.js'
 import { suppressionReasons } from '../suppressions/suppressions.js'
 import { type FilesInMemory, withWholeFile } from './file-in-memory.js'
@@ -9,6 +10,7 @@ import { json, type Route, uploadRoute } from './route.js'
 import type { SuppressionDeps } from './suppressions.js'
 
 export interface SuppressionImportDeps extends SuppressionDeps {
+  readonly clock: Clock
   readonly files: FilesInMemory
 }
 
@@ -54,7 +56,7 @@ export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps
         }),
       ]
       const done = await withWholeFile(file, files, workspaceId, (bytes) =>
-        importSuppressions(deps, { workspaceId, reason, now }, bytes, note),
+        importSuppressions(deps, { workspaceId, reason }, bytes, note),
       )
       return json(200, done)
     },

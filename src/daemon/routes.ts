@@ -84,7 +84,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...contentRoutes(parts),
     ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
-    suppressionImportRoute({ read, commit, files }),
+    suppressionImportRoute({ read, commit, clock: parts.clock, files }),
     ...inboundRoutes(parts, creating),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),

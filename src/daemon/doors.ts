@@ -44,17 +44,13 @@ export async function openDoors(
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
-  const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
-  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
-  await delivery.runner.start()
-  receiving.start()
-  domainChecks.start()
+  await begin(rooms)
   const sending = sendingIn(own.config.service.hostname, database, rooms)
-  const accepting = accept({ read, clock, ...sending })
+  const accepting = accept({ read: database.read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
   open.push(submission)
   const mx = await openMx({ ...own, receiving })
@@ -64,7 +60,7 @@ export async function openDoors(
   const routes = api.serve({
     ...own,
     ...sending,
-    ...ownActs(rooms, submission),
+    ...ownActs(rooms, submission, log),
     database,
     limits,
     mime,
@@ -74,6 +70,14 @@ export async function openDoors(
     checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+}
+
+/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
+async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+  await delivery.runner.start()
+  receiving.start()
+  domainChecks.start()
+  people.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -100,8 +104,10 @@ function sendingIn(
 function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
+  log: Log,
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | keyof PeopleActs> {
   return {
+    ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
@@ -112,6 +118,26 @@ function ownActs(
       rooms.walks.start(gone)
     },
     audienceGone: (audience) => rooms.audienceRemovals.start(audience),
+  }
+}
+
+type PeopleActs = Pick<RouteParts, 'accepting' | 'invited' | 'memberChanged' | 'workspaceClosed'>
+
+/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
+function peopleActs(rooms: Rooms, door: SubmissionListener, log: Log): PeopleActs {
+  const { keyRing, people } = rooms
+  return {
+    accepting: people.accepting,
+    invited: () => people.notices.notice(),
+    memberChanged: ({ workspaceId, userId, removed }) => {
+      keyRing.drop()
+      if (removed) door.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    },
+    workspaceClosed: (workspaceId) => {
+      forget(rooms, door, log)
+      door.endSessions((principal) => principal.workspaceId === workspaceId)
+      people.erasures.begin(workspaceId)
+    },
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import SQLite from 'better-sqlite3'
 import { connect } from './connection.js'
+import { CACHED_FILE_ROW } from './content-tables.js'
 import { workspaceTables } from './erase.js'
 import { storageError } from './faults.js'
 import { type Migrations, refuseNewer } from './migrate.js'
@@ -26,27 +27,32 @@ interface Check {
   readonly sql: string
 }
 
+/** Of a workspace that is being erased some rows are gone before others. */
+const living = 'workspace_id not in (select id from erasures)'
+
 const missing = (table: string, key: string, parent: string): string =>
-  `select ${key} from ${table} where not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
+  `select ${key} from ${table} where ${living}
+    and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
 
 const checks: readonly Check[] = [
   {
     check: 'queue-recipient',
     message: 'queue entries without an unsettled recipient',
-    sql: `select id from queue where not exists (select 1 from recipients
+    sql: `select id from queue where ${living} and not exists (select 1 from recipients
       where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
   },
   { check: 'queue-email', message: 'queue entries without their email', sql: missing('queue', 'email_id', 'emails') },
   {
     check: 'recipient-queue',
     message: 'unsettled recipients without a queue entry',
-    sql: `select id from recipients where status in ('queued', 'scheduled')
+    sql: `select id from recipients where ${living} and status in ('queued', 'scheduled')
       and not exists (select 1 from queue where queue.id = recipients.id)`,
   },
   {
     check: 'email-raw',
     message: 'unsettled emails without their raw message',
-    sql: `select id from emails where (status in ('scheduled', 'queued') or id in (select email_id from queue))
+    sql: `select id from emails where ${living}
+      and (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
   {
@@ -74,6 +80,21 @@ const checks: readonly Check[] = [
       and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
       and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
   },
+  {
+    check: 'cached-file-chunks',
+    message: 'cached files whose chunks are not all of them',
+    sql: `select key from cached_files where size <> (
+      select coalesce(sum(octet_length(bytes)), 0) from cached_file_chunks as chunk
+      where chunk.workspace_id = cached_files.workspace_id and chunk.key = cached_files.key)`,
+  },
+  {
+    check: 'cached-file-totals',
+    message: 'kept sizes of cached files that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, sum(size + ${CACHED_FILE_ROW}) as bytes from cached_files group by workspace_id
+        union all select workspace_id, -bytes from cached_file_totals)
+      group by workspace_id having sum(bytes) <> 0`,
+  },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,
@@ -87,7 +108,7 @@ const checks: readonly Check[] = [
   {
     check: 'inbound-raw',
     message: 'inbound emails to be processed without their raw message',
-    sql: `select id from inbound_emails where status = 'received'
+    sql: `select id from inbound_emails where ${living} and status = 'received'
       and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
   },
   {

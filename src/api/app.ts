@@ -134,6 +134,12 @@ function fail(ctx: ApiContext, error: unknown, deps: AppDeps): void {
   ctx.respond = false
   if (error instanceof ClientGone) return
   const { requestId } = ctx.state.visit
+  if (ctx.res.headersSent) {
+    // Nobody may take the half of it for the whole.
+    deps.log.error({ err: error, requestId }, 'an answer broke off')
+    ctx.res.destroy()
+    return
+  }
   send(ctx, errorReply(error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)))
 }
 

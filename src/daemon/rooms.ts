@@ -1,5 +1,6 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import { type TemplateBook, templateBook } from '../content/template-book.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -10,7 +11,9 @@ import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
 import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -32,7 +35,10 @@ export interface Rooms {
   readonly receiving: Receiving
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly templates: TemplateBook
   readonly walks: DomainWalks
+  readonly audienceRemovals: AudienceRemovals
+  readonly domainChecks: DomainChecks
   readonly people: People
 }
 
@@ -52,21 +58,51 @@ export async function openRooms(
   ends.push(() => signing.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
-  const housekeeping = startHousekeeping({ config, clock, log, database })
-  ends.push(() => housekeeping.stop())
+  ending(ends, startHousekeeping({ config, clock, log, database }))
   const mime = new MimeReader(defaultMimeLimits, studyModule)
   ends.push(() => mime.close())
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const walks = domainWalks({ ...database, log, walked })
-  ends.push(() => walks.stop())
-  const people = wirePeople({ config, clock, log, database, identity, delivery })
-  ends.push(() => people.stop())
+  const walks = ending(ends, domainWalks({ ...database, log, walked }))
+  const removals = ending(ends, audienceRemovals({ ...database, log }))
+  const people = ending(ends, wirePeople({ config, clock, log, database, identity, delivery }))
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
-  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, people }
+  const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
+  const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
+  const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
+  const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
+  const engines = {
+    signing,
+    delivery,
+    receiving,
+    limits,
+    mime,
+    walks,
+    domainChecks,
+    people,
+    audienceRemovals: removals,
+  }
+  return { ...remembered, ...engines, suppressions, identity }
+}
+
+/** The same, and it is ended with the rest. */
+function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
+  ends.push(() => room.stop())
+  return room
+}
+
+type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
+
+/** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
+export function forgetDomain(
+  { domains, domainsOfAll, keys }: Pick<Rooms, 'domains' | 'domainsOfAll' | 'keys'>,
+  { workspaceId, domain }: DomainPlace,
+): void {
+  domains.forget(workspaceId, domain)
+  domainsOfAll.forget(domain)
+  keys.forget(workspaceId, domain)
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
@@ -77,6 +113,8 @@ export function forgetAll(rooms: Rooms): void {
   rooms.keys.drop()
   rooms.signing.forget()
   rooms.suppressions.drop()
+  rooms.templates.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
+  rooms.domainChecks.wake()
 }

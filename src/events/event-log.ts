@@ -18,6 +18,10 @@ export type EventType =
   | 'email.complained'
   | 'email.unsubscribed'
   | 'email.received'
+  | 'domain.verified'
+  /** DNS does not show what it did: a warning, while mail still goes out. */
+  | 'domain.broken'
+  | 'domain.failed'
 
 /** What only our own rooms read: never shown to a subscriber. */
 export const internalEventTypes = ['invitation.created', 'domain.broken'] as const

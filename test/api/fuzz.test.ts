@@ -19,6 +19,7 @@ const words = [
   'hello',
   '<p>hello <img src="cid:logo"></p>',
   'aGVsbG8=',
+  'Hi {{name}} {{{a.b}}} {{unsubscribe_url}}',
   'logo',
   'text/plain',
   'X-Custom',
@@ -61,9 +62,12 @@ t.test('no request makes the door answer a 5xx', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't', scheduled_for: '2999-01-01T00:00:00Z' }
   const soon = new Date(app.now() + 86_400_000).toISOString()
   const sent = await app.rest('POST', '/v1/emails', { body: { ...email, scheduled_for: soon } })
-  const ids = [sent.json<{ readonly id: string }>().id, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x']
+  const template = { name: 'n', subject: 's', html: '<p>{{hello}}</p>' }
+  const made = await app.rest('POST', '/v1/templates', { body: template })
+  const templateId = made.json<{ readonly id: string }>().id
+  const ids = [templateId, sent.json<{ readonly id: string }>().id, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x']
   for (const route of app.daemon.routes) {
-    const body = route.body === null ? fc.constant(undefined) : arbitraryOf(route.body, words)
+    const body = route.body === null ? fc.constant(undefined) : arbitraryOf(route.body, [templateId, ...words])
     const key = route.path.startsWith('/api-keys/') ? app.otherKey : app.key
     const requests = fc.record({ path: paths(route, ids), query: queries(route), body })
     await fc.assert(

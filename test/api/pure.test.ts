@@ -347,6 +347,7 @@ t.test('a value is cut before it is made safe to say', async (t) => {
   t.equal(said, `${'a?'.repeat(48)}a...`)
   t.equal(replaced, 97)
   t.equal(shown('x'.repeat(100)), 'x'.repeat(100))
+  t.equal(shown('😀'.repeat(100)), `${'😀'.repeat(48)}?...`, 'a pair that the cut divides')
 })
 
 t.test('a refused time is said back shortened', async (t) => {

@@ -1,0 +1,33 @@
+/** What the test of query plans lets pass, each with its reason. */
+
+/** These have a row or few for the whole installation. */
+export const smallTables: ReadonlySet<string> = new Set(['service_state', 'kysely_migration'])
+
+export interface Allowed {
+  /** The whole of it, as it is compiled: another one like it has to say its own reason. */
+  readonly statement: string
+  readonly because: string
+}
+
+export const allowed: readonly Allowed[] = [
+  {
+    statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
+    because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
+  },
+  {
+    statement: 'select "seq", "at" from "audit_log" order by "seq" limit ?',
+    because: 'the same, of the audit log',
+  },
+  {
+    statement: 'update "queue" set "leased" = ?, "next_attempt_at" = ("attempts" - ?) * ? + ? where "leased" = ?',
+    because: 'once, at a start, before any mail flows; an index of leases would cost every attempt two writes',
+  },
+  {
+    statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
+    because: 'the operator asks for all workspaces there are',
+  },
+  {
+    statement: 'select "id" from "workspaces" order by "created_at", "id" limit ?',
+    because: 'the first one there was, by the index',
+  },
+]

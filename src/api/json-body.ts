@@ -8,7 +8,15 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
-import { announcesBody, type Body, type BodyMemory, type BodyPace, lengthOf, readBody } from './read-body.js'
+import {
+  announcesBody,
+  type Body,
+  type BodyMemory,
+  type BodyPace,
+  checkLength,
+  readBody,
+  welcomeBody,
+} from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
 const MAX_BODY = 22 * 1_048_576
@@ -34,7 +42,8 @@ export async function readJson(
   const { headers } = request
   const unsaid = headers['content-type'] === undefined && !announcesBody(request)
   if (!unsaid) checkType(request)
-  if (waitsForUs(request) && lengthOf(request) <= MAX_BODY) response.writeContinue()
+  checkLength(request, MAX_BODY, 'too-large')
+  welcomeBody(request, response)
   const { raw, release } = await readBody(request, MAX_BODY, memory, pace)
   try {
     return { raw, release, value: unsaid ? undefined : parseJson(raw) }
@@ -42,11 +51,6 @@ export async function readJson(
     release()
     throw error
   }
-}
-
-/** RFC 9110 section 10.1.1: HTTP/1.0 does not know the expectation, and no other one means this. */
-function waitsForUs({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
-  return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */

@@ -22,8 +22,9 @@ import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { BodyPace } from './read-body.js'
-import type { Answer, Call, KeyRoute, LinkRoute, Route } from './route.js'
+import type { Answer, Call, KeyRoute, LinkRoute, Route, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
+import { readUpload } from './upload.js'
 import { admitted, type Reception, tolerated } from './visit.js'
 
 export interface MountDeps {
@@ -41,7 +42,8 @@ const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () =
 type Handle = (ctx: ApiContext) => Promise<void>
 
 export function handle(route: Route, deps: MountDeps): Handle {
-  return route.area === 'link' ? handleLink(route, deps) : handleKey(route, deps)
+  if (route.area === 'link') return handleLink(route, deps)
+  return 'receive' in route ? handleUpload(route, deps) : handleKey(route, deps)
 }
 
 function handleLink({ follow, query }: LinkRoute, { clock, answers }: MountDeps): Handle {
@@ -68,7 +70,7 @@ function handleKey(route: KeyRoute, { clock, memory, pace, answers, reception }:
         principal,
         ownKey: only(route, principal),
         params: paramsOf(ctx),
-        query: asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {}),
+        query: queryIn(query, asked),
         body: body === null ? undefined : parse(body, given.value),
         rawBody: given.raw,
         header: (name) => fieldOf(ctx, name),
@@ -84,6 +86,23 @@ function handleKey(route: KeyRoute, { clock, memory, pace, answers, reception }:
   }
 }
 
+function handleUpload(route: UploadRoute, { clock, pace, reception }: MountDeps): Handle {
+  return async (ctx) => {
+    const { visit } = ctx.state
+    const principal = admitted(visit)
+    requirePermission(principal, route.area)
+    const query = queryIn(route.query, queryOf(ctx.req.url ?? ''))
+    const admitAgain = (): void => {
+      requirePermission(reception.admitAgain(ctx.req, visit.remoteAddress), route.area)
+    }
+    const upload = { limit: route.limit, pace, admitAgain }
+    const answer = await readUpload(ctx.req, ctx.res, upload, (file) =>
+      route.receive({ principal, params: paramsOf(ctx), query, file, now: clock() }),
+    )
+    send(ctx, replyOf(answer))
+  }
+}
+
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
 function only({ area, own }: KeyRoute, principal: Principal): string | null {
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
@@ -91,6 +110,11 @@ function only({ area, own }: KeyRoute, principal: Principal): string | null {
 
 function paramsOf(ctx: ApiContext): Call['params'] {
   return ctx['params'] as Call['params']
+}
+
+/** Throws a Refusal for parameters that the route does not know. */
+function queryIn(query: z.ZodType | null, asked: Readonly<Record<string, unknown>> | null): unknown {
+  return asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {})
 }
 
 /** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */

@@ -25,6 +25,8 @@ const withBody: readonly ErrorCode[] = [
   'unsupported_media_type',
 ]
 
+const withFile: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
+
 const fieldError = z.object({
   field: z.string().meta({ description: 'Such as `to[2]`; empty: the body as a whole.' }),
   message: z.string(),
@@ -80,17 +82,31 @@ function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
 }
 
 function operation(route: Route): ZodOpenApiOperationObject {
-  const { tag, summary, description, body } = route
+  const { tag, summary, description } = route
   return {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     operationId: operationId(route),
     requestParams: parameters(route),
-    ...(body === null ? {} : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...requestBody(route),
     ...(route.area === 'link' ? { security: [] } : {}),
     responses: { ...answers(route), ...refusals(route) },
   }
+}
+
+function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  if (route.body !== null)
+    return { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } }
+  if (!('receive' in route)) return {}
+  const file = {
+    type: 'string',
+    contentMediaType: 'application/octet-stream',
+    description: route.fileDescription,
+  } as const
+  const properties = { file }
+  const schema = { type: 'object' as const, required: ['file'], properties, additionalProperties: false }
+  return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } }
 }
 
 /** `POST /emails/:id/cancel` is `post_emails_id_cancel`. */
@@ -132,7 +148,13 @@ function refusals(route: Route): ZodOpenApiOperationObject['responses'] {
 }
 
 /** Every code that a route may answer. */
-function codesOf({ area, refusals: own, body, query }: Route): readonly ErrorCode[] {
-  const ofInput: readonly ErrorCode[] = body !== null ? withBody : query !== null ? ['validation_error'] : []
+function codesOf(route: Route): readonly ErrorCode[] {
+  const { area, refusals: own, query } = route
+  const ofInput = hasBody(route) ?? (query !== null ? ['validation_error'] : [])
   return [...new Set([...(area === 'link' ? [] : withKey), ...everywhere, ...ofInput, ...own])]
+}
+
+function hasBody(route: Route): readonly ErrorCode[] | null {
+  if ('receive' in route) return withFile
+  return route.body === null ? null : withBody
 }

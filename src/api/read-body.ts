@@ -5,8 +5,8 @@
  * What is over a limit is not read any further: the answer goes out at once, and whoever
  * sends it sees to the rest (`send.ts`).
  */
-import type { IncomingMessage } from 'node:http'
-import { Refusal } from '../mail/refusal.js'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
 
@@ -44,7 +44,7 @@ export const bodyPace: BodyPace = { patience: 20_000, bytesPerSecond: 4_096, loo
 export function readBody(request: IncomingMessage, limit: number, budget: BodyMemory, pace: BodyPace): Promise<Body> {
   if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
   if (!announcesBody(request)) return Promise.resolve(nothing)
-  if (request.destroyed) return Promise.reject(gone())
+  if (request.destroyed) return Promise.reject(clientGone())
   return new Promise((resolve, reject) => {
     const pieces = new BytePieces()
     let only: Buffer | null = null
@@ -72,7 +72,7 @@ export function readBody(request: IncomingMessage, limit: number, budget: BodyMe
       pieces.clear()
     }
     function left(): void {
-      if (!request.complete) fail(gone())
+      if (!request.complete) fail(clientGone())
     }
 
     request.on('data', take).once('end', done).once('error', left).once('close', left)
@@ -80,8 +80,8 @@ export function readBody(request: IncomingMessage, limit: number, budget: BodyMe
 }
 
 /** Fails a body that comes too slowly; the function that it returns ends the watch. */
-function watchPace(
-  pieces: BytePieces,
+export function watchPace(
+  come: { readonly bytes: number },
   { patience, bytesPerSecond, look }: BodyPace,
   fail: (error: Error) => void,
 ): () => void {
@@ -89,7 +89,7 @@ function watchPace(
   let timer = setTimeout(judge, patience)
 
   function judge(): void {
-    if (pieces.bytes < (waited / 1000) * bytesPerSecond) fail(tooSlow(bytesPerSecond))
+    if (come.bytes < (waited / 1000) * bytesPerSecond) fail(tooSlow(bytesPerSecond))
     else {
       waited += look
       timer = setTimeout(judge, look)
@@ -104,8 +104,23 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
+/** Throws a Refusal of that kind for a body that announces itself as longer. */
+export function checkLength(request: IncomingMessage, limit: number, kind: RefusalKind): void {
+  if (lengthOf(request) > limit) throw tooLarge(limit, kind)
+}
+
+/** Tells a client that waits for our word to go on. */
+export function welcomeBody(request: IncomingMessage, response: ServerResponse): void {
+  if (waitsForUs(request)) response.writeContinue()
+}
+
+/** RFC 9110 section 10.1.1: HTTP/1.0 does not know the expectation, and no other one means this. */
+function waitsForUs({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
+}
+
 /** As it was announced. */
-export function lengthOf({ headers }: IncomingMessage): number {
+function lengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0)
 }
 
@@ -113,12 +128,12 @@ function tooSlow(bytesPerSecond: number): BodyTooSlow {
   return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second on average`)
 }
 
-function gone(): ClientGone {
+export function clientGone(): ClientGone {
   return new ClientGone('the connection closed before the end of the body')
 }
 
-function tooLarge(limit: number): Refusal {
-  return new Refusal('too-large', `the body is larger than ${limit} bytes`, { limit })
+function tooLarge(limit: number, kind: RefusalKind = 'too-large'): Refusal {
+  return new Refusal(kind, `the body is larger than ${limit} bytes`, { limit })
 }
 
 function noRoom(): Refusal {

@@ -10,6 +10,7 @@ import type { z } from 'zod'
 import type { Area } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
 import type { ErrorCode } from './answer.js'
+import type { FileLimit, UploadedFile } from './upload.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -90,6 +91,34 @@ export interface KeyRoute extends KeyCommon {
   readonly run: (call: Call) => Promise<Answer> | Answer
 }
 
+/** A request that brings one file. */
+export interface UploadCall<Query = unknown> {
+  readonly principal: Principal
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly file: UploadedFile
+  readonly now: number
+}
+
+interface UploadCommon extends KeyCommon {
+  readonly method: 'POST'
+  /** Of the part `file`. */
+  readonly limit: FileLimit
+  /** What the file must be, for the OpenAPI document. */
+  readonly fileDescription: string
+}
+
+export interface UploadSpec<Query> extends UploadCommon {
+  readonly query?: z.ZodType<Query>
+  readonly receive: (call: UploadCall<Query>) => Promise<Answer>
+}
+
+export interface UploadRoute extends UploadCommon {
+  readonly query: z.ZodType | null
+  readonly body: null
+  readonly receive: (call: UploadCall) => Promise<Answer>
+}
+
 /** Somebody who follows a link, with a key or without one. */
 export interface Visitor<Query = unknown> {
   readonly params: Readonly<Record<string, string>>
@@ -114,7 +143,7 @@ export interface LinkRoute extends LinkCommon {
   readonly follow: (visitor: Visitor) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | LinkRoute
+export type Route = KeyRoute | UploadRoute | LinkRoute
 
 export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
   const { follow, ...common } = spec
@@ -124,4 +153,9 @@ export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
   const { query = null, body = null, run, ...common } = spec
   return { ...common, query, body, run: (call) => run(call as Call<Query, Body>) }
+}
+
+export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {
+  const { query = null, receive, ...common } = spec
+  return { ...common, query, body: null, receive: (call) => receive(call as UploadCall<Query>) }
 }

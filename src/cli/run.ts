@@ -9,10 +9,9 @@ import { parseArgs } from 'node:util'
 import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
-import { databaseFile } from '../daemon/daemon.js'
 import { type Clock, systemClock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
-import { openDatabase } from '../storage/open.js'
+import { databaseFile, openDatabase } from '../storage/open.js'
 import { check } from './check.js'
 import {
   type Answer,
@@ -29,7 +28,6 @@ import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
-import { serve } from './serve.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
@@ -89,6 +87,8 @@ async function dispatch(world: World, line: Line): Promise<number> {
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
+    // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
+    const { serve } = await import('./serve.js')
     await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
     return 0
   }

@@ -1,9 +1,9 @@
 /** `backup`, `restore`, `verify-data`. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { databaseFile } from '../daemon/daemon.js'
 import { backup, FileExists } from '../storage/backup.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
+import { databaseFile } from '../storage/open.js'
 import { restore, UnusableBackup } from '../storage/restore.js'
 import { verifyData } from '../storage/verify.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, word } from './command.js'

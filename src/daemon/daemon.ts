@@ -14,7 +14,7 @@ import { loadTls, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/listening.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
-import { openDatabase } from '../storage/open.js'
+import { databaseFile, openDatabase } from '../storage/open.js'
 import { suppressionBook } from '../suppressions/suppression-book.js'
 import { openDoors } from './doors.js'
 import { type DaemonParts, type Ends, endAll } from './parts.js'
@@ -29,11 +29,6 @@ export interface Daemon {
   readonly tls: TlsFiles
   readonly database: Database
   readonly stop: () => Promise<void>
-}
-
-/** Where the database of a data folder lies. */
-export function databaseFile(dataDir: string): string {
-  return join(dataDir, 'posthorn.db')
 }
 
 export async function startDaemon(parts: DaemonParts): Promise<Daemon> {

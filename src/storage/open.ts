@@ -6,6 +6,7 @@
  * only an empty file can take (auto_vacuum) are made before the first table.
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
@@ -23,6 +24,11 @@ export interface OpenOptions extends ConnectionOptions {
   /** See `WriterOptions`. */
   readonly restartAfter?: number
   readonly start?: (options: ConnectionOptions) => Worker
+}
+
+/** Where the database of a data folder lies. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, 'posthorn.db')
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { insertKey, newKey } from '../../src/accounts/api-keys.js'
 import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/answer.js'
-import type { KeyRoute, Route } from '../../src/api/route.js'
+import type { LinkRoute, Route } from '../../src/api/route.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
@@ -92,17 +92,19 @@ const codes: Readonly<Record<Resource, string>> = {
 const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
+type ClosedRoute = Exclude<Route, LinkRoute>
+
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
 
-function expected(route: KeyRoute): Expected {
+function expected(route: ClosedRoute): Expected {
   const found = table[lineOf(route)]
   if (found === undefined) throw new Error(`${lineOf(route)}: who may use it, and whose is it? Say it in this table`)
   return found
 }
 
 /** Those that need a key. */
-function keyRoutes(app: TestDaemon): readonly KeyRoute[] {
+function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
   return app.daemon.routes.filter((route) => route.area !== 'link')
 }
 
@@ -190,7 +192,7 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   const before = everythingOf(app, app.otherWorkspaceId)
   const own = everythingOf(app, app.workspaceId)
   const routes = keyRoutes(app).filter(({ path }) => path.includes(':'))
-  const ask = async (route: KeyRoute, id: string, key: string): Promise<RestAnswer> => {
+  const ask = async (route: ClosedRoute, id: string, key: string): Promise<RestAnswer> => {
     const { body } = expected(route)
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
     return app.rest(route.method, path, { key, ...(body === undefined ? {} : { body: body(app.now()) }) })
@@ -207,7 +209,7 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   t.same(everythingOf(app, app.otherWorkspaceId), before)
   t.same(everythingOf(app, app.workspaceId), own)
 
-  const last = (route: KeyRoute): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
+  const last = (route: ClosedRoute): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
   for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
     const { of = 'emails' } = expected(route)
     const answer = await ask(route, theirs[of], app.otherKey)
@@ -280,7 +282,12 @@ t.test('every role and scope may do at every route what the interface says, and 
 })
 
 /** With an id that is nobody's and a body that is none: whoever may, gets to hear of that. */
-async function walkRoles(t: Test, app: TestDaemon, route: KeyRoute, keys: ReadonlyMap<string, string>): Promise<void> {
+async function walkRoles(
+  t: Test,
+  app: TestDaemon,
+  route: ClosedRoute,
+  keys: ReadonlyMap<string, string>,
+): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
   const request = route.body === null ? {} : { body: {} }
   for (const role of everybody) {

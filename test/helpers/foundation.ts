@@ -1,17 +1,29 @@
 /**
  * Two workspaces with a key each and a verified domain each (a.test, other.test), and the
- * service's own key: made once for all databases of all test files, because five RSA keys
- * take a second. What was made is kept beside the compiled code, for as long as that code
- * is the same.
+ * service's own key, with a certificate: made once for all test files, because five RSA keys
+ * take a second, and a new database a quarter of one. What was made is kept beside the
+ * compiled code, for as long as that code is the same.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { foundWorkspace } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { newDomain, serviceKey } from '../../src/domains/new-domain.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
+import { systemClock } from '../../src/platform/clock.js'
+import { loadTls } from '../../src/platform/tls-files.js'
 import type { Database } from '../../src/storage/database.js'
-import { openDatabase } from '../../src/storage/open.js'
+import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import { SERVICE } from '../../src/storage/tables.js'
 import type { Write } from '../../src/storage/write.js'
 
@@ -32,36 +44,40 @@ interface Made {
 
 let made: Promise<Made> | undefined
 
+let kept: string | undefined
+
+function keptFolder(): string {
+  kept ??= folderOfThisCode()
+  return kept
+}
+
 /** Named after the newest compiled file of the program. */
-function keptFile(): string {
+function folderOfThisCode(): string {
   const compiled = readdirSync('dist/src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
   const newest = Math.max(...compiled.map((name) => statSync(join('dist/src', name)).mtimeMs))
-  return `dist/foundation-${newest}.json`
+  return `dist/foundation-${newest}`
 }
 
 /** Several test files may come upon nothing at once: each makes its own, and one of them stays. */
 async function keptOrMade(): Promise<Made> {
-  const file = keptFile()
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Made
-  } catch {
-    const fresh = await make()
-    writeFileSync(`${file}.${process.pid}`, JSON.stringify(fresh), { mode: 0o600 })
-    renameSync(`${file}.${process.pid}`, file)
-    return fresh
+  const folder = keptFolder()
+  if (!existsSync(folder)) {
+    const own = `${folder}.${process.pid}`
+    await make(own)
+    try {
+      renameSync(own, folder)
+    } catch {
+      rmSync(own, { recursive: true }) // another was faster
+    }
   }
+  return JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as Made
 }
 
-/** `file` null: the database has it already. */
+/** The data folder of a daemon that was founded before. `file`: its database; null: it is there already. */
 export async function foundation(file: string | null): Promise<Founded> {
   made ??= keptOrMade()
-  const { founded, writes } = await made
-  if (file !== null) {
-    mkdirSync(dirname(file), { recursive: true })
-    const database = await openDatabase({ file })
-    await database.commit(writes)
-    await database.close()
-  }
+  const { founded } = await made
+  if (file !== null) cpSync(join(keptFolder(), 'data'), dirname(file), { recursive: true })
   return founded
 }
 
@@ -73,7 +89,18 @@ export async function founded(database: Database): Promise<Founded> {
   return founded
 }
 
-async function make(): Promise<Made> {
+async function make(folder: string): Promise<void> {
+  const made = await foundedWrites()
+  const data = join(folder, 'data')
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const database = await openDatabase({ file: databaseFile(data) })
+  await database.commit(made.writes)
+  await database.close()
+  await loadTls(null, { folder: join(data, 'tls'), hostname: 'mail.service.test', now: systemClock() })
+  writeFileSync(join(folder, 'made.json'), JSON.stringify(made), { mode: 0o600 })
+}
+
+async function foundedWrites(): Promise<Made> {
   const own = foundWorkspace(nothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, BORN)
   const other = foundWorkspace(nothing, 'Other', parseAddress('owner@other.test'), UNLIMITED, BORN + 1)
   const domain = async (workspaceId: string, name: string): Promise<Write[]> => {

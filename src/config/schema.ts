@@ -101,6 +101,7 @@ const retention = section({
   messages: value.duration().prefault('30d'),
   events: value.duration().prefault('90d'),
   audit: value.duration().prefault('400d'),
+  files: value.duration().prefault('30d'),
 })
 
 /** One plan of `limits.plans`. */

@@ -40,7 +40,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime, identity } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -63,6 +63,7 @@ export async function openDoors(
     database,
     limits,
     mime,
+    templates,
     noticeDue,
     identity,
   })

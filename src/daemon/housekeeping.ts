@@ -9,6 +9,8 @@ import { schedule } from 'node-cron'
 import { forgetActs } from '../accounts/audit-log.js'
 import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
+import { USE_COUNTS_FOR } from '../content/cached-files.js'
+import { forgetFiles } from '../content/file-retention.js'
 import { forgetInboundStep } from '../messages/inbound-retention.js'
 import { forgetStep } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
@@ -62,6 +64,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
       forgetUsage(database, now),
       () => forgetStep(database, limits),
       () => forgetInboundStep(database, limits),
+      () => forgetFiles(database, { usedBefore: now - config.retention.files - USE_COUNTS_FOR, now }),
       () => forgetActs(database, now - config.retention.audit),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)

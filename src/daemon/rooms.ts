@@ -1,5 +1,6 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
 import { type KeyRing, keyRing } from '../accounts/key-ring.js'
+import { type TemplateBook, templateBook } from '../content/template-book.js'
 import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
@@ -31,6 +32,7 @@ export interface Rooms {
   readonly receiving: Receiving
   readonly limits: Limits
   readonly mime: MimeReader
+  readonly templates: TemplateBook
   readonly walks: DomainWalks
 }
 
@@ -62,7 +64,8 @@ export async function openRooms(
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks }
+  const templates = templateBook(database)
+  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, templates }
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
@@ -73,6 +76,7 @@ export function forgetAll(rooms: Rooms): void {
   rooms.keys.drop()
   rooms.signing.forget()
   rooms.suppressions.drop()
+  rooms.templates.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
 }

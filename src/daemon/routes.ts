@@ -8,6 +8,8 @@ import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
+import { storedParts } from '../api/emails/stored-parts.js'
+import { fileRoutes } from '../api/files.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
@@ -15,24 +17,36 @@ import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import type { Route } from '../api/route.js'
 import { suppressionRoutes } from '../api/suppressions.js'
+import { templateRoutes } from '../api/templates.js'
 import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
+import type { TemplateBook } from '../content/template-book.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
+import type { Clock } from '../platform/clock.js'
+import { memoryBudget } from '../platform/memory-budget.js'
+import { memoryShares } from '../platform/memory-shares.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { Take } from '../sending/take.js'
+import { templateContent, unsubscribeUrl } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
 import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
+const MB = 1_048_576
+/** Bytes of cached files and filled-in templates in memory: over all requests, and over those of one workspace. */
+const STORED = { all: 128 * MB, share: 64 * MB }
+
 export interface RouteParts {
   readonly config: Config
+  readonly clock: Clock
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly take: Take
   readonly mime: MimeReader
+  readonly templates: TemplateBook
   readonly identity: Identity
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
@@ -47,25 +61,40 @@ export interface RouteParts {
 export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
+  const creating = creatingIn(parts)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
-    ...emailRoutes(parts),
+    ...emailRoutes(parts, creating),
+    ...contentRoutes(parts),
     ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
     ...suppressionRoutes({ read, commit }),
-    ...inboundRoutes(parts),
+    ...inboundRoutes(parts, creating),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),
   ]
 }
 
-function creatingIn({ config, database: { read }, prepare, take, mayTake }: RouteParts): CreateDeps {
-  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), take, mayTake }
+function creatingIn(parts: RouteParts): CreateDeps {
+  const { config, database, prepare, take, mayTake, templates, identity } = parts
+  const { read } = database
+  const memory = memoryShares(memoryBudget(STORED.all), STORED.share)
+  const from = { read, templates, memory, fill: templateContent(identity.returnPathSecret) }
+  const stored: CreateDeps['stored'] = (workspaceId, now) => storedParts(from, workspaceId, now)
+  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), take, stored, mayTake }
 }
 
-function emailRoutes(parts: RouteParts): readonly Route[] {
+function contentRoutes({ config, database, clock, templates, mayTake }: RouteParts): readonly Route[] {
+  const { read, commit } = database
+  const sampleUnsubscribeUrl = unsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
+  return [
+    ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
+    ...fileRoutes({ read, commit, clock, mayTake }),
+  ]
+}
+
+function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, noticeDue } = parts
   const { read, commit } = database
-  const creating = creatingIn(parts)
   const reading = { read, mime }
   const changing = { ...reading, commit, noticeDue }
   return [
@@ -79,7 +108,7 @@ function emailRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function inboundRoutes(parts: RouteParts): readonly Route[] {
+function inboundRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] {
   const { config, database, mime, identity } = parts
   const { read, commit } = database
   const reading = { read, commit, mime }
@@ -90,7 +119,7 @@ function inboundRoutes(parts: RouteParts): readonly Route[] {
     rawInboundRoute(reading),
     attachmentsRoute(linking),
     downloadRoute(linking),
-    replyRoute(creatingIn(parts)),
+    replyRoute(creating),
     feedbackRoute(reading),
     deleteRoute(reading),
   ]

@@ -20,6 +20,13 @@ export interface NewRecipient {
   /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
   readonly notify: string | null
   readonly orcpt: string | null
+  /** Of `recipientIds`, where the message speaks of them already; absent: made here. */
+  readonly id?: string | undefined
+}
+
+/** In their order. Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given. */
+export function recipientIds(count: number, now: number): readonly string[] {
+  return Array.from({ length: count }, () => uuidv7(now)).sort()
 }
 
 export type NewEmail = Pick<
@@ -61,9 +68,8 @@ export interface Enqueued {
 /** `recipients` holds at least one that is not suppressed. */
 export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer): Enqueued {
   const email = newRecord(wanted, raw.length)
-  // Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given.
-  const ids = recipients.map(() => uuidv7(email.created_at)).sort()
-  const rows = recipients.map((recipient, place) => ({ ...recipient, id: ids[place] ?? '' }))
+  const ids = recipientIds(recipients.length, email.created_at)
+  const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
   const entries = queued.map(({ id, address }) => newEntry(email, id, address))
   const wishes = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))

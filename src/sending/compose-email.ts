@@ -17,6 +17,10 @@ const MAX_COMPOSED = 15 * 1_048_576
 export interface WantedEmail {
   readonly content: MessageContent
   readonly options: SendingOptions
+  /** That its subject and bodies are made of. */
+  readonly templateId: string | null
+  /** Of `recipientIds`, one for each of To, Cc and Bcc in this order; empty: the message speaks of none. */
+  readonly recipientIds: readonly string[]
 }
 
 export interface ComposeDeps {
@@ -28,7 +32,7 @@ export interface ComposeDeps {
 export type ComposeEmail = (principal: Principal, wanted: WantedEmail, now: number) => Prepared
 
 export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
-  return (principal, { content, options }, now) => {
+  return (principal, { content, options, templateId, recipientIds }, now) => {
     checkSize(leastSize(content))
     const emailId = uuidv7(now)
     const raw = composeMessage(content, { emailId, hostname, now })
@@ -39,7 +43,12 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
       envelopeFrom: '' as const,
       envid: null,
       ret: null,
-      recipients: recipients.map(({ address }) => ({ address, notify: null, orcpt: null })),
+      recipients: recipients.map(({ address }, place) => ({
+        address,
+        notify: null,
+        orcpt: null,
+        id: recipientIds[place],
+      })),
       smtputf8: true,
       raw,
       protocol: 'HTTPS',
@@ -47,18 +56,24 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    return prepare(principal, { ...submission, templateId: null })
+    return prepare(principal, { ...submission, templateId })
   }
 }
 
-function checkSize(size: number): void {
+/** Throws a Refusal `too-large`. `size`: of a message, or as much of it as is known. */
+export function checkSize(size: number): void {
   if (size <= MAX_COMPOSED) return
   const message = `the composed message has ${size} bytes or more, allowed: ${MAX_COMPOSED}`
   throw new Refusal('too-large', message, { size, limit: MAX_COMPOSED })
 }
 
 /** What is too large by itself is not encoded first. */
-function leastSize({ html, text, attachments, inlineImages }: MessageContent): number {
+export function leastSize({ html, text, attachments, inlineImages }: MessageContent): number {
   const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
-  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + Math.ceil(files / 3) * 4
+  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + encodedSize(files)
+}
+
+/** Of so many bytes in base64. */
+export function encodedSize(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4
 }

@@ -112,13 +112,14 @@ function wantedRecipients(
   given: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const wanted = new Map<string, NewRecipient>()
-  for (const { address, notify, orcpt } of given) {
+  for (const { address, notify, orcpt, id } of given) {
     if (wanted.has(address)) continue
     wanted.set(address, {
       address,
       suppressed: isSuppressed(workspaceId, address),
       notify: notify === null ? null : formatNotify(notify),
       orcpt,
+      id,
     })
   }
   const recipients = [...wanted.values()]

@@ -11,6 +11,8 @@ export interface SubmittedRecipient {
   readonly notify: readonly DsnNotify[] | null
   /** RFC 3461 section 4.2, as `rfc822;…`; null: not given. */
   readonly orcpt: string | null
+  /** Given where the message speaks of its recipients by their ids. */
+  readonly id?: string | undefined
 }
 
 export interface SubmittedMessage {

@@ -42,6 +42,8 @@ export interface Once extends KeyUse {
 export interface TakeOptions {
   /** Several emails of one request: when a quota does not hold all of them, it takes none. */
   readonly batch?: boolean
+  /** What is written in the same commit. */
+  readonly also?: readonly Write[]
 }
 
 /**
@@ -56,13 +58,14 @@ export type Take = (
 ) => Promise<Earlier | null>
 
 export function take({ read, commit, charge, claim = () => null, handOver }: TakeDeps): Take {
-  return async (emails, once, now, { batch = false } = {}) => {
+  return async (emails, once, now, { batch = false, also = [] } = {}) => {
     const charged = charge(emails.map(chargeable), now)
     const claims = emails.map(({ enqueued }) => claim(enqueued))
     const writes = [
       ...charged.writes,
       ...(once === null ? [] : onceWrites(once, now)),
       ...emails.flatMap(({ enqueued }, place) => [...enqueued.writes, ...(claims[place]?.writes ?? [])]),
+      ...also,
     ]
     try {
       await commit(writes)

@@ -9,6 +9,12 @@
 import type { Generated } from 'kysely'
 import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
+  CachedFileChunksTable,
+  CachedFilesTable,
+  CachedFileTotalsTable,
+  TemplatesTable,
+} from './content-tables.js'
+import type {
   AttemptsTable,
   DkimSignaturesTable,
   EmailCountsTable,
@@ -195,5 +201,9 @@ export interface Tables {
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
+  templates: TemplatesTable
+  cached_files: CachedFilesTable
+  cached_file_chunks: CachedFileChunksTable
+  cached_file_totals: CachedFileTotalsTable
   service_state: ServiceStateTable
 }

@@ -243,7 +243,7 @@ t.test('a disk without room takes nothing new, and still knows what it took', as
   const headers = { 'idempotency-key': 'once' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
   const never = (): never => t.fail('it went on') as never
-  const { run } = createRoute({ read, compose: never, take: never, mayTake: () => false })
+  const { run } = createRoute({ read, compose: never, take: never, stored: never, mayTake: () => false })
   const principal = { ...keylessSender(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
   const body = parse(emailRequest, email)
@@ -313,7 +313,7 @@ t.test('a batch takes the good and names the bad, in order', async (t) => {
     { index: 2, error: /^to: is not one mail address/ },
     { to: ['gone@b.test', 'carol@b.test'], suppressed: ['gone@b.test'], status: 'queued' },
     { index: 4, error: 'all recipients are on the suppression list' },
-    { index: 5, error: 'no such template' },
+    { index: 5, error: 'no such template: none' },
     { index: 6 },
     { index: 7, error: 'colour: is not a known field' },
   ])

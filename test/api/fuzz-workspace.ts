@@ -29,6 +29,7 @@ export async function populate(app: TestDaemon, key: string, domain: string): Pr
   const soon = new Date(app.now() + 86_400_000).toISOString()
   const ids = [await filed(app, workspaceId, domain, secret)]
   for (const [path, body] of makings(domain, secret, workspaceId, soon)) {
+    if (!app.daemon.routes.some((route) => `/v1${route.path}` === path && route.method === 'POST')) continue
     const answer = await app.rest('POST', path as string, { key, body })
     if (answer.status !== 201) throw new Error(`${path as string}: ${answer.text}`)
     const made = answer.json<{ readonly id?: string; readonly data?: { readonly id: string } }>()

@@ -153,6 +153,6 @@ t.test('no request makes the door answer a 5xx, hang, or tell or change anything
 })
 
 async function freshKey(app: TestDaemon): Promise<string> {
-  const answer = await app.cli('key', 'create', '--workspace', app.workspaceId, '--name', 'fuzz', '--json')
-  return (answer.json() as { readonly key: string }).key
+  const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'fuzz' } })
+  return answer.json<{ readonly key: string }>().key
 }

@@ -25,7 +25,9 @@ function migratedTables(read: Read): Shape {
 
 t.test('the table types say what the migrations make', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const files = ['tables', 'email-tables', 'bayes-tables', 'inbound-tables'].map((name) => `src/storage/${name}.ts`)
+  const files = ['tables', 'email-tables', 'bayes-tables', 'inbound-tables', 'content-tables'].map(
+    (name) => `src/storage/${name}.ts`,
+  )
   t.strictSame(promisedTables(...files), migratedTables(database.read))
 })
 

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BatchRefusal } from '../../accounts/quota.js'
 import { Refusal } from '../../mail/refusal.js'
+import { leastSize } from '../../sending/compose-email.js'
 import { earlier } from '../../sending/idempotency.js'
 import type { Prepared } from '../../sending/prepare-email.js'
 import { atMost } from '../bounded.js'
@@ -15,6 +16,7 @@ import { type CreateDeps, requireRoom } from './create.js'
 import { type CreatedEmail, created, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import type { StoredParts } from './stored-parts.js'
 import { wantedEmail } from './wanted-email.js'
 
 export const MAX_BATCH = 100
@@ -72,20 +74,42 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
   requireRoom(deps)
   const refusal = deps.refusalOf(call.principal.workspaceId, call.body.length, call.now)
   if (refusal !== null) throw refusal
+  const stored = deps.stored(call.principal.workspaceId, call.now)
+  try {
+    const { data, good } = await judged(deps, call, stored)
+    const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
+    const options = { batch: true, also: stored.uses() }
+    // A batch of which nothing was sent may be sent again with the same key.
+    const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, options)
+    return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
+  } finally {
+    stored.release()
+  }
+}
+
+interface Judged {
+  readonly data: readonly (CreatedEmail | FailedItem)[]
+  readonly good: readonly Prepared[]
+}
+
+/** What was composed in vain counts too: a few bytes can ask for megabytes that are stored here. */
+async function judged(
+  deps: BatchDeps,
+  call: Call<undefined, (EmailRequest | Refusal)[]>,
+  stored: StoredParts,
+): Promise<Judged> {
   const data: (CreatedEmail | FailedItem)[] = []
   const good: Prepared[] = []
   let bytes = 0
   for (const [index, request] of call.body.entries()) {
-    const taken = good.length
-    data.push(one(deps, call, request, index, good))
-    if (good.length > taken) bytes += good.at(-1)?.raw.length ?? 0
+    const one = judgedItem(deps, call, stored, request, index)
+    data.push(one.answer)
+    if (one.prepared !== null) good.push(one.prepared)
+    bytes += one.bytes
     if (bytes > MAX_BATCH_BYTES) throw tooLarge(bytes)
     await setImmediate()
   }
-  const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
-  // A batch of which nothing was sent may be sent again with the same key.
-  const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, { batch: true })
-  return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
+  return { data, good }
 }
 
 function tooLarge(size: number): Refusal {
@@ -93,21 +117,28 @@ function tooLarge(size: number): Refusal {
   return new Refusal('too-large', message, { size, limit: MAX_BATCH_BYTES })
 }
 
-function one(
+interface JudgedItem {
+  readonly answer: CreatedEmail | FailedItem
+  readonly prepared: Prepared | null
+  readonly bytes: number
+}
+
+function judgedItem(
   { compose }: CreateDeps,
   { principal, now }: Pick<Call, 'principal' | 'now'>,
+  stored: StoredParts,
   request: EmailRequest | Refusal,
   index: number,
-  good: Prepared[],
-): CreatedEmail | FailedItem {
+): JudgedItem {
+  let bytes = 0
   try {
     if (request instanceof Refusal) throw request
-    const wanted = wantedEmail(request, now)
+    const wanted = wantedEmail(request, now, stored)
+    bytes = leastSize(wanted.content)
     const prepared = compose(principal, wanted, now)
-    good.push(prepared)
-    return created(prepared, wanted)
+    return { answer: created(prepared, wanted), prepared, bytes: prepared.raw.length }
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return { error: error.message, index }
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
+    return { answer: { error: error.message, index }, prepared: null, bytes }
   }
 }

@@ -8,12 +8,15 @@ import { type Answer, type Call, type KeyRoute, route } from '../route.js'
 import { created, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import type { StoredParts } from './stored-parts.js'
 import { wantedEmail } from './wanted-email.js'
 
 export interface CreateDeps {
   readonly read: Read
   readonly compose: ComposeEmail
   readonly take: Take
+  /** What one request takes from storage; to be released. */
+  readonly stored: (workspaceId: string, now: number) => StoredParts
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
 }
@@ -34,6 +37,7 @@ export function createRoute(deps: CreateDeps): KeyRoute {
       'invalid_from_address',
       'attachment_too_large',
       'template_not_found',
+      'invalid_template_variables',
       'conflict',
       'all_recipients_suppressed',
       'insufficient_quota',
@@ -50,11 +54,16 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   const before = use === null ? null : earlier(deps.read, use, now)
   if (before !== null) return again(before, 201)
   requireRoom(deps)
-  const wanted = wantedEmail(body, now)
-  const prepared = deps.compose(principal, wanted, now)
-  const answer = JSON.stringify(created(prepared, wanted))
-  const other = await deps.take([prepared], onceAs(use, answer), now)
-  return other === null ? { kind: 'text', status: 201, json: answer } : again(other, 201)
+  const stored = deps.stored(principal.workspaceId, now)
+  try {
+    const wanted = wantedEmail(body, now, stored)
+    const prepared = deps.compose(principal, wanted, now)
+    const answer = JSON.stringify(created(prepared, wanted))
+    const other = await deps.take([prepared], onceAs(use, answer), now, { also: stored.uses() })
+    return other === null ? { kind: 'text', status: 201, json: answer } : again(other, 201)
+  } finally {
+    stored.release()
+  }
 }
 
 export function requireRoom({ mayTake }: Pick<CreateDeps, 'mayTake'>): void {

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { type Address, addressOrNull } from '../../mail/address.js'
 import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } from '../../mail/named-address.js'
-import { atMost } from '../bounded.js'
+import { atMost, withoutProto } from '../bounded.js'
 import { ofAddress } from '../input.js'
 
 /** In all lists of them together, and so in each. */
@@ -97,3 +97,8 @@ export const contentId = z
   .max(255)
   .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
   .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })
+
+export const templateData = withoutProto(z.record(z.string(), z.unknown())).meta({
+  description: 'Values of its variables: text, numbers, booleans, and objects of them for names with dots.',
+  example: { first_name: 'Bob' },
+})

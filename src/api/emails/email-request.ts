@@ -6,6 +6,7 @@
  * mistakes at once.
  */
 import { z } from 'zod'
+import { MAX_SUBJECT } from '../../content/render-template.js'
 import { customFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { momentOf } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
@@ -21,11 +22,11 @@ import {
   mailboxObject,
   mailboxText,
   oneLine,
+  templateData,
 } from './email-fields.js'
 
 /** Inline images counted. */
 const MAX_ATTACHMENTS = 20
-export const MAX_SUBJECT = 998
 
 const cacheKey = z.string().min(1).max(256).meta({ description: 'Of a file that was uploaded before.' })
 
@@ -86,10 +87,13 @@ const fields = z.strictObject({
   htmlbody: z.string().optional().meta({ description: 'Another name of `html`.' }),
   text: z.string().optional().meta({ description: 'Made from the HTML where it is not given.', example: 'Hello Bob' }),
   textbody: z.string().optional().meta({ description: 'Another name of `text`.' }),
-  template_id: z.string().min(1).max(256).optional().meta({ description: 'Gives subject, HTML and text.' }),
-  template_data: withoutProto(z.record(z.string(), z.unknown()))
+  template_id: z
+    .string()
+    .min(1)
+    .max(256)
     .optional()
-    .meta({ description: 'Values of its variables.' }),
+    .meta({ description: 'Gives subject, HTML and text: what stands beside it of these does not count.' }),
+  template_data: templateData.optional(),
   scheduled_for: releaseText.optional().meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     example: '2030-01-31T09:00:00Z',

@@ -1,34 +1,34 @@
 /**
- * From a request whose form is right to the email that is wanted: names made one, files
- * looked up, limits that have codes of their own.
+ * From a request whose form is right to the email that is wanted: names made one, template
+ * filled in, files looked up, limits that have codes of their own.
  *
- * There are no templates and no cached files in this version: each is unknown.
+ * With a template its subject and bodies are the email's, whatever stands beside it.
  */
+
 import { Refusal } from '../../mail/refusal.js'
-import type { WantedEmail } from '../../sending/compose-email.js'
-import type { Attachment, InlineImage } from '../../sending/message-content.js'
+import { recipientIds } from '../../messages/enqueue.js'
+import { checkSize, encodedSize, type WantedEmail } from '../../sending/compose-email.js'
+import type { Attachment, InlineImage, MessageContent } from '../../sending/message-content.js'
 import { releaseTime } from '../../sending/schedule.js'
 import type { EmailRequest } from './email-request.js'
+import type { StoredParts } from './stored-parts.js'
 
 /** 10 MB: one attachment or image, decoded. */
 const MAX_ATTACHMENT = 10 * 1_048_576
 
 /** Throws a Refusal for what is not there, too large or too far ahead. */
-export function wantedEmail(request: EmailRequest, now: number): WantedEmail {
+export function wantedEmail(request: EmailRequest, now: number, stored: StoredParts): WantedEmail {
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
-  if (templateId !== undefined) {
-    throw new Refusal('template-not-found', 'no such template', { id: templateId })
-  }
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
+  const ids = recipientIds(to.length + cc.length + bcc.length, now)
+  const words = wordsOf(request, ids[0] ?? '', stored)
+  const files = filesOf(request, stored)
   return {
     content: {
       ...{ from, to, cc, bcc, replyTo },
-      subject: request.subject ?? '',
-      html: request.html ?? request.htmlbody ?? null,
-      text: request.text ?? request.textbody ?? null,
+      ...words,
       fields: Object.entries(headers).map(([name, value]) => ({ name, value })),
-      attachments: (request.attachments ?? []).map(sentAttachment),
-      inlineImages: (request.inline_images ?? []).map(inlineImage),
+      ...files,
     },
     options: {
       trackOpens: tracking?.open ?? true,
@@ -37,29 +37,81 @@ export function wantedEmail(request: EmailRequest, now: number): WantedEmail {
       priority,
       scheduledFor: scheduledFor === undefined ? null : releaseTime(scheduledFor, now),
     },
+    templateId: templateId ?? null,
+    recipientIds: ids,
   }
 }
 
+type Words = Pick<MessageContent, 'subject' | 'html' | 'text'>
+
+function wordsOf(request: EmailRequest, recipientId: string, { template, fill, hold }: StoredParts): Words {
+  const { template_id: id, template_data: data = {}, from, subject = '', html, htmlbody, text, textbody } = request
+  if (id === undefined) return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
+  const words = fill({ template: template(id), data, from: from.address, recipientId })
+  hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
+  return words
+}
+
+type Files = Pick<MessageContent, 'attachments' | 'inlineImages'>
 type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
 type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
 
-export function sentAttachment(file: RequestedAttachment, place: number): Attachment {
-  const field = `attachments[${place}]`
-  if ('file_cache_key' in file) throw unknownFile(field, file.file_cache_key)
-  return { filename: file.filename, content: withinLimit(field, file.content), contentType: file.content_type }
+/** A file that is there, and will be read when all of them are known to be. */
+interface Found<File> {
+  readonly size: number
+  readonly cached: boolean
+  readonly open: () => File
 }
 
-function inlineImage(image: RequestedImage, place: number): InlineImage {
-  const field = `inline_images[${place}]`
-  if ('file_cache_key' in image) throw unknownFile(field, image.file_cache_key)
+function filesOf(
+  { attachments = [], inline_images = [] }: Pick<EmailRequest, 'attachments' | 'inline_images'>,
+  stored: StoredParts,
+): Files {
+  const found = {
+    attachments: attachments.map((file, place) => foundAttachment(file, `attachments[${place}]`, stored)),
+    images: inline_images.map((image, place) => foundImage(image, `inline_images[${place}]`, stored)),
+  }
+  const all = [...found.attachments, ...found.images]
+  checkSize(encodedSize(all.reduce((sum, { size }) => sum + size, 0)))
+  stored.hold(all.reduce((sum, { size, cached }) => sum + (cached ? size : 0), 0))
+  return {
+    attachments: found.attachments.map(({ open }) => open()),
+    inlineImages: found.images.map(({ open }) => open()),
+  }
+}
+
+/** Throws as `wantedEmail` does. */
+export function sentAttachments(attachments: EmailRequest['attachments'], stored: StoredParts): readonly Attachment[] {
+  return filesOf({ attachments, inline_images: [] }, stored).attachments
+}
+
+function foundAttachment(file: RequestedAttachment, field: string, stored: StoredParts): Found<Attachment> {
+  if ('file_cache_key' in file) {
+    const row = stored.file(field, file.file_cache_key)
+    const { name = row.name } = file
+    const open = (): Attachment => ({
+      filename: name,
+      content: stored.bytes(field, row),
+      contentType: row.content_type,
+    })
+    return { size: row.size, cached: true, open }
+  }
+  const { filename, content_type: contentType } = file
+  const content = withinLimit(field, file.content)
+  return { size: content.length, cached: false, open: () => ({ filename, content, contentType }) }
+}
+
+function foundImage(image: RequestedImage, field: string, stored: StoredParts): Found<InlineImage> {
+  const { cid } = image
+  if ('file_cache_key' in image) {
+    const row = stored.file(field, image.file_cache_key)
+    const { name: filename, content_type: contentType, size } = row
+    return { size, cached: true, open: () => ({ cid, filename, content: stored.bytes(field, row), contentType }) }
+  }
+  const { filename = null } = image
   const content = withinLimit(field, image.content)
   const contentType = image.content_type ?? imageType(content)
-  return { cid: image.cid, filename: image.filename ?? null, content, contentType }
-}
-
-function unknownFile(field: string, key: string): Refusal {
-  const message = `${field}.file_cache_key: no such file`
-  return new Refusal('invalid-parameter', message, { field: `${field}.file_cache_key`, value: key })
+  return { size: content.length, cached: false, open: () => ({ cid, filename, content, contentType }) }
 }
 
 function withinLimit(field: string, content: Buffer): Buffer {

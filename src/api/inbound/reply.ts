@@ -4,7 +4,7 @@ import { inboundById, rawOfInbound } from '../../messages/inbound-email.js'
 import { replyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireRoom } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
-import { sentAttachment } from '../emails/wanted-email.js'
+import { sentAttachments } from '../emails/wanted-email.js'
 import { ofMissing } from '../input.js'
 import { type Answer, type Call, json, type Route, route } from '../route.js'
 import { notFound } from '../values.js'
@@ -53,12 +53,18 @@ async function answer(
   const [email] = inboundById(read, place)
   if (email === undefined) throw notFound('not-found', 'inbound email', place.id)
   requireRoom(deps)
-  const files = (body.attachments ?? []).map(sentAttachment)
-  const { html = null, text = null } = body
-  const content = replyContent(email, rawOfInbound(read, place)[0]?.raw, { html, text, attachments: files })
-  const options = { trackOpens: null, trackClicks: null, tags: [], priority: 'normal', scheduledFor: null } as const
-  const prepared = compose(principal, { content, options }, now)
-  await take([prepared], null, now)
-  const { id: emailId, message_id: messageId } = prepared.enqueued.email
-  return json(200, { success: true, messageId, emailId })
+  const stored = deps.stored(principal.workspaceId, now)
+  try {
+    const files = sentAttachments(body.attachments, stored)
+    const { html = null, text = null } = body
+    const content = replyContent(email, rawOfInbound(read, place)[0]?.raw, { html, text, attachments: files })
+    const prepared = compose(principal, { content, options: plainly, templateId: null, recipientIds: [] }, now)
+    await take([prepared], null, now, { also: stored.uses() })
+    const { id: emailId, message_id: messageId } = prepared.enqueued.email
+    return json(200, { success: true, messageId, emailId })
+  } finally {
+    stored.release()
+  }
 }
+
+const plainly = { trackOpens: null, trackClicks: null, tags: [], priority: 'normal', scheduledFor: null } as const

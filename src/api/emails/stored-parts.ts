@@ -1,0 +1,84 @@
+/**
+ * What a request takes from storage: templates and cached files, by what it calls them.
+ *
+ * A request of a few bytes can ask for many megabytes, so what it has us hold is counted
+ * until its email is on disk, over all requests and over those of a workspace. A file that
+ * several emails of a request have in common is read once.
+ */
+
+import { bytesOfFile, type CachedFile, findFile, useFile } from '../../content/cached-files.js'
+import type { ParsedTemplate } from '../../content/render-template.js'
+import type { TemplateBook } from '../../content/template-book.js'
+import { Refusal } from '../../mail/refusal.js'
+import type { MemoryShares } from '../../platform/memory-shares.js'
+import type { TemplateContent } from '../../sending/template-content.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Write } from '../../storage/write.js'
+import { notFound } from '../values.js'
+
+export interface StoredDeps {
+  readonly read: Read
+  readonly templates: Pick<TemplateBook, 'find'>
+  readonly fill: TemplateContent
+  /** Of what requests take from storage, by workspace. */
+  readonly memory: MemoryShares
+}
+
+export interface StoredParts {
+  /** Throws a Refusal `template-not-found`. */
+  readonly template: (id: string) => ParsedTemplate
+  readonly fill: TemplateContent
+  /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
+  readonly file: (field: string, key: string) => CachedFile
+  readonly bytes: (field: string, file: CachedFile) => Buffer
+  /** So many bytes more are in memory until the request is over. Throws a Refusal `unavailable`. */
+  readonly hold: (bytes: number) => void
+  /** That the files were used: for the commit of the emails. */
+  readonly uses: () => readonly Write[]
+  /** To be called once. */
+  readonly release: () => void
+}
+
+export function storedParts(
+  { read, templates, fill, memory }: StoredDeps,
+  workspaceId: string,
+  now: number,
+): StoredParts {
+  const own = memory.of(workspaceId)
+  const used = new Map<string, { readonly file: CachedFile; readonly bytes: Buffer }>()
+  let held = 0
+
+  return {
+    fill,
+    template: (id) => {
+      const found = templates.find(workspaceId, id)
+      if (found === undefined) throw notFound('template-not-found', 'template', id)
+      return found
+    },
+    file: (field, key) => used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? unknown(field, key),
+    bytes: (field, file) => {
+      const known = used.get(file.key)
+      if (known !== undefined) return known.bytes
+      const bytes = bytesOfFile(read, file) ?? unknown(field, file.key)
+      used.set(file.key, { file, bytes })
+      return bytes
+    },
+    hold: (bytes) => {
+      if (!own.take(bytes)) {
+        throw new Refusal('unavailable', 'too many large emails are on their way in, try again later', {
+          retry_after: 1,
+        })
+      }
+      held += bytes
+    },
+    uses: () => [...used.values()].flatMap(({ file }) => useFile(file, now)),
+    release: () => {
+      if (held > 0) own.give(held)
+    },
+  }
+}
+
+function unknown(field: string, key: string): never {
+  const message = `${field}.file_cache_key: no such file`
+  throw new Refusal('invalid-parameter', message, { field: `${field}.file_cache_key`, value: key })
+}

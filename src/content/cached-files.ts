@@ -1,0 +1,165 @@
+/**
+ * Files that are uploaded once and sent often: their rows, in chunks.
+ *
+ *   incomplete   coming in, or cut off: found by nobody, swept an hour after its begin
+ *   complete     found by its key within its workspace, until `retention.files` after its last use
+ *
+ * A key is 256 random bits. What the files of a workspace take together is counted by
+ * triggers, and asked about in the very statement that makes a file grow.
+ */
+import { randomSecret } from '../platform/ids.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+import type { Write } from '../storage/write.js'
+
+export type CachedFile = Tables['cached_files']
+
+export interface FilePlace {
+  readonly workspaceId: string
+  readonly key: string
+}
+
+/** 10 MB. */
+export const MAX_FILE = 10 * 1_048_576
+/** 1 GB: the files of one workspace, each with 4 KB beside its own size. */
+export const MAX_STORED = 1_024 * 1_048_576
+/** A use is written down once in an hour: so much later than asked a file leaves. */
+export const USE_COUNTS_FOR = 3_600_000
+
+export function newFileKey(): string {
+  return `file_${randomSecret(32).toString('base64url')}`
+}
+
+/** Misses where the workspace has no room. */
+export const beginFile = prepareWrite<{
+  workspaceId: string
+  key: string
+  name: string
+  contentType: string
+  at: number
+}>(({ db, slot }) =>
+  db.insertInto('cached_files').values({
+    workspace_id: slot('workspaceId'),
+    key: slot('key'),
+    name: slot('name'),
+    content_type: slot('contentType'),
+    size: 0,
+    complete: 0,
+    created_at: slot('at'),
+    used_at: slot('at'),
+  }),
+)
+
+/** Misses where the file is gone, or the workspace has no room for so much more. */
+const grow = prepareWrite<{ workspaceId: string; key: string; bytes: number; most: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('cached_files')
+      .set(({ eb }) => ({ size: eb('size', '+', slot('bytes')) }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('key', '=', slot('key'))
+      .where('complete', '=', 0)
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('cached_file_totals')
+            .select(({ eb }) => eb('bytes', '+', slot('bytes')).as('after'))
+            .where('workspace_id', '=', slot('workspaceId')),
+        '<=',
+        slot('most'),
+      ),
+  1,
+)
+
+const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
+  db.insertInto('cached_file_chunks').values({
+    workspace_id: slot('workspace_id'),
+    key: slot('key'),
+    place: slot('place'),
+    bytes: slot('bytes'),
+  }),
+)
+
+/** One commit. `most`: octets of all files of the workspace. */
+export function appendChunk({ workspaceId, key }: FilePlace, place: number, bytes: Buffer, most: number): Write[] {
+  return [
+    grow({ workspaceId, key, bytes: bytes.length, most }),
+    insertChunk({ workspace_id: workspaceId, key, place, bytes }),
+  ]
+}
+
+/** Misses where it was swept meanwhile. */
+export const completeFile = prepareWrite<{ workspaceId: string; key: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('cached_files')
+      .set({ complete: 1, created_at: slot('at'), used_at: slot('at') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('key', '=', slot('key')),
+  1,
+)
+
+const touch = prepareWrite<{ workspaceId: string; key: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('cached_files')
+    .set({ used_at: slot('at') })
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('used_at', '<', slot('at')),
+)
+
+/** The file was used: what the commit of that use writes. */
+export function useFile({ workspace_id: workspaceId, key, used_at }: CachedFile, at: number): Write[] {
+  return used_at > at - USE_COUNTS_FOR ? [] : [touch({ workspaceId, key, at })]
+}
+
+const removeRow = prepareWrite<FilePlace>(({ db, slot }) =>
+  db.deleteFrom('cached_files').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
+)
+
+const removeChunks = prepareWrite<FilePlace>(({ db, slot }) =>
+  db.deleteFrom('cached_file_chunks').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
+)
+
+/** One commit, so that whoever finds the row finds its bytes. */
+export function removeFile({ workspaceId, key }: FilePlace): Write[] {
+  return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
+}
+
+const completeByKey = prepareRead<FilePlace>()(({ db, slot }) =>
+  db
+    .selectFrom('cached_files')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('complete', '=', 1),
+)
+
+/** Complete ones of that workspace alone. */
+export function findFile(read: Read, place: FilePlace): CachedFile | undefined {
+  return completeByKey(read, place)[0]
+}
+
+export const storedBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('cached_file_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
+)
+
+const chunkAt = prepareRead<FilePlace & { place: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('cached_file_chunks')
+    .select('bytes')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('place', '=', slot('place')),
+)
+
+/** Null: it was removed since its row was read. */
+export function bytesOfFile(read: Read, { workspace_id: workspaceId, key, size }: CachedFile): Buffer | null {
+  const whole = Buffer.allocUnsafe(size)
+  let end = 0
+  for (let place = 0; end < size; place += 1) {
+    const [chunk] = chunkAt(read, { workspaceId, key, place })
+    if (chunk === undefined) return null
+    end += chunk.bytes.copy(whole, end)
+  }
+  return whole
+}

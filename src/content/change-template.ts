@@ -1,0 +1,107 @@
+/**
+ * Templates made and changed: what may be in one, and which variables it names.
+ *
+ * `variables` are those that the client lists, in its order, and behind them those that the
+ * texts use and the list lacks: a list is never wrong by leaving one out, and nobody who
+ * reads it misses a value. Ours (`unsubscribe_url`) stands in none.
+ *
+ * Limit: two requests at once may take a workspace one template over the most that it may have.
+ */
+import { Refusal } from '../mail/refusal.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Read } from '../storage/prepared.js'
+import { unlessMissed } from '../storage/unless-missed.js'
+import type { Commit } from '../storage/write.js'
+import { parseText, UNSUBSCRIBE_URL, variableNames } from './template-text.js'
+import {
+  countTemplates,
+  insertTemplate,
+  MAX_TEMPLATES,
+  type Template,
+  templateById,
+  updateTemplate,
+} from './templates.js'
+
+export interface TemplateDeps {
+  readonly read: Read
+  readonly commit: Commit
+}
+
+export interface TemplateWish {
+  readonly name: string
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  /** Null: those that are found. */
+  readonly variables: readonly string[] | null
+}
+
+/** 1 MB: both bodies together. */
+export const MAX_TEMPLATE_BYTES = 1_048_576
+/** That are different. */
+export const MAX_VARIABLES = 1_000
+
+/** Throws a Refusal: `invalid-parameter`, `conflict`. */
+export async function createTemplate(
+  { read, commit }: TemplateDeps,
+  workspaceId: string,
+  wish: TemplateWish,
+  now: number,
+): Promise<Template> {
+  const content = contentOf(wish)
+  const count = countTemplates(read, { workspaceId })[0]?.count ?? 0
+  if (count >= MAX_TEMPLATES) {
+    throw new Refusal('conflict', `a workspace may have ${MAX_TEMPLATES} templates`, { limit: MAX_TEMPLATES, count })
+  }
+  const row = { ...content, id: uuidv7(now), workspace_id: workspaceId, version: 1, created_at: now, updated_at: now }
+  await commit([insertTemplate(row)])
+  return row
+}
+
+/** What is undefined stays. Null: there is no such template. */
+export async function changeTemplate(
+  { read, commit }: TemplateDeps,
+  place: { readonly workspaceId: string; readonly id: string },
+  change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined },
+  now: number,
+): Promise<Template | null> {
+  for (;;) {
+    const [row] = templateById(read, place)
+    if (row === undefined) return null
+    const version = row.version + 1
+    const changed = { ...row, ...contentOf({ ...wishOf(row), ...given(change) }), version, updated_at: now }
+    if (await unlessMissed(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
+    // Somebody was faster: what they changed stays, beside this.
+  }
+}
+
+function wishOf({ name, subject, html, text, listed_variables: listed }: Template): TemplateWish {
+  return { name, subject, html, text, variables: listed === null ? null : (JSON.parse(listed) as string[]) }
+}
+
+function given(
+  change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined },
+): Partial<TemplateWish> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+}
+
+type Content = Pick<Template, 'name' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'>
+
+function contentOf({ name, subject, html, text, variables: listed }: TemplateWish): Content {
+  const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
+  if (size > MAX_TEMPLATE_BYTES) {
+    const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
+    throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
+  }
+  const used = variableNames([subject, html ?? '', text ?? ''].map(parseText))
+  const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
+  if (variables.length > MAX_VARIABLES) {
+    const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`
+    throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
+  }
+  return {
+    ...{ name, subject, html, text, size },
+    listed_variables: listed === null ? null : JSON.stringify(listed),
+    variables: JSON.stringify(variables),
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * From a template and values to a subject and bodies. Pure.
+ *
+ * Values are text, numbers, true and false; whatever else is there for a variable counts as
+ * if nothing were. They are put in once: what looks like a variable in a value stays what it
+ * is. In HTML they are escaped, in a subject they lose their line ends. Only what the data
+ * itself has is looked at, never what JavaScript adds to every object.
+ *
+ * The size is known before anything is put together, so that a short template with a long
+ * value a million times costs nothing.
+ */
+import { isOneLine } from '../mail/named-address.js'
+import { Refusal } from '../mail/refusal.js'
+import { type TemplateText, UNSUBSCRIBE_URL, type Variable, variableNames } from './template-text.js'
+
+export interface ParsedTemplate {
+  readonly id: string
+  readonly subject: TemplateText
+  /** Null: none. */
+  readonly html: TemplateText | null
+  readonly text: TemplateText | null
+}
+
+export type TemplateData = Readonly<Record<string, unknown>>
+
+export interface Rendered {
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+}
+
+/** 15 MB: subject and bodies together, as much as a message may have. */
+const MAX_RENDERED = 15 * 1_048_576
+/** In characters. */
+export const MAX_SUBJECT = 998
+/** Of what is told about variables one by one. */
+const MAX_ERRORS = 100
+
+/** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for what cannot be a subject. */
+export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): Rendered {
+  const { subject, html, text } = template
+  const values = valuesOf(template, data)
+  values.set(UNSUBSCRIBE_URL, unsubscribeUrl)
+  const forms: readonly (readonly [TemplateText | null, Form])[] = [
+    [subject, ofSubject],
+    [html, ofHtml],
+    [text, ofText],
+  ]
+  const size = forms.reduce((sum, [part, form]) => sum + (part === null ? 0 : sizeOf(part, values, form)), 0)
+  if (size > MAX_RENDERED) {
+    const message = `the template with these values has ${size} bytes, allowed: ${MAX_RENDERED}`
+    throw new Refusal('too-large', message, { size, limit: MAX_RENDERED })
+  }
+  return {
+    subject: subjectOf(joined(subject, values, ofSubject)),
+    html: html === null ? null : joined(html, values, ofHtml),
+    text: text === null ? null : joined(text, values, ofText),
+  }
+}
+
+function subjectOf(text: string): string {
+  if (isOneLine(text) && text.length <= MAX_SUBJECT) return text
+  const rule = `must be one line of at most ${MAX_SUBJECT} characters with these values, without NUL`
+  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: text.slice(0, 100) })
+}
+
+type Values = Map<string, string>
+
+function valuesOf({ id, subject, html, text }: ParsedTemplate, data: TemplateData): Values {
+  const values: Values = new Map()
+  const lacking: [name: string, why: string][] = []
+  for (const name of variableNames([subject, html, text].filter((part) => part !== null))) {
+    const found = valueAt(data, name.split('.'))
+    const value = textOf(found)
+    if (value !== null) values.set(name, value)
+    else
+      lacking.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
+  }
+  if (lacking.length === 0) return values
+  const variables = lacking.map(([name]) => name)
+  throw new Refusal('invalid-template-variables', `template_data has no value for: ${shortList(variables)}`, {
+    template_id: id,
+    variables,
+    errors: lacking
+      .slice(0, MAX_ERRORS)
+      .map(([name, message]) => ({ field: `template_data.${name}`, message, value: null })),
+  })
+}
+
+const NAMED = 10
+
+function shortList(names: readonly string[]): string {
+  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : ''
+  return `${names.slice(0, NAMED).join(', ')}${more}`
+}
+
+function valueAt(data: TemplateData, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, word) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, word)
+        ? (value as TemplateData)[word]
+        : undefined,
+    data,
+  )
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
+}
+
+/** How values stand in one part of the message. */
+interface Form {
+  /** In octets; at least as many as it will have. */
+  readonly size: (value: string, variable: Variable) => number
+  readonly write: (value: string, variable: Variable) => string
+}
+
+const ofText: Form = { size: (value) => Buffer.byteLength(value), write: (value) => value }
+
+const ofSubject: Form = { ...ofText, write: (value) => value.replace(/[\r\n]+/g, '') }
+
+const ofHtml: Form = {
+  size: (value, { raw }) => Buffer.byteLength(value) + (raw ? 0 : addedByEscaping(value)),
+  write: (value, { raw }) => (raw ? value : escaped(value)),
+}
+
+function sizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: Form): number {
+  let sum = literalBytes
+  for (const [variable, times] of uses) sum += size(values.get(variable.name) ?? '', variable) * times
+  return sum
+}
+
+function joined({ pieces, uses }: TemplateText, values: Values, { write }: Form): string {
+  const written = new Map(
+    [...uses.keys()].map((variable) => [variable, write(values.get(variable.name) ?? '', variable)]),
+  )
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : written.get(piece))).join('')
+}
+
+const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' } as const
+
+const addedBy = new Map(Object.entries(entities).map(([char, entity]) => [char.charCodeAt(0), entity.length - 1]))
+const special = /[&<>"']/
+
+function addedByEscaping(value: string): number {
+  if (!special.test(value)) return 0
+  let added = 0
+  for (let at = 0; at < value.length; at += 1) added += addedBy.get(value.charCodeAt(at)) ?? 0
+  return added
+}
+
+function escaped(value: string): string {
+  if (!special.test(value)) return value
+  // The ampersand first: the others bring new ones. Whole searches are faster than one match after another.
+  return Object.entries(entities).reduce((text, [char, entity]) => text.replaceAll(char, entity), value)
+}

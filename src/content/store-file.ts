@@ -1,0 +1,97 @@
+/**
+ * A file on its way into storage, as it comes: each chunk is on disk before the next is
+ * taken, and the file is there for others only after its last.
+ *
+ * What does not end well is removed at once; what a crash leaves is swept later.
+ */
+import { Refusal } from '../mail/refusal.js'
+import type { Clock } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { type Commit, Missed } from '../storage/write.js'
+import {
+  appendChunk,
+  beginFile,
+  type CachedFile,
+  completeFile,
+  type FilePlace,
+  findFile,
+  MAX_STORED,
+  newFileKey,
+  removeFile,
+  storedBytes,
+} from './cached-files.js'
+
+/** Octets of a chunk, but of the last. */
+const CHUNK = 262_144
+
+export interface StoreFileDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  /** Octets of all files of a workspace. */
+  readonly most?: number
+}
+
+export interface NewFile {
+  readonly workspaceId: string
+  readonly name: string
+  readonly contentType: string
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+/** Rejects with a Refusal `insufficient-quota`, or with what ends the bytes. */
+export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<CachedFile> {
+  const { read, commit, clock } = deps
+  const { workspaceId, name, contentType } = file
+  const place = { workspaceId, key: newFileKey() }
+  requireRoom(deps, workspaceId, 1)
+  await commit([beginFile({ ...place, name, contentType, at: clock() })])
+  try {
+    await storeChunks(deps, place, file.bytes)
+    await commit([completeFile({ ...place, at: clock() })])
+  } catch (error) {
+    await commit(removeFile(place))
+    throw error
+  }
+  const stored = findFile(read, place)
+  if (stored === undefined) throw new Error('a file is gone as soon as it is stored')
+  return stored
+}
+
+async function storeChunks(deps: StoreFileDeps, file: FilePlace, bytes: AsyncIterable<Buffer>): Promise<void> {
+  let place = 0
+  for await (const chunk of chunks(bytes)) {
+    try {
+      await deps.commit(appendChunk(file, place, chunk, deps.most ?? MAX_STORED))
+    } catch (error) {
+      if (error instanceof Missed) requireRoom(deps, file.workspaceId, chunk.length)
+      throw error
+    }
+    place += 1
+  }
+}
+
+/** The same bytes in pieces of one size; each of them is its own memory. */
+async function* chunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunk = Buffer.allocUnsafeSlow(CHUNK)
+  let end = 0
+  for await (const piece of bytes) {
+    for (let at = 0; at < piece.length; ) {
+      const taken = piece.copy(chunk, end, at)
+      at += taken
+      end += taken
+      if (end < CHUNK) continue
+      yield chunk
+      chunk = Buffer.allocUnsafeSlow(CHUNK)
+      end = 0
+    }
+  }
+  if (end > 0) yield chunk.subarray(0, end)
+}
+
+function requireRoom({ read, most = MAX_STORED }: StoreFileDeps, workspaceId: string, bytes: number): void {
+  const used = storedBytes(read, { workspaceId })[0]?.bytes ?? 0
+  if (used + bytes <= most) return
+  const message = `the files of a workspace may take ${most} bytes, and those that are stored take ${used}`
+  throw new Refusal('insufficient-quota', message, { limit: most, used })
+}

@@ -41,8 +41,10 @@ export async function populate(app: TestDaemon, key: string, domain: string): Pr
 async function filed(app: TestDaemon, workspaceId: string, domain: string, subject: string): Promise<string> {
   const id = uuidv7(app.now())
   const envelope = JSON.stringify([`info@${domain}`])
-  const email = inboundMail({ id, workspace_id: workspaceId, domain, subject, envelope_to: envelope })
-  await app.daemon.database.commit(fileInbound(email, Buffer.from(`Subject: ${subject}\r\n\r\n${subject}\r\n`)))
+  const email = inboundMail({ id, workspace_id: workspaceId, domain, envelope_to: envelope })
+  await app.daemon.database.commit(
+    fileInbound(email, Buffer.from(`From: ${subject}@b.test\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`)),
+  )
   const processed = `select 1 from inbound_emails where id = ? and status = 'processed'`
   await until('it is looked at', () => app.rows(processed, id)[0])
   return id

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { bring, idOfReply, processed } from '../helpers/bring-mail.js'
 import { apiKeys } from './rows/api-keys.js'
+import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
 import { general } from './rows/general.js'
@@ -47,7 +48,7 @@ t.before(async () => {
   one.kept.set('mail', mail)
 })
 
-for (const resource of [apiKeys, emails, domains, suppressions, inbound, general]) {
+for (const resource of [apiKeys, emails, templates, files, domains, suppressions, inbound, general]) {
   t.test(resource.name, (t) => prove(t, one, resource))
 }
 

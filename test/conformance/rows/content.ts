@@ -1,5 +1,5 @@
 /** Rows of the sections "Templates" and "Files", and how sends use both. */
-import { multipart, multipartType } from '../support/multipart.js'
+import { emptyForm, multipart, multipartType } from '../support/multipart.js'
 import { type Resource, type Row, readsSettings, sends, writes } from '../support/row.js'
 import { data, filledText, integer, is, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
@@ -239,7 +239,7 @@ const fileRows: readonly Row[] = [
         says: 'without a file',
         query: { name: 'a.txt' },
         headers: multipartType,
-        body: multipart('x', { part: 'other' }),
+        body: emptyForm,
         refused: { code: 'missing_required_field', fields: ['file'] },
       },
       {

@@ -3,6 +3,8 @@ const boundary = 'a-line-that-is-in-no-file'
 
 export const multipartType = { 'content-type': `multipart/form-data; boundary=${boundary}` }
 
+export const emptyForm = Buffer.from(`--${boundary}--\r\n`)
+
 export function multipart(
   content: string | Buffer,
   { part = 'file', type = 'text/plain', filename = 'f' } = {},

@@ -1,5 +1,5 @@
 /** Rows of the sections "Templates" and "Files", and how sends use both. */
-import { emptyForm, multipart, multipartType } from '../support/multipart.js'
+import { emptyForm, multipart, multipartType } from '../../helpers/multipart.js'
 import { type Resource, type Row, readsSettings, sends, writes } from '../support/row.js'
 import { data, filledText, integer, is, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 

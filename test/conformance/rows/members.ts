@@ -99,18 +99,18 @@ const memberRows: readonly Row[] = [
     cases: [
       {
         says: 'another role',
-        id: '{member}',
+        id: '{member_member}',
         body: { ...here, role: 'admin' },
         shape: data(record({ id: uuid, role: is('admin'), updated_at: timestamp })),
       },
       {
         says: 'and back',
-        id: '{member}',
+        id: '{member_member}',
         as: 'admin',
         body: { ...here, role: 'member' },
         holds: { 'data.role': 'member' },
       },
-      forbidden('member', { id: '{member}', body: { ...here, role: 'admin' } }),
+      forbidden('member', { id: '{member_member}', body: { ...here, role: 'admin' } }),
       {
         says: 'the owner stays the owner',
         id: '{owner_member}',
@@ -119,7 +119,7 @@ const memberRows: readonly Row[] = [
       },
       {
         says: 'nobody becomes an owner',
-        id: '{member}',
+        id: '{member_member}',
         body: { ...here, role: 'owner' },
         refused: { code: 'validation_error', fields: ['role'] },
       },
@@ -131,7 +131,7 @@ const memberRows: readonly Row[] = [
       },
       {
         says: "of another's workspace",
-        id: '{member}',
+        id: '{member_member}',
         body: { ...there, role: 'admin' },
         refused: { code: 'not_found', id: '{other_workspace}' },
       },
@@ -186,13 +186,13 @@ const memberRows: readonly Row[] = [
       { says: 'the owner stays', id: '{owner_member}', query: here, refused: { code: 'conflict' } },
       {
         says: 'removed, and the keys of the member end',
-        id: '{member}',
+        id: '{member_member}',
         query: here,
         shape: data(record({ removed: is(true), id: uuid })),
-        holds: { 'data.id': '{member}' },
+        holds: { 'data.id': '{member_member}' },
       },
       { says: 'at once', request: 'GET /v1/usage', as: 'member', refused: { code: 'invalid_api_key' } },
-      { says: 'again', id: '{member}', query: here, refused: { code: 'not_found', id: '{member}' } },
+      { says: 'again', id: '{member_member}', query: here, refused: { code: 'not_found', id: '{member_member}' } },
     ],
   },
 ]

@@ -122,7 +122,7 @@ const workspaceRows: readonly Row[] = [
         says: 'another name',
         id: '{workspace}',
         body: { name: 'Renamed' },
-        shape: data(single),
+        shape: data(workspace),
         holds: { 'data.name': 'Renamed' },
       },
       { says: 'by an admin', id: '{workspace}', as: 'admin', body: { name: 'Again' }, holds: { 'data.name': 'Again' } },

@@ -38,7 +38,12 @@ export async function world(t: Test, options: TestDaemonOptions = {}): Promise<W
     ['later', new Date(app.now() + 7_200_000).toISOString()],
     ['too_late', new Date(app.now() + 31 * 86_400_000).toISOString()],
   ])
-  return { app, sink, client, kept, keys: await keysOf(app) }
+  const keys = await keysOf(app)
+  const members = 'select id, role from members where workspace_id = ?'
+  for (const { id, role } of app.rows<{ id: string; role: string }>(members, app.workspaceId)) {
+    kept.set(`${role}_member`, id)
+  }
+  return { app, sink, client, kept, keys }
 }
 
 async function keysOf(app: TestDaemon): Promise<ReadonlyMap<Asker, string | null>> {

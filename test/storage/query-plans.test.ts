@@ -28,12 +28,12 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
 }
 
 /** These do their work when they are loaded, in a thread or a process of their own. */
-const programs = /(?:-worker|-thread|main)\.js$/
+const programs = /(?:-worker|-thread|main)\.ts$/
 
 async function loadEverything(): Promise<void> {
-  const files = readdirSync('dist/src', { recursive: true, encoding: 'utf8' })
-  for (const file of files.filter((name) => name.endsWith('.js') && !programs.test(name))) {
-    await import(join(process.cwd(), 'dist/src', file))
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !programs.test(name))) {
+    await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
   }
 }
 

@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { measureApi } from './api/main.mjs'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
@@ -81,6 +82,7 @@ const run = {
     }
     return results
   },
+  api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
   queue: () =>
     queueCurve({

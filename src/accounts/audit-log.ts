@@ -18,6 +18,9 @@ export type Action =
   | 'domain.changed'
   | 'domain.deleted'
   | 'domain.verified'
+  | 'domain.failed'
+  | 'domain.rotation_started'
+  | 'domain.rotated'
   | 'domain.key_imported'
   | 'suppression.deleted'
   | 'workspace.created'
@@ -29,7 +32,7 @@ export type Action =
 
 /** Who acts. */
 export interface Actor {
-  /** Id of the user, or `operator`. */
+  /** Id of the user, or `operator`, or `service`. */
   readonly id: string
   /** The key by which the user acted; null on the command line. */
   readonly keyId: string | null
@@ -37,6 +40,9 @@ export interface Actor {
 
 /** The command line: whoever may run it owns the machine. */
 export const operator: Actor = { id: 'operator', keyId: null }
+
+/** The daemon, of its own accord. */
+export const daemonItself: Actor = { id: 'service', keyId: null }
 
 export function actorOf({ userId, keyId }: Principal): Actor {
   return userId === null ? operator : { id: userId, keyId }

@@ -1,87 +1,42 @@
-/** Sending domains: registered, shown with the DNS records to publish, changed, deleted. */
+/** Sending domains: registered, shown with the DNS records to publish, verified, changed, deleted. */
 import { z } from 'zod'
 import { actorOf } from '../accounts/audit-log.js'
-import { blockableKey, blockedKeys, MAX_BLOCKED } from '../domains/blocked-addresses.js'
+import { blockableKey, blockedKeys } from '../domains/blocked-addresses.js'
 import { changeDomain, type DomainChange } from '../domains/change-domain.js'
 import { deleteSendingDomain } from '../domains/delete-domain.js'
 import { domainDetails, domainResource } from '../domains/domain-resource.js'
+import type { ZoneNames } from '../domains/look-up-records.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { type OwnNames, registrableName } from '../domains/registrable-name.js'
+import { type RotationDeps, rotateKeys } from '../domains/rotate-keys.js'
 import { domainById, domainsSlice, type SendingDomain } from '../domains/sending-domains.js'
+import { type CountLook, verifyDomain } from '../domains/verify-domain.js'
 import type { DomainName } from '../mail/address.js'
 import type { Refusal } from '../mail/refusal.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
-import type { Commit } from '../storage/write.js'
-import { atMost } from './bounded.js'
+import { detailedDomain, shownDomain, type WantedChange, wantedChange, wantedDomain } from './domain-schemas.js'
 import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
-import { notFound, timestamp, uuid } from './values.js'
+import { notFound, uuid } from './values.js'
 
 export type DomainPlace = Pick<GoneDomain, 'workspaceId' | 'domain'>
 
-export interface DomainDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface DomainDeps extends RotationDeps {
   /** Nothing that was remembered of it counts any more, and the mail that waits is to fail; nobody waits for that here. */
   readonly deleted: (gone: GoneDomain) => void
   /** Nothing that was remembered of it counts any more. */
   readonly changed: (place: DomainPlace) => void
-  readonly names: OwnNames
+  readonly names: OwnNames & ZoneNames
+  /** Before DNS is asked about a domain. */
+  readonly countLook: CountLook
 }
-
-const wantedDomain = z.strictObject({
-  domain: z
-    .string('allowed: a domain name')
-    .max(300, 'allowed: a domain name')
-    .meta({ description: 'International names in either form.' }),
-  inbound: z.boolean('allowed: true or false').default(false),
-})
-
-const dnsRecord = z.strictObject({
-  type: z.literal('CNAME'),
-  name: z.string(),
-  value: z.string(),
-  purpose: z.enum(['mail_cname', 'dkim1', 'dkim2']),
-  status: z.enum(['pending', 'verified']),
-})
-const shownDomain = z.strictObject({
-  id: uuid,
-  domain: z.string(),
-  status: z.enum(['pending', 'verified', 'failed']),
-  inbound: z.boolean(),
-  dns_records: z.array(dnsRecord),
-  created_at: timestamp,
-  verified_at: timestamp.nullable(),
-})
-
-const detailedDomain = shownDomain.extend({
-  blocked_addresses: z.array(z.string()).meta({ description: 'To which the domain takes no mail.' }),
-})
-
-const change = z.strictObject({
-  inbound: z
-    .boolean('allowed: true or false')
-    .optional()
-    .meta({ description: 'Whether it takes mail in. To turn it on the domain must be verified.' }),
-  blocked_addresses: atMost(
-    MAX_BLOCKED,
-    'addresses',
-    z.array(
-      z.string('allowed: a local part, or an address of the domain').max(320, 'allowed: a local part or address'),
-    ),
-  )
-    .optional()
-    .meta({ description: 'All of them: those that are missing are open again. Exact: `a` does not block `a+b`.' }),
-})
-
-type ChangeRequest = z.output<typeof change>
 
 const tag = 'Domains'
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {
-  return [register(deps), list(deps), get(deps), patch(deps), remove(deps)]
+  return [register(deps), list(deps), get(deps), patch(deps), verify(deps), rotate(deps), remove(deps)]
 }
 
 function register(deps: DomainDeps): Route {
@@ -101,7 +56,7 @@ function register(deps: DomainDeps): Route {
       const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
       const row = await registerDomain(deps, wanted, true)
       deps.changed({ workspaceId, domain })
-      return json(201, domainDetails(deps.read, row, deps.names.zone))
+      return json(201, domainDetails(deps.read, row, deps.names))
     },
   })
 }
@@ -132,19 +87,19 @@ function get({ read, names }: DomainDeps): Route {
     summary: 'Show a sending domain',
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found'],
-    run: (call) => json(200, domainDetails(read, found(read, call), names.zone)),
+    run: (call) => json(200, domainDetails(read, found(read, call), names)),
   })
 }
 
 function patch(deps: DomainDeps): Route {
-  return route<undefined, ChangeRequest>({
+  return route<undefined, WantedChange>({
     method: 'PATCH',
     path: '/domains/:id',
     area: 'admin',
     tag,
-    summary: 'Change what a domain takes in',
+    summary: 'Change what a domain takes in, and what its mail is tracked for',
     description: 'What is not named stays. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
-    body: change,
+    body: wantedChange,
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
@@ -153,18 +108,78 @@ function patch(deps: DomainDeps): Route {
       const act = { actor: actorOf(principal), now }
       if (!(await unlessMissed(changeDomain(deps, row, changeOf(deps.read, row, call.body), act))))
         throw unknown(row.id)
-      deps.changed({ workspaceId: row.workspace_id, domain: row.domain as DomainName })
-      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names.zone))
+      deps.changed(placeOf(row))
+      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
     },
   })
 }
 
 /** The whole list as it shall be, as a difference to what is there. */
-function changeOf(read: Read, row: SendingDomain, { inbound, blocked_addresses: wanted }: ChangeRequest): DomainChange {
-  if (wanted === undefined) return { inbound }
+function changeOf(
+  read: Read,
+  row: SendingDomain,
+  { inbound, tracking, blocked_addresses: wanted }: WantedChange,
+): DomainChange {
+  const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
+  if (wanted === undefined) return switches
   const domain = row.domain as DomainName
   const block = new Set(wanted.map((given, at) => blockableKey(given, domain, `blocked_addresses[${at}]`)))
-  return { inbound, block: [...block], unblock: blockedKeys(read, row).filter((key) => !block.has(key)) }
+  return { ...switches, block: [...block], unblock: blockedKeys(read, row).filter((key) => !block.has(key)) }
+}
+
+function verify(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/verify',
+    area: 'admin',
+    tag,
+    summary: 'Look the records of a domain up in DNS now',
+    description:
+      'A CNAME to the value shown counts, and so does whatever answers the same: a CNAME that the DNS host resolves itself, or records set by hand. `details.records` of a refusal tells what was found; try again at will, ten times in a minute. A verified domain has 72 hours to mend its records.',
+    answers: { 200: { description: 'All records hold; the domain.', schema: detailedDomain } },
+    refusals: [
+      'domain_not_found',
+      'domain_already_exists',
+      'domain_verification_failed',
+      'dkim_verification_failed',
+      'spf_verification_failed',
+      'gateway_timeout',
+    ],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now } = call
+      deps.countLook(row.id, now)
+      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() => deps.changed(placeOf(row)))
+      if (verified === undefined) throw unknown(row.id)
+      return json(200, domainDetails(deps.read, verified, deps.names))
+    },
+  })
+}
+
+function rotate(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/rotate',
+    area: 'admin',
+    tag,
+    summary: 'Sign with the other DKIM key',
+    description:
+      'At once where DNS shows that key; else `rotation` tells what is waited for, and it is done without another request. Asking again while one is under way is no fault.',
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found', 'domain_not_verified'],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now } = call
+      deps.countLook(row.id, now)
+      await rotateKeys(deps, row, { actor: actorOf(principal), now })
+      deps.changed(placeOf(row))
+      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
+    },
+  })
+}
+
+function placeOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainPlace {
+  return { workspaceId, domain: domain as DomainName }
 }
 
 function remove(deps: DomainDeps): Route {
@@ -183,7 +198,7 @@ function remove(deps: DomainDeps): Route {
       const row = found(deps.read, call)
       const { principal, now: at } = call
       if (!(await unlessMissed(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw unknown(row.id)
-      deps.deleted({ workspaceId: row.workspace_id, domain: row.domain as DomainName, at })
+      deps.deleted({ ...placeOf(row), at })
       return json(200, { deleted: true, id: row.id })
     },
   })

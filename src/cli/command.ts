@@ -23,6 +23,8 @@ export interface Answer {
   readonly lines: readonly string[]
   /** Done, but with a result that scripts must notice. */
   readonly failed?: boolean
+  /** Told on standard error: what was done may not be what was meant. */
+  readonly warnings?: readonly string[]
 }
 
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>

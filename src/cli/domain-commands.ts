@@ -1,17 +1,14 @@
-/** `domain add|list|show|verify|inbound|block|unblock|delete|import-key`: where a workspace may send from, and what it takes in. */
+/** `domain add|list|show|inbound|block|unblock|delete|import-key`: where a workspace may send from, and what it takes in. */
 import { readFile } from 'node:fs/promises'
 import { type Action, operator, recordAct } from '../accounts/audit-log.js'
 import { blockableKey } from '../domains/blocked-addresses.js'
 import { changeDomain, type DomainChange } from '../domains/change-domain.js'
 import { deleteSendingDomain } from '../domains/delete-domain.js'
-import { type DomainDetails, domainDetails, domainResource } from '../domains/domain-resource.js'
-import { importedKey, refuseTaken } from '../domains/new-domain.js'
+import { domainResource } from '../domains/domain-resource.js'
+import { importedKey } from '../domains/new-domain.js'
 import { registerDomain } from '../domains/register-domain.js'
-import { domainByName, domainsOfWorkspace, forceVerified, type SendingDomain } from '../domains/sending-domains.js'
-import { dkimKeysOf } from '../domains/signing-keys.js'
-import { type DomainName, parseDomainName } from '../mail/address.js'
+import { domainsOfWorkspace, type SendingDomain } from '../domains/sending-domains.js'
 import { failDomain } from '../messages/fail-domain.js'
-import type { Database } from '../storage/database.js'
 import type { Write } from '../storage/write.js'
 import {
   type Answer,
@@ -24,6 +21,7 @@ import {
   UsageError,
   word,
 } from './command.js'
+import { type Chosen, chosen, found, shown } from './domain-choice.js'
 import { table } from './table.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
@@ -44,13 +42,6 @@ export const domainCommands: readonly Command[] = [
     summary: 'show a domain, its DNS records and its DKIM keys',
     options: own,
     run: show,
-  },
-  {
-    name: 'domain verify',
-    usage: 'NAME --force [--workspace ID]',
-    summary: 'take a domain as verified, by your word',
-    options: { ...own, force: 'boolean' },
-    run: verify,
   },
   {
     name: 'domain inbound',
@@ -83,25 +74,6 @@ export const domainCommands: readonly Command[] = [
   },
 ]
 
-interface Chosen {
-  readonly database: Database
-  readonly workspaceId: string
-  readonly domain: DomainName
-}
-
-async function chosen(call: Call, most = 1): Promise<Chosen> {
-  atMost(call.words, most)
-  const domain = parseDomainName(word(call.words, 0, 'NAME'))
-  const database = await call.database()
-  return { database, workspaceId: chosenWorkspace(database.read, call.options), domain }
-}
-
-function found({ database, workspaceId, domain }: Chosen): SendingDomain {
-  const row = domainByName(database.read, { workspaceId, domain })[0]
-  if (row === undefined) throw new CommandFailed(`${domain} is not registered in this workspace`)
-  return row
-}
-
 async function add(call: Call): Promise<Answer> {
   const it = await chosen(call)
   const wanted = {
@@ -131,19 +103,6 @@ async function list(call: Call): Promise<Answer> {
 
 async function show(call: Call): Promise<Answer> {
   return shown(call, await chosen(call))
-}
-
-async function verify(call: Call): Promise<Answer> {
-  const it = await chosen(call)
-  if (!flag(call.options, 'force')) {
-    throw new UsageError('this version cannot look the records up: --force takes the domain as verified by your word')
-  }
-  const { workspaceId, domain, database } = it
-  const row = found(it)
-  refuseTaken(database.read, workspaceId, domain)
-  const at = call.clock()
-  await database.commit([forceVerified({ workspaceId, domain, at }), act(row, 'domain.verified', at, { forced: true })])
-  return shown(call, it)
 }
 
 async function inbound(call: Call): Promise<Answer> {
@@ -196,37 +155,4 @@ async function importKey(call: Call): Promise<Answer> {
   const writes = importedKey({ ...it, selector, now }, pem)
   await it.database.commit([...writes, act(row, 'domain.key_imported', now, { selector })])
   return shown(call, it)
-}
-
-/** With the DKIM keys as the TXT records that could stand in the place of the CNAMEs. */
-function shown(call: Call, it: Chosen): Answer {
-  const domain = domainDetails(it.database.read, found(it), call.config.service.zone)
-  const keys = dkimKeysOf(it.database.read, it).map((key) => ({
-    selector: key.selector,
-    name: `${key.selector}._domainkey.${it.domain}`,
-    txt: key.public_record,
-    signing: key.signing === 1,
-  }))
-  return { json: { ...domain, dkim_keys: keys }, lines: lines(domain, keys) }
-}
-
-function lines(domain: DomainDetails, keys: readonly { name: string; txt: string; signing: boolean }[]): string[] {
-  return [
-    `${domain.domain}  ${domain.status}`,
-    '',
-    'DNS records to publish:',
-    ...domain.dns_records.map(({ name, type, value }) => `  ${name}. ${type} ${value}.`),
-    '',
-    'DKIM keys (as TXT records, where CNAMEs are not possible):',
-    ...keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
-    '',
-    takesIn(domain),
-    ...(domain.blocked_addresses.length > 0 ? ['Blocked:'] : []),
-    ...domain.blocked_addresses.map((address) => `  ${address}`),
-  ]
-}
-
-function takesIn({ inbound, status }: DomainDetails): string {
-  if (!inbound) return 'Takes no mail in.'
-  return status === 'verified' ? 'Takes mail in.' : 'Takes mail in as soon as it is verified.'
 }

@@ -23,6 +23,7 @@ import {
   UsageError,
 } from './command.js'
 import { domainCommands } from './domain-commands.js'
+import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
 import { keyCommands } from './key-commands.js'
@@ -31,6 +32,7 @@ import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
+import { zoneCommands } from './zone-command.js'
 
 export interface World {
   readonly argv: readonly string[]
@@ -43,9 +45,11 @@ const withDatabase: readonly Command[] = [
   ...workspaceCommands,
   ...keyCommands,
   ...domainCommands,
+  ...domainDnsCommands,
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,
+  ...zoneCommands,
   ...storageCommands,
 ]
 
@@ -138,7 +142,8 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
 }
 
 /** Prints the answer; gives the exit status. */
-function said({ print }: World, { options }: Line, { json, lines, failed }: Answer): number {
+function said({ print, complain }: World, { options }: Line, { json, lines, failed, warnings = [] }: Answer): number {
+  for (const warning of warnings) complain(`posthorn: ${harmless(warning)}\n`)
   print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${harmless(line)}\n`).join(''))
   return failed === true ? 1 : 0
 }

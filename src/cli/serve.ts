@@ -24,15 +24,24 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
   const listening = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
-  const mx = daemon.mx.map(({ host, port }) => `${host}:${port}`)
+  const [mx, zone] = [plain(daemon.mx), plain(daemon.zone)]
   const api = daemon.api.map(placeOf)
-  log.info({ submission: listening, mx, api, data_dir: config.service.data_dir, ca: daemon.tls.caFile }, 'serving')
-  await systemd.ready([told('submission', listening), told('MX', mx), told('REST', api)].flat().join(', '))
+  log.info(
+    { submission: listening, mx, api, zone, data_dir: config.service.data_dir, ca: daemon.tls.caFile },
+    'serving',
+  )
+  await systemd.ready(
+    [told('submission', listening), told('MX', mx), told('REST', api), told('DNS', zone)].flat().join(', '),
+  )
   const signal = await stopped
   log.info({ signal }, 'stopping')
   await systemd.stopping()
   await daemon.stop()
   log.info('stopped')
+}
+
+function plain(endpoints: Daemon['zone']): string[] {
+  return endpoints.map(({ host, port }) => `${host}:${port}`)
 }
 
 /** Nothing of a door that is closed. */

@@ -25,9 +25,12 @@ export interface ServiceConfig {
   readonly hostname: string
   readonly data_dir: string
   readonly zone: string
+  /** What the MX records of domains that take mail in name. */
+  readonly inbound_mx_host: string
   readonly mail_from: string
   /** Without a slash at its end. */
   readonly public_url: string
+  readonly public_addresses: readonly string[]
 }
 
 /** null: no certificate configured, a self-signed one is made. */
@@ -60,8 +63,10 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
       hostname,
       data_dir: service.data_dir === undefined ? defaultDataDir(machine) : resolve(folder, service.data_dir),
       zone,
+      inbound_mx_host: service.inbound_mx_host ?? `mx.${zone}`,
       mail_from: service.mail_from ?? `posthorn@${zone}`,
       public_url: service.public_url ?? `https://${hostname}`,
+      public_addresses: service.public_addresses,
     },
     tls: {
       cert_file: tls.cert_file === '' ? null : resolve(folder, tls.cert_file),

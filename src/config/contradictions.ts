@@ -22,8 +22,10 @@ export function contradictions(settings: Settings, written: Written): readonly P
     ...halfPair(settings.tls),
     ...longWaits(settings.outbound, written.outbound ?? {}),
     ...sharedListeners(settings),
-    ...wideProxies('api.trusted_proxies', settings.api.trusted_proxies),
-    ...wideProxies('inbound.proxies', settings.inbound.proxies),
+    ...wideNetworks('api.trusted_proxies', settings.api.trusted_proxies),
+    ...wideNetworks('inbound.proxies', settings.inbound.proxies),
+    ...wideNetworks('dns.secondaries', settings.dns.secondaries),
+    ...lonelyZone(settings.dns),
     ...repeatedLists(settings.inbound.dnsbl),
     ...turnedScores(settings.spam, written.spam ?? {}),
     ...wideTrust(settings.submission.trusted),
@@ -59,13 +61,14 @@ function longWaits(outbound: Settings['outbound'], written: Readonly<Record<stri
   return problems
 }
 
-function sharedListeners({ api, submission, inbound }: Settings): readonly Problem[] {
+function sharedListeners({ api, submission, inbound, dns }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
   const places = [
     ...named('api.listen', api.listen),
     ...named('submission.listen', submission.listen),
     ...named('submission.listen_tls', submission.listen_tls),
     ...named('inbound.listen', inbound.listen),
+    ...named('dns.zone_listen', dns.zone_listen),
   ]
   return places.flatMap(({ key, place }) => {
     const text = written(place)
@@ -93,12 +96,25 @@ function written(place: Place): string | null {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Behind a proxy that is everybody, everybody says where they come from. */
-function wideProxies(key: string, networks: readonly string[]): readonly Problem[] {
+/** Behind a proxy that is everybody, everybody says where they come from; a secondary that is everybody has no meaning. */
+function wideNetworks(key: string, networks: readonly string[]): readonly Problem[] {
   return networks.flatMap((network, at) =>
     network.endsWith('/0')
       ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
       : [],
+  )
+}
+
+/** A zone must name its servers (RFC 1035 section 5.2); and nobody can be given a copy by a listener that is not there. */
+function lonelyZone({ zone_listen, nameservers, ...dns }: Settings['dns']): readonly Problem[] {
+  if (zone_listen.length > 0) {
+    const message = 'found without dns.nameservers; allowed: both, or no listener'
+    return nameservers.length > 0 ? [] : [{ key: 'dns.zone_listen', message }]
+  }
+  return (['secondaries', 'notify'] as const).flatMap((key) =>
+    dns[key].length === 0
+      ? []
+      : [{ key: `dns.${key}`, message: 'found without dns.zone_listen; allowed: both, or neither' }],
   )
 }
 

@@ -81,6 +81,13 @@ export function parseAddress(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : text
 }
 
+/** One that DNS can publish: of one machine, as IPv4 or IPv6 and nothing in between, without a zone. */
+export function parseHostAddress(text: string): string | undefined {
+  if (isIP(text) === 0 || text.includes('%')) return undefined
+  const nobody = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
+  return nobody.includes(ipaddr.parse(text).range()) ? undefined : text
+}
+
 /**
  * `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Answers the address/prefix form.
  * Not IPv4 in the form of IPv6, because addresses are compared as what they are, and no zone: neither would ever match.

@@ -20,8 +20,10 @@ const service = section({
   hostname: value.hostName.optional(),
   data_dir: value.path.optional(),
   zone: value.hostName.optional(),
+  inbound_mx_host: value.hostName.optional(),
   mail_from: value.mailbox.optional(),
   public_url: value.publicUrl.optional(),
+  public_addresses: value.list(value.hostAddress, 'addresses').prefault([]),
 })
 
 const tls = section({
@@ -79,6 +81,12 @@ const spam = section({
 
 const dns = section({
   servers: value.list(value.dnsServer, 'DNS servers').prefault([]),
+  zone_listen: value.list(value.listen, 'addresses with a port').prefault([]),
+  nameservers: value.list(value.hostName, 'names of name servers').prefault([]),
+  ttl: value.duration('7d').prefault('1h'),
+  caa: value.list(value.hostName, 'names of certificate authorities').prefault([]),
+  secondaries: value.list(value.network, 'networks').prefault([]),
+  notify: value.list(value.dnsServer, 'DNS servers').prefault([]),
 })
 
 const outbound = section({

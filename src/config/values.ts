@@ -88,6 +88,10 @@ export const apiListen: z.ZodType<ApiListen, string> = text(
   places.parseApiListen,
 )
 export const address: z.ZodType<string, string> = text('an IPv4 or IPv6 address', places.parseAddress)
+export const hostAddress: z.ZodType<string, string> = text(
+  'the IPv4 or IPv6 address of one machine',
+  places.parseHostAddress,
+)
 export const network: z.ZodType<string, string> = text(
   'a network such as "192.168.1.0/24", "fd00::/8"',
   places.parseNetwork,

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { ApiEndpoint } from '../api/listener.js'
 import type { Route } from '../api/route.js'
 import type { Config } from '../config/complete.js'
+import type { Endpoint as DnsEndpoint } from '../dns/tcp-door.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/listening.js'
 import { lockDataFolder } from '../storage/data-lock.js'
@@ -24,6 +25,8 @@ export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
   /** Where other servers bring mail. */
   readonly mx: readonly BoundEndpoint[]
+  /** Where the service zone is answered for, over UDP and TCP. */
+  readonly zone: readonly DnsEndpoint[]
   readonly api: readonly ApiEndpoint[]
   readonly routes: readonly Route[]
   readonly tls: TlsFiles
@@ -51,6 +54,7 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     return {
       submission: doors.submission.endpoints,
       mx: doors.mx.endpoints,
+      zone: doors.zone.endpoints,
       api: doors.api.endpoints,
       routes: doors.routes,
       tls,

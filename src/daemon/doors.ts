@@ -1,10 +1,11 @@
 /**
- * The three doors, opened when everything behind them is there: REST, submission, MX.
+ * The doors, opened when everything behind them is there: REST, submission, MX, the service zone.
  *
  * They are closed together, before anything else: nothing new is acknowledged then.
  */
 import type { ApiListener } from '../api/listener.js'
 import type { Route } from '../api/route.js'
+import type { ZoneListener } from '../dns/zone-listener.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
@@ -18,13 +19,15 @@ import { diskGuard } from '../storage/disk-guard.js'
 import { openApi } from './api.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
-import { forgetAll, type Rooms } from './rooms.js'
+import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
 import type { RouteParts } from './routes.js'
 import { openSubmission } from './submission.js'
+import { openZone } from './zone.js'
 
 export interface Doors {
   readonly submission: SubmissionListener
   readonly mx: MxListener
+  readonly zone: ZoneListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
   /** Somebody else changed the database. */
@@ -40,7 +43,7 @@ export async function openDoors(
 ): Promise<Doors> {
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
-  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity } = rooms
+  const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
@@ -49,12 +52,15 @@ export async function openDoors(
   // Before anything is accepted: what was cut off is put in order while nothing new is under way.
   await delivery.runner.start()
   receiving.start()
+  domainChecks.start()
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
   open.push(submission)
   const mx = await openMx({ ...own, receiving })
   open.push(mx)
+  const zone = await openZone({ ...own, database })
+  open.push(zone)
   const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const routes = api.serve({
     ...own,
@@ -66,11 +72,12 @@ export async function openDoors(
     templates,
     noticeDue,
     identity,
+    checking: domainChecks.checking,
   })
-  return { submission, mx, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+  return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
 }
 
-type Door = Pick<ApiListener | SubmissionListener | MxListener, 'stop'>
+type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
 
 /** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
 async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {
@@ -92,23 +99,18 @@ function sendingIn(
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */
 function ownActs(
-  { keyRing, domains, domainsOfAll, keys, walks }: Rooms,
+  rooms: Rooms,
   door: SubmissionListener,
 ): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
   return {
     keyRevoked: (keyId) => {
-      keyRing.forget(keyId)
+      rooms.keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
     },
-    domainChanged: ({ workspaceId, domain }) => {
-      domains.forget(workspaceId, domain)
-      domainsOfAll.forget(domain)
-    },
+    domainChanged: (place) => forgetDomain(rooms, place),
     domainDeleted: (gone) => {
-      domains.forget(gone.workspaceId, gone.domain)
-      domainsOfAll.forget(gone.domain)
-      keys.forget(gone.workspaceId, gone.domain)
-      walks.start(gone)
+      forgetDomain(rooms, gone)
+      rooms.walks.start(gone)
     },
   }
 }

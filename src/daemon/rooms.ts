@@ -12,6 +12,7 @@ import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
 import { type Delivery, wireDelivery } from './delivery.js'
+import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
 import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -34,6 +35,7 @@ export interface Rooms {
   readonly mime: MimeReader
   readonly templates: TemplateBook
   readonly walks: DomainWalks
+  readonly domainChecks: DomainChecks
 }
 
 export async function openRooms(
@@ -64,8 +66,24 @@ export async function openRooms(
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
   const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
+  const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
+  const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
+  ends.push(() => domainChecks.stop())
   const templates = templateBook(database)
-  return { ...remembered, suppressions, identity, signing, delivery, receiving, limits, mime, walks, templates }
+  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
+  return { ...remembered, ...engines, suppressions, identity, templates }
+}
+
+type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
+
+/** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
+export function forgetDomain(
+  { domains, domainsOfAll, keys }: Pick<Rooms, 'domains' | 'domainsOfAll' | 'keys'>,
+  { workspaceId, domain }: DomainPlace,
+): void {
+  domains.forget(workspaceId, domain)
+  domainsOfAll.forget(domain)
+  keys.forget(workspaceId, domain)
 }
 
 /** Somebody else changed keys, domains or the queue: nothing that was remembered counts any more. */
@@ -79,4 +97,5 @@ export function forgetAll(rooms: Rooms): void {
   rooms.templates.drop()
   rooms.limits.plans.drop()
   rooms.delivery.runner.wake()
+  rooms.domainChecks.wake()
 }

@@ -21,6 +21,8 @@ import { templateRoutes } from '../api/templates.js'
 import { usageRoutes } from '../api/usage.js'
 import type { Config } from '../config/complete.js'
 import type { TemplateBook } from '../content/template-book.js'
+import type { RotationDeps } from '../domains/rotate-keys.js'
+import { lookLimit } from '../domains/verify-domain.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
@@ -48,6 +50,7 @@ export interface RouteParts {
   readonly mime: MimeReader
   readonly templates: TemplateBook
   readonly identity: Identity
+  readonly checking: RotationDeps
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
@@ -66,7 +69,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts, creating),
     ...contentRoutes(parts),
-    ...domainRoutes({ read, commit, changed, deleted, names: config.service }),
+    ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
     ...inboundRoutes(parts, creating),
     ...usageRoutes({ read, planOf: limits.plans.of }),

@@ -1,5 +1,6 @@
 /**
- * Changes what a domain takes in, with the word in the audit log, in one commit.
+ * Changes what a domain takes in and what its mail is tracked for where a message does not
+ * say, with the word in the audit log, in one commit.
  *
  * Taking mail in is turned on for a verified domain alone. All is
  * changed by difference: of two changes at once each does what it meant, and nothing else.
@@ -7,12 +8,15 @@
 import { type Actor, recordAct } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
+import type { Flag } from '../storage/tables.js'
 import type { Commit } from '../storage/write.js'
 import { block, blockedKeys, refuseTooMany, unblock } from './blocked-addresses.js'
-import { type SendingDomain, setInbound } from './sending-domains.js'
+import { type SendingDomain, type Switches, setSwitches } from './sending-domains.js'
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined
+  readonly trackOpens?: boolean | undefined
+  readonly trackClicks?: boolean | undefined
   /** Keys of local parts. */
   readonly block?: readonly string[]
   readonly unblock?: readonly string[]
@@ -32,26 +36,41 @@ export async function changeDomain(
   { actor, now }: { readonly actor: Actor; readonly now: number },
 ): Promise<void> {
   const { id, workspace_id: workspaceId, domain } = row
-  const { inbound = row.inbound === 1 } = change
   if (change.inbound === true && row.status !== 'verified') throw notVerified(domain)
   const before = new Set(blockedKeys(read, row))
   const added = [...new Set(change.block ?? [])].filter((key) => !before.has(key))
   const removed = [...new Set(change.unblock ?? [])].filter((key) => before.has(key))
-  const turned = inbound !== (row.inbound === 1)
-  if (!turned && added.length === 0 && removed.length === 0) return
+  const turned = turnedSwitches(row, change)
+  const { inbound, track_opens, track_clicks } = turned
+  if (Object.values(turned).every((flag) => flag === null) && added.length === 0 && removed.length === 0) return
   refuseTooMany(before.size + added.length - removed.length, 'blocked_addresses')
   const details = {
     domain,
-    ...(turned ? { inbound } : {}),
+    ...(inbound === null ? {} : { inbound: inbound === 1 }),
+    ...(track_opens === null ? {} : { track_opens: track_opens === 1 }),
+    ...(track_clicks === null ? {} : { track_clicks: track_clicks === 1 }),
     ...(added.length > 0 ? { blocked: named(added) } : {}),
     ...(removed.length > 0 ? { unblocked: named(removed) } : {}),
   }
   await commit([
-    setInbound({ workspaceId, id, inbound: turned ? (inbound ? 1 : 0) : null }),
+    setSwitches({ workspaceId, id, ...turned }),
     ...block(row, added),
     ...unblock(row, removed),
     recordAct({ workspaceId, actor, action: 'domain.changed', target: id, at: now, details }),
   ])
+}
+
+/** Null: it stays. */
+function turnedSwitches(row: SendingDomain, { inbound, trackOpens, trackClicks }: DomainChange): Switches {
+  const turned = (now: Flag, wanted: boolean | undefined): Flag | null => {
+    const flag = wanted === undefined ? now : wanted ? 1 : 0
+    return flag === now ? null : flag
+  }
+  return {
+    inbound: turned(row.inbound, inbound),
+    track_opens: turned(row.track_opens, trackOpens),
+    track_clicks: turned(row.track_clicks, trackClicks),
+  }
 }
 
 function named(keys: readonly string[]): readonly string[] | number {

@@ -12,7 +12,7 @@
 import { mailHost, type SendingDomain } from './sending-domains.js'
 import { selectors } from './signing-keys.js'
 
-type Selector = (typeof selectors)[number]
+export type Selector = (typeof selectors)[number]
 
 export interface DnsRecord {
   readonly type: 'CNAME'

@@ -2,38 +2,112 @@
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { blockedKeys } from './blocked-addresses.js'
-import { type DnsRecord, dnsRecords } from './dns-records.js'
+import { GRACE, type RecordState, statesOf } from './check-outcome.js'
+import { type DnsRecord, dnsRecords, type Selector } from './dns-records.js'
+import { dmarcName, type ZoneNames } from './look-up-records.js'
+import { idleSelector } from './rotation-step.js'
 import type { SendingDomain } from './sending-domains.js'
+import { type DkimKeyRow, dkimKeysOf } from './signing-keys.js'
 
 export interface DomainResource {
   readonly id: string
   readonly domain: string
   readonly status: SendingDomain['status']
   readonly inbound: boolean
-  readonly dns_records: readonly (DnsRecord & { readonly status: 'pending' | 'verified' })[]
+  readonly dns_records: readonly (DnsRecord & { readonly status: RecordState })[]
   readonly created_at: string
   readonly verified_at: string | null
 }
 
 export function domainResource(row: SendingDomain, zone: string): DomainResource {
-  const status = row.status === 'verified' ? 'verified' : 'pending'
+  const states = statesOf(row)
   return {
     id: row.id,
     domain: row.domain,
     status: row.status,
     inbound: row.inbound === 1,
-    dns_records: dnsRecords(row, zone).map((record) => ({ ...record, status })),
+    dns_records: dnsRecords(row, zone).map((record) => ({ ...record, status: states[record.purpose] ?? 'pending' })),
     created_at: timestamp(row.created_at),
-    verified_at: row.verified_at === null ? null : timestamp(row.verified_at),
+    verified_at: moment(row.verified_at),
   }
+}
+
+interface SuggestedRecord<Type> {
+  readonly type: Type
+  readonly name: string
+  readonly value: string
+  readonly status: RecordState
+}
+
+/** A key as the TXT record that could stand in the place of its CNAME. */
+export interface ShownKey {
+  readonly selector: string
+  readonly name: string
+  readonly txt: string
+  readonly signing: boolean
+}
+
+/** A change to the other key that is under way. */
+export interface ShownRotation {
+  readonly selector: Selector
+  /** `retiring`: its old key is still needed. `publishing`: its key is not seen in DNS yet, or not for long enough. */
+  readonly state: 'retiring' | 'publishing'
+  readonly asked_at: string
 }
 
 /** What is shown of one domain alone, beyond what a list shows. */
 export interface DomainDetails extends DomainResource {
+  /** Needed only to take mail in. */
+  readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
+  /** Needed by nothing here; receivers ask for one. */
+  readonly dmarc_record: SuggestedRecord<'TXT'>
+  readonly dkim_keys: readonly ShownKey[]
+  readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly blocked_addresses: readonly string[]
+  readonly rotation: ShownRotation | null
+  readonly checked_at: string | null
+  /** Not null: DNS does not show the records any more, and then nothing is sent from it any more. */
+  readonly fails_at: string | null
 }
 
-export function domainDetails(read: Read, row: SendingDomain, zone: string): DomainDetails {
-  const blocked = blockedKeys(read, row).map((localPart) => `${localPart}@${row.domain}`)
-  return { ...domainResource(row, zone), blocked_addresses: blocked }
+export function domainDetails(read: Read, row: SendingDomain, names: ZoneNames): DomainDetails {
+  const { domain, workspace_id: workspaceId, status, unproved_since: since } = row
+  const states = statesOf(row)
+  const keys = dkimKeysOf(read, { workspaceId, domain })
+  return {
+    ...domainResource(row, names.zone),
+    mx_record: {
+      type: 'MX',
+      name: domain,
+      value: names.inbound_mx_host,
+      priority: 10,
+      status: states.mx ?? 'pending',
+    },
+    dmarc_record: {
+      type: 'TXT',
+      name: dmarcName(domain),
+      value: 'v=DMARC1; p=none',
+      status: states.dmarc ?? 'pending',
+    },
+    dkim_keys: keys.map((key) => shownKey(key, domain)),
+    tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
+    blocked_addresses: blockedKeys(read, row).map((localPart) => `${localPart}@${domain}`),
+    rotation: row.rotation_asked_at === null ? null : shownRotation(keys, row.rotation_asked_at),
+    checked_at: moment(row.checked_at),
+    fails_at: status === 'verified' && since !== null ? timestamp(since + GRACE) : null,
+  }
+}
+
+function shownKey({ selector, public_record: txt, signing }: DkimKeyRow, domain: string): ShownKey {
+  return { selector, name: `${selector}._domainkey.${domain}`, txt, signing: signing === 1 }
+}
+
+function shownRotation(keys: readonly DkimKeyRow[], askedAt: number): ShownRotation {
+  const selector = idleSelector(keys)
+  const retires = keys.some((key) => key.selector === selector && key.retired_at !== null)
+  return { selector, state: retires ? 'retiring' : 'publishing', asked_at: timestamp(askedAt) }
+}
+
+function moment(at: number | null): string | null {
+  return at === null ? null : timestamp(at)
 }

@@ -9,10 +9,13 @@ import type { Read } from '../storage/prepared.js'
 import type { Write } from '../storage/write.js'
 import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim-key.js'
 import { domainByName, insertDomain, type SendingDomain, verifiedAnywhere } from './sending-domains.js'
-import { type DkimKeyRow, deleteDkimKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
+import { type DkimKeyRow, deleteDkimKey, deleteIdleKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
 
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
 const MAX_DOMAIN = 195
+
+/** Nobody has published its records before. */
+const FIRST_CHECK = 3_600_000
 
 export interface WantedDomain {
   readonly workspaceId: string
@@ -44,6 +47,11 @@ export async function newDomain(read: Read, wanted: WantedDomain): Promise<NewDo
     track_clicks: 0,
     created_at: now,
     verified_at: wanted.forced ? now : null,
+    record_states: '{}',
+    checked_at: null,
+    next_check_at: wanted.forced ? null : now + FIRST_CHECK,
+    unproved_since: wanted.forced ? null : now,
+    rotation_asked_at: null,
   }
   const keys = selectors.map((selector, place) =>
     insertDkimKey(keyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
@@ -107,7 +115,19 @@ function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean
     public_record: pair.publicRecord,
     signing: signing ? 1 : 0,
     created_at: place.now,
+    usable_at: 0,
+    retired_at: null,
   }
+}
+
+/**
+ * A new key under this selector, in the place of the one with the id `old`; it is to sign from
+ * `usableAt` on. Misses when that one is gone, or signs.
+ */
+export async function replacedKey(place: KeyPlace, old: string | null, usableAt: number): Promise<Write[]> {
+  const row = { ...keyRow(place, await generateDkimKey(), false), usable_at: usableAt }
+  const { workspaceId } = place
+  return [...(old === null ? [] : [deleteIdleKey({ workspaceId, id: old })]), insertDkimKey(row)]
 }
 
 /** Another than those of sending domains: `mail_from` may lie in one of them. */

@@ -2,9 +2,14 @@
  * Which names may become sending domains: fully qualified ones, and none of the service's
  * own, whose mail nobody but the service may send.
  *
- * Known limit: a public suffix (`co.uk`) is taken; whoever registers one cannot publish
- * its records, so it never gets verified.
+ * A public suffix (`co.uk`, `github.io`) belongs to those who register names below it, and a
+ * name that is reserved (RFC 2606, RFC 6761, RFC 7686, RFC 9476) never comes to be in DNS:
+ * better told at once than after days of waiting for records. What closed networks use stays
+ * allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
+ *
+ * Known limit: the list of public suffixes is as old as the installed package.
  */
+import { parse } from 'tldts'
 import { type DomainName, domainNameOrNull, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
@@ -17,12 +22,35 @@ export interface OwnNames {
 export function registrableName(text: string, { hostname, zone }: OwnNames): DomainName {
   const name = domainNameOrNull(text)
   if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {
-    throw refusal(text, 'a domain name of two labels or more, such as example.com')
+    throw refusal(text, 'a domain name of two labels or more, such as news.your-company.com')
   }
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
     throw refusal(text, 'any domain but those of the service itself')
   }
+  if (isReserved(name)) throw refusal(text, 'a name that can be in DNS: this one is reserved')
+  if (isPublicSuffix(name)) throw refusal(text, 'a domain below a public suffix, not the suffix itself')
   return name
+}
+
+const reserved = [
+  'localhost',
+  'invalid',
+  'example',
+  'example.com',
+  'example.net',
+  'example.org',
+  'onion',
+  'alt',
+  'arpa',
+]
+
+function isReserved(name: DomainName): boolean {
+  return reserved.some((one) => name.endsWith(`.${one}`) || name === one) && !name.endsWith('.home.arpa')
+}
+
+function isPublicSuffix(name: DomainName): boolean {
+  const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
+  return publicSuffix === name && (isIcann === true || isPrivate === true)
 }
 
 function refusal(text: string, allowed: string): Refusal {

@@ -2,6 +2,7 @@
  * The domains that workspaces send from.
  *
  *   pending -> verified | failed,  failed -> verified,  verified -> failed (after grace)
+ *   (when, is decided in `check-outcome.ts`)
  *
  * A domain may be claimed by several workspaces but verified by one alone: an
  * unverified claim blocks nobody (unique index `domains_verified_once`).
@@ -27,6 +28,11 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
     track_clicks: slot('track_clicks'),
     created_at: slot('created_at'),
     verified_at: slot('verified_at'),
+    record_states: slot('record_states'),
+    checked_at: slot('checked_at'),
+    next_check_at: slot('next_check_at'),
+    unproved_since: slot('unproved_since'),
+    rotation_asked_at: slot('rotation_asked_at'),
   }),
 )
 
@@ -35,18 +41,28 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: string;
   ({ db, slot }) =>
     db
       .updateTable('domains')
-      .set({ status: 'verified', forced: 1, verified_at: slot('at') })
+      .set({ status: 'verified', forced: 1, verified_at: slot('at'), unproved_since: null, next_check_at: null })
       .where('workspace_id', '=', slot('workspaceId'))
       .where('domain', '=', slot('domain')),
   1,
 )
 
-/** `inbound` null: it stays as it is. Misses when the workspace has no such domain any more. */
-export const setInbound = prepareWrite<{ workspaceId: string; id: string; inbound: Flag | null }>(
+export interface Switches {
+  readonly inbound: Flag | null
+  readonly track_opens: Flag | null
+  readonly track_clicks: Flag | null
+}
+
+/** What is null stays as it is. Misses when the workspace has no such domain any more. */
+export const setSwitches = prepareWrite<Switches & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
-      .set((eb) => ({ inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound') }))
+      .set((eb) => ({
+        inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound'),
+        track_opens: eb.fn.coalesce(eb.val(slot('track_opens')), 'track_opens'),
+        track_clicks: eb.fn.coalesce(eb.val(slot('track_clicks')), 'track_clicks'),
+      }))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id')),
   1,

@@ -23,16 +23,30 @@ export const insertDkimKey = prepareWrite<DkimKeyRow>(({ db, slot }) =>
     public_record: slot('public_record'),
     signing: slot('signing'),
     created_at: slot('created_at'),
+    usable_at: slot('usable_at'),
+    retired_at: slot('retired_at'),
   }),
 )
 
 /** Before another key of the domain begins to sign. */
-export const stopSigning = prepareWrite<{ workspaceId: string; domain: string }>(({ db, slot }) =>
+export const stopSigning = prepareWrite<{ workspaceId: string; domain: string; now: number }>(({ db, slot }) =>
   db
     .updateTable('dkim_keys')
-    .set({ signing: 0 })
+    .set({ signing: 0, retired_at: slot('now') })
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('domain', '=', slot('domain')),
+    .where('domain', '=', slot('domain'))
+    .where('signing', '=', 1),
+)
+
+/** Misses where this key is gone: another has its selector by now. */
+export const startSigning = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('dkim_keys')
+      .set({ signing: 1, retired_at: null })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id')),
+  1,
 )
 
 export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: string; selector: string }>(({ db, slot }) =>
@@ -41,6 +55,17 @@ export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: string;
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
     .where('selector', '=', slot('selector')),
+)
+
+/** Misses when it is gone, or signs. */
+export const deleteIdleKey = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('dkim_keys')
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('signing', '=', 0),
+  1,
 )
 
 export const deleteDkimKeys = prepareWrite<{ workspaceId: string; domain: string }>(({ db, slot }) =>

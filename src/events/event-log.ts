@@ -18,6 +18,10 @@ export type EventType =
   | 'email.complained'
   | 'email.unsubscribed'
   | 'email.received'
+  | 'domain.verified'
+  /** DNS does not show what it did: a warning, while mail still goes out. */
+  | 'domain.broken'
+  | 'domain.failed'
 
 export interface Event {
   readonly workspaceId: string

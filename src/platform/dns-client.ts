@@ -177,7 +177,7 @@ function systemServers(): readonly DnsServer[] {
 }
 
 /** As `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53`, `[2001:db8::53]:5353`. */
-function serverOf(text: string): DnsServer {
+export function serverOf(text: string): DnsServer {
   if (isIP(text) !== 0) return { address: text, port: 53 }
   const { host = '', port = '53' } = /^\[?(?<host>[^\]]*?)\]?(?::(?<port>\d{1,5}))?$/.exec(text)?.groups ?? {}
   if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 0xffff)

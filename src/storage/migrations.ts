@@ -6,7 +6,9 @@ import * as bayes from './migrations/0003-bayes.js'
 import * as inbound from './migrations/0004-inbound.js'
 import * as arrival from './migrations/0005-arrival.js'
 import * as blockedAddresses from './migrations/0006-blocked-addresses.js'
+import * as domains from './migrations/0007-domains.js'
 import * as content from './migrations/0008-content.js'
+import * as zone from './migrations/0011-zone.js'
 import * as indexes from './migrations/0012-indexes.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -16,6 +18,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0004-inbound': inbound,
   '0005-arrival': arrival,
   '0006-blocked-addresses': blockedAddresses,
+  '0007-domains': domains,
   '0008-content': content,
+  '0011-zone': zone,
   '0012-indexes': indexes,
 }

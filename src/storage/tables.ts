@@ -25,6 +25,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
 export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-tables.js'
@@ -93,6 +94,16 @@ interface DomainsTable {
   track_clicks: Flag
   created_at: number
   verified_at: number | null
+  /** JSON: what the last look at DNS found of each record. */
+  record_states: string
+  /** When DNS last answered for all records. */
+  checked_at: number | null
+  /** When DNS is asked again; null: nobody waits for it. */
+  next_check_at: number | null
+  /** Since when DNS does not show what it should; null while it does. */
+  unproved_since: number | null
+  /** A change to the other DKIM key is under way since then. */
+  rotation_asked_at: number | null
 }
 
 interface DkimKeysTable {
@@ -108,6 +119,10 @@ interface DkimKeysTable {
   /** At most one key of a domain and workspace signs. */
   signing: Flag
   created_at: number
+  /** Not to sign before: until then DNS may still remember what stood in its place. */
+  usable_at: number
+  /** When it ceased to sign; null: it signs, or never has. */
+  retired_at: number | null
 }
 
 /** What a workspace has used of its quotas, in buckets of time: see `accounts/quota.ts`. */
@@ -160,7 +175,7 @@ interface AuditLogTable {
   id: string
   workspace_id: string
   at: number
-  /** Id of the user, or `operator` for the command line. */
+  /** Id of the user, `operator` for the command line, `service` for the daemon itself. */
   actor: string
   /** As `api_key.created`. */
   action: string
@@ -206,4 +221,5 @@ export interface Tables {
   cached_file_chunks: CachedFileChunksTable
   cached_file_totals: CachedFileTotalsTable
   service_state: ServiceStateTable
+  zone_serial: ZoneSerialTable
 }

@@ -3,6 +3,7 @@ import t from 'tap'
 import { countDomainCreation } from '../../src/accounts/domain-creations.js'
 import type { ErrorBody } from '../../src/api/answer.js'
 import { domainWalks } from '../../src/daemon/domain-walks.js'
+import { registrableName } from '../../src/domains/registrable-name.js'
 import { parseDomainName } from '../../src/mail/address.js'
 import type { Database } from '../../src/storage/database.js'
 import { schemaCheck } from '../helpers/answer-schemas.js'
@@ -20,6 +21,7 @@ interface Domain {
   readonly inbound: boolean
   readonly blocked_addresses?: readonly string[]
   readonly dns_records: readonly { readonly name: string; readonly purpose: string; readonly status: string }[]
+  readonly created_at: string
   readonly verified_at: string | null
 }
 
@@ -64,9 +66,23 @@ t.test('a domain is registered with the records to publish, listed and shown', a
   })
   const listed = await app.rest('GET', '/v1/domains')
   t.same(check('GET /domains', listed), [])
-  const { blocked_addresses: none, ...inList } = domain
-  t.same(none, [])
-  t.match(listed.json(), { data: [{ domain: 'a.test', status: 'verified' }, inList] })
+  const { id, status, inbound, dns_records, created_at, verified_at } = domain
+  t.same(listed.json<{ data: readonly Domain[] }>().data.slice(1), [
+    { id, domain: name, status, inbound, dns_records, created_at, verified_at },
+  ])
+  t.match(domain, {
+    mx_record: { type: 'MX', name, value: 'mx.mail.service.test', priority: 10, status: 'pending' },
+    dmarc_record: { type: 'TXT', name: `_dmarc.${name}`, value: /^v=DMARC1; p=none/, status: 'pending' },
+    dkim_keys: [
+      { selector: 'dkim1', txt: /^v=DKIM1/, signing: true },
+      { selector: 'dkim2', signing: false },
+    ],
+    tracking: { open: false, click: false },
+    blocked_addresses: [],
+    rotation: null,
+    checked_at: null,
+    fails_at: null,
+  })
   const shown = await app.rest('GET', `/v1/domains/${domain.id}`)
   t.same(check('GET /domains/:id', shown), [])
   t.same(shown.json(), domain)
@@ -103,10 +119,17 @@ t.test('what a domain takes in is changed: all mail or none, and addresses to wh
   const many = Array.from({ length: 1000 }, (_, n) => `n${n}`)
   t.equal((await changed({ blocked_addresses: many })).blocked_addresses?.length, 1000)
   t.match(await changed({ blocked_addresses: [] }), { blocked_addresses: [] })
+  t.match(await changed({ tracking: { open: true } }), { tracking: { open: true, click: false } })
+  t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
+  t.match(await changed({ tracking: {} }), { tracking: { open: true, click: true } }, 'what is not named stays')
+  const tracked = app.story(await app.accepted()).tracking
+  t.same(tracked, { open: true, click: true }, 'for mail submitted by SMTP that does not say')
 
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
     data: [
-      { action: 'domain.changed', target: id, details: { domain: 'a.test', unblocked: 1000 } },
+      { action: 'domain.changed', target: id, details: { domain: 'a.test', track_clicks: true } },
+      { details: { track_opens: true } },
+      { details: { domain: 'a.test', unblocked: 1000 } },
       { details: { blocked: 1000, unblocked: ['sold', 'x'] } },
       { details: { inbound: false, blocked: ['x'], unblocked: ['a+b', 'büro'] } },
       { details: { blocked: ['sold', 'a+b', 'büro'] } },
@@ -120,6 +143,9 @@ t.test('what a domain takes in is changed: all mail or none, and addresses to wh
     [{ blocked_addresses: [...many, 'one more'] }, 'blocked_addresses'],
     [{ blocked_addresses: 'sold' }, 'blocked_addresses'],
     [{ inbound: 'yes' }, 'inbound'],
+    [{ tracking: { open: 1 } }, 'tracking.open'],
+    [{ tracking: { opens: true } }, 'tracking.opens'],
+    [{ tracking: null }, 'tracking'],
     [{ domain: 'c.test' }, 'domain'],
   ] as const) {
     const { message, ...wrong } = error(await change(body))
@@ -159,6 +185,19 @@ t.test('names that are no sending domains', async (t) => {
     `${'x.'.repeat(100)}test`,
     'mail.service.test',
     'MAIL.service.test',
+    'com.',
+    'co.uk',
+    'GitHub.io',
+    '公司.cn',
+    'anything.ck',
+    'shop.invalid',
+    'a.localhost',
+    'shop.example',
+    'example.com',
+    'mail.Example.net',
+    'hidden.onion',
+    '2.0.192.in-addr.arpa',
+    'home.arpa',
     'sub.mail.service.test',
     'a\u0000.test',
   ]
@@ -168,6 +207,25 @@ t.test('names that are no sending domains', async (t) => {
   }
   t.equal((await app.rest('GET', '/v1/domains')).json<{ data: readonly Domain[] }>().data.length, 1)
   t.same(app.rows('select 1 from usage where kind = ?', 'domain-creations'), [], 'a refusal does not count')
+})
+
+t.test('names below public suffixes, and what closed networks use', (t) => {
+  const names = { hostname: 'mail.service.test', zone: 'mail.service.test' }
+  for (const name of [
+    'shop.co.uk',
+    'mine.github.io',
+    'www.ck',
+    'a.test',
+    'corp.local',
+    'app.internal',
+    'box.home.arpa',
+    'notexample.com',
+    'service.test',
+    'xmail.service.test',
+  ]) {
+    t.equal(registrableName(`${name.toUpperCase()}.`, names), name)
+  }
+  t.end()
 })
 
 t.test('who has a domain already: another workspace, this one, or somebody a moment faster', async (t) => {

@@ -63,6 +63,8 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /domains': { who: readsSettings, lists: 'domains' },
   'GET /domains/:id': { who: readsSettings, of: 'domains' },
   'PATCH /domains/:id': { who: administrates, of: 'domains', body: () => ({ blocked_addresses: ['sold'] }) },
+  'POST /domains/:id/verify': { who: administrates, of: 'domains' },
+  'POST /domains/:id/rotate': { who: administrates, of: 'domains' },
   'DELETE /domains/:id': { who: administrates, of: 'domains' },
   'GET /suppressions': { who: reads, lists: 'suppressions' },
   'POST /suppressions': { who: writes },

@@ -38,6 +38,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
     hostname: 'laptop',
     data_dir: '/home/ann/.local/state/posthorn',
     zone: 'laptop',
+    inbound_mx_host: 'mx.laptop',
     mail_from: 'posthorn@laptop',
     public_url: 'https://laptop',
   })
@@ -70,6 +71,7 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   const named = config(parseConfig('[service]\nhostname = "MX.Example.net"\nzone = "z.example.net"', null, laptop))
   t.equal(named.service.hostname, 'mx.example.net')
   t.equal(named.service.mail_from, 'posthorn@z.example.net')
+  t.equal(named.service.inbound_mx_host, 'mx.z.example.net')
   t.equal(named.service.public_url, 'https://mx.example.net')
   const url = (text: string): string =>
     config(parseConfig(`[service]\npublic_url = "${text}"`, null, laptop)).service.public_url
@@ -181,7 +183,9 @@ t.test('all problems are told at once, with the key, what was found and what is 
   told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
   told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
   told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
-  told('service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, mail_from, public_url')
+  told(
+    'service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, inbound_mx_host, mail_from, public_url',
+  )
 })
 
 const wrong: readonly (readonly [toml: string, key: string])[] = [

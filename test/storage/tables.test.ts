@@ -25,7 +25,7 @@ function migratedTables(read: Read): Shape {
 
 t.test('the table types say what the migrations make', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const files = ['tables', 'email-tables', 'bayes-tables', 'inbound-tables', 'content-tables'].map(
+  const files = ['tables', 'email-tables', 'bayes-tables', 'inbound-tables', 'zone-tables', 'content-tables'].map(
     (name) => `src/storage/${name}.ts`,
   )
   t.strictSame(promisedTables(...files), migratedTables(database.read))

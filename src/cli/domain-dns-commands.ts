@@ -1,0 +1,105 @@
+/** `domain verify|rotate`: what asks DNS, beside the daemon, which hears of it by the database. */
+import { operator, recordAct } from '../accounts/audit-log.js'
+import { checkingIn, openAsk } from '../domains/asking.js'
+import type { ShownFinding } from '../domains/domain-checks.js'
+import { refuseTaken } from '../domains/new-domain.js'
+import { type Rotation, type RotationDeps, rotateKeys } from '../domains/rotate-keys.js'
+import { forceVerified } from '../domains/sending-domains.js'
+import { verifyDomain } from '../domains/verify-domain.js'
+import { assertNever } from '../mail/assert-never.js'
+import { Refusal } from '../mail/refusal.js'
+import { systemDice } from '../platform/dice.js'
+import type { Database } from '../storage/database.js'
+import { type Answer, type Call, type Command, flag } from './command.js'
+import { type Chosen, chosen, found, shown } from './domain-choice.js'
+import { moment } from './table.js'
+
+const options = { workspace: 'string', force: 'boolean' } as const
+
+export const domainDnsCommands: readonly Command[] = [
+  {
+    name: 'domain verify',
+    usage: 'NAME [--force] [--workspace ID]',
+    summary: 'look the records of a domain up in DNS; --force: take it as verified, by your word',
+    options,
+    run: verify,
+  },
+  {
+    name: 'domain rotate',
+    usage: 'NAME [--force] [--workspace ID]',
+    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, by your word',
+    options,
+    run: rotate,
+  },
+]
+
+async function verify(call: Call): Promise<Answer> {
+  const it = await chosen(call)
+  const row = found(it)
+  if (flag(call.options, 'force')) return force(call, it, row.id)
+  try {
+    await asking(call, it.database, (deps) => verifyDomain(deps, row, operator, call.clock()))
+    return shown(call, it)
+  } catch (error) {
+    const records = error instanceof Refusal ? error.details['records'] : undefined
+    if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
+    return { ...shown(call, it, [...differences(error.message, records as ShownFinding[]), '']), failed: true }
+  }
+}
+
+async function force(call: Call, it: Chosen, id: string): Promise<Answer> {
+  const { workspaceId, domain, database } = it
+  refuseTaken(database.read, workspaceId, domain)
+  const at = call.clock()
+  const details = { domain, forced: true }
+  await database.commit([
+    forceVerified({ workspaceId, domain, at }),
+    recordAct({ workspaceId, actor: operator, action: 'domain.verified', target: id, at, details }),
+  ])
+  return shown(call, it)
+}
+
+function differences(message: string, records: readonly ShownFinding[]): string[] {
+  const wrong = records.filter(({ status }) => status !== 'verified')
+  return [
+    message,
+    ...wrong.flatMap(({ name, expected, found: there }) => [
+      `  ${name}.`,
+      `    expected CNAME ${expected}.`,
+      `    found    ${there ?? 'nothing'}`,
+    ]),
+  ]
+}
+
+async function rotate(call: Call): Promise<Answer> {
+  const it = await chosen(call)
+  const row = found(it)
+  const acting = { actor: operator, now: call.clock(), forced: flag(call.options, 'force') }
+  const rotation = await asking(call, it.database, (deps) => rotateKeys(deps, row, acting))
+  return shown(call, it, [outlook(rotation), ''])
+}
+
+function outlook(rotation: Rotation): string {
+  switch (rotation.kind) {
+    case 'done':
+      return 'Another key signs from now on; the one before stays published for mail on its way.'
+    case 'retiring':
+      return `${rotation.selector} gets a new key after ${moment(rotation.until)}: until then mail on its way may need the old one. A day later it signs.`
+    case 'settling':
+      return `${rotation.selector} has a new key, which signs after ${moment(rotation.until)}, once DNS shows it.`
+    case 'unseen':
+      return `${rotation.selector} signs as soon as DNS shows its key; it is looked for every hour.`
+    default:
+      return assertNever(rotation)
+  }
+}
+
+async function asking<T>(call: Call, database: Database, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
+  const ended = new AbortController()
+  const ask = openAsk(call.config, call.clock, ended.signal)
+  try {
+    return await work(checkingIn(call.config, { ...database, ask, dice: systemDice }))
+  } finally {
+    ended.abort()
+  }
+}

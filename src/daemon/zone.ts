@@ -1,0 +1,23 @@
+/** Wires the listener of the service zone to the rooms below it. */
+import type { Config } from '../config/complete.js'
+import { listenForQuestions, type ZoneListener } from '../dns/zone-listener.js'
+import { serviceZone } from '../domains/zone.js'
+import { noticeZoneSettings } from '../domains/zone-change.js'
+import { zoneSettings } from '../domains/zone-records.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+
+export interface ZoneParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+}
+
+export async function openZone({ config, clock, log, database }: ZoneParts): Promise<ZoneListener> {
+  const settings = zoneSettings(config)
+  const { zone_listen: listen, secondaries, notify } = config.dns
+  if (listen.length > 0) await noticeZoneSettings(database, settings, { now: clock(), restarted: true })
+  return listenForQuestions({ zone: serviceZone(database, settings), listen, secondaries, notify, clock, log })
+}

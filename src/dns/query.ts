@@ -1,0 +1,144 @@
+/**
+ * A message from a stranger, read as a question to the zone (RFC 1035 section 4.1, RFC 6891). Pure, and never
+ * an exception.
+ *
+ * The question is kept as it came, to be repeated octet by octet: resolvers mix the case of its letters and look
+ * whether it comes back so. Its name is read here, because a dot within a label must not look like one
+ * between labels; the records behind it by dns-packet, in bounds.
+ *
+ * Known limits: options of EDNS are not looked at (no cookies), and neither are signatures (TSIG).
+ */
+import { type Answer, decode } from 'dns-packet'
+
+/** RFC 6895 section 2.3. */
+export const codes = {
+  NOERROR: 0,
+  FORMERR: 1,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  NOTIMP: 4,
+  REFUSED: 5,
+  BADVERS: 16,
+} as const
+export type Code = keyof typeof codes
+
+/** What a reply repeats. */
+export interface QueryHead {
+  readonly id: number
+  readonly opcode: number
+  readonly recursionDesired: boolean
+  /** The question's octets; null: there is none that could be repeated. */
+  readonly question: Buffer | null
+  readonly edns: Edns | null
+}
+
+export interface Edns {
+  /** Octets that the client takes over UDP. */
+  readonly payload: number
+  readonly dnssec: boolean
+}
+
+export interface Query extends QueryHead {
+  readonly question: Buffer
+  /** Lower case without the last dot; what no name of ours can hold as `\ddd`. */
+  readonly name: string
+  readonly type: number
+  readonly class: number
+  /** The serial that an incremental transfer begins at. */
+  readonly serial: number | null
+}
+
+export type Incoming =
+  | { readonly kind: 'query'; readonly query: Query }
+  /** Answered with an error. */
+  | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: Code }
+  /** Not a query at all: answering it could go on for ever. */
+  | { readonly kind: 'drop' }
+
+const headerSize = 12
+/** Octets. */
+export const longestQuery = 4096
+/** Behind the question: EDNS, a signature, the SOA record of an incremental transfer. */
+const mostRecords = 8
+const longestName = 255
+
+export function readQuery(message: Buffer): Incoming {
+  if (message.length < headerSize) return { kind: 'drop' }
+  const flags = message.readUInt16BE(2)
+  if ((flags & 0x8000) !== 0) return { kind: 'drop' }
+  const opcode = (flags >> 11) & 15
+  const bare = {
+    id: message.readUInt16BE(0),
+    opcode,
+    recursionDesired: (flags & 0x0100) !== 0,
+    question: null,
+    edns: null,
+  }
+  if (opcode !== 0) return { kind: 'fault', head: bare, code: 'NOTIMP' }
+  const asked = message.length > longestQuery || message.readUInt16BE(4) !== 1 ? null : readQuestion(message)
+  if (asked === null) return { kind: 'fault', head: bare, code: 'FORMERR' }
+  const head = { ...bare, ...asked }
+  const behind = readBehind(message)
+  if (behind === null) return { kind: 'fault', head, code: 'FORMERR' }
+  const { edns, version, serial } = behind
+  if (version > 0) return { kind: 'fault', head: { ...head, edns }, code: 'BADVERS' }
+  return { kind: 'query', query: { ...head, edns, serial } }
+}
+
+type Asked = Pick<Query, 'question' | 'name' | 'type' | 'class'>
+
+function readQuestion(message: Buffer): Asked | null {
+  const labels: string[] = []
+  let at = headerSize
+  for (;;) {
+    const size = message[at]
+    // From 64 on it is a pointer: before the question there is nothing to point at.
+    if (size === undefined || size > 63 || at - headerSize >= longestName) return null
+    at += 1
+    if (size === 0) break
+    labels.push(labelText(message.subarray(at, at + size)))
+    at += size
+  }
+  if (at + 4 > message.length || at - headerSize > longestName) return null
+  const [type, ofClass] = [message.readUInt16BE(at), message.readUInt16BE(at + 2)]
+  return { question: message.subarray(headerSize, at + 4), name: labels.join('.'), type, class: ofClass }
+}
+
+function labelText(octets: Buffer): string {
+  return octets
+    .toString('latin1')
+    .replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+    .replace(/[^a-z0-9_-]/g, (odd) => `\\${String(odd.charCodeAt(0)).padStart(3, '0')}`)
+}
+
+interface Behind {
+  readonly edns: Edns | null
+  readonly version: number
+  readonly serial: number | null
+}
+
+/** Null: broken. */
+function readBehind(message: Buffer): Behind | null {
+  const records = [6, 8, 10].reduce((sum, at) => sum + message.readUInt16BE(at), 0)
+  if (records === 0) return { edns: null, version: 0, serial: null }
+  if (records > mostRecords) return null
+  try {
+    const { answers = [], authorities = [], additionals = [] } = decode(message)
+    // dns-packet reads beyond the end what is cut off there.
+    if (!(decode.bytes <= message.length)) return null
+    return behind(additionals, [...answers, ...authorities])
+  } catch {
+    return null
+  }
+}
+
+function behind(additionals: readonly Answer[], others: readonly Answer[]): Behind | null {
+  const [opt, second] = additionals.filter((record) => record.type === 'OPT')
+  if (second !== undefined || others.some(({ type }) => type === 'OPT')) return null
+  const soa = others.find((record) => record.type === 'SOA')
+  const serial = soa?.data.serial ?? null
+  if (opt === undefined) return { edns: null, version: 0, serial }
+  if (opt.name !== '.') return null
+  const edns = { payload: opt.udpPayloadSize, dnssec: opt.flag_do === true }
+  return { edns, version: opt.ednsVersion, serial }
+}

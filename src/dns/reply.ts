@@ -1,0 +1,119 @@
+/**
+ * Replies as octets: header, the question as it came, records, EDNS (RFC 1035 section 4, RFC 6891). Pure.
+ *
+ * A reply that does not fit loses what nobody asked for, and then all its records together with the mark TC, so
+ * that the client asks again over TCP (RFC 2181 section 9). The owner of a record is a pointer to the
+ * question where both are the same name, which keeps a key of 2048 bits within 512 octets; other names
+ * are not compressed. Recursion is never offered.
+ */
+import { type Answer, encode } from 'dns-packet'
+import { textStrings } from '../domains/zone-file.js'
+import type { RecordData, ZoneRecord } from '../domains/zone-records.js'
+import { assertNever } from '../mail/assert-never.js'
+import { type Code, codes, type Edns, type QueryHead } from './query.js'
+
+export interface Reply {
+  readonly code: Code
+  readonly authoritative: boolean
+  readonly answers: readonly ZoneRecord[]
+  readonly authorities: readonly ZoneRecord[]
+  readonly additionals: readonly ZoneRecord[]
+}
+
+export const longestOverTcp = 0xffff
+/** What a path without fragments carries (DNS flag day 2020), and what every client takes. */
+const payload = { most: 1232, least: 512 }
+const headerSize = 12
+
+export function longestOverUdp(edns: Edns | null): number {
+  return Math.min(Math.max(edns?.payload ?? 0, payload.least), payload.most)
+}
+
+export function faultReply(code: Code): Reply {
+  return { code, authoritative: false, answers: [], authorities: [], additionals: [] }
+}
+
+/** `name`: of the question. */
+export function replyMessage(head: QueryHead & { readonly name?: string }, reply: Reply, longest: number): Buffer {
+  const { question, edns, name = '' } = head
+  const opt = edns === null ? null : optRecord(edns, reply.code)
+  const room = longest - headerSize - (question?.length ?? 0) - (opt?.length ?? 0)
+  const asked = sections(reply, name)
+  const all = [...asked, reply.additionals.map((record) => recordOctets(record, name))]
+  const [answers = [], authorities = [], additionals = []] =
+    sizeOf(all) <= room ? all : sizeOf(asked) <= room ? asked : []
+  const truncated = answers.length + authorities.length < reply.answers.length + reply.authorities.length
+  const header = Buffer.alloc(headerSize)
+  header.writeUInt16BE(head.id, 0)
+  header.writeUInt16BE(flagsOf(head, reply) | (truncated ? 0x0200 : 0), 2)
+  header.writeUInt16BE(question === null ? 0 : 1, 4)
+  header.writeUInt16BE(answers.length, 6)
+  header.writeUInt16BE(authorities.length, 8)
+  header.writeUInt16BE(additionals.length + (opt === null ? 0 : 1), 10)
+  const parts = [header, question, ...answers, ...authorities, ...additionals, opt]
+  return Buffer.concat(parts.filter((part) => part !== null))
+}
+
+/** Without any record, so that the client asks again over TCP. */
+export function truncatedMessage(head: QueryHead): Buffer {
+  const message = replyMessage(head, { ...faultReply('NOERROR'), authoritative: true }, payload.least)
+  message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
+  return message
+}
+
+function sections({ answers, authorities }: Reply, name: string): readonly (readonly Buffer[])[] {
+  return [answers, authorities].map((section) => section.map((record) => recordOctets(record, name)))
+}
+
+function sizeOf(all: readonly (readonly Buffer[])[]): number {
+  return all.flat().reduce((size, { length }) => size + length, 0)
+}
+
+function flagsOf({ opcode, recursionDesired }: QueryHead, { code, authoritative }: Reply): number {
+  const words = 0x8000 | (opcode << 11) | (authoritative ? 0x0400 : 0) | (recursionDesired ? 0x0100 : 0)
+  return words | (codes[code] & 15)
+}
+
+function optRecord({ dnssec }: Edns, code: Code): Buffer {
+  const opt = Buffer.alloc(11)
+  opt.writeUInt16BE(41, 1)
+  opt.writeUInt16BE(payload.most, 3)
+  opt.writeUInt8(codes[code] >> 4, 5)
+  opt.writeUInt16BE(dnssec ? 0x8000 : 0, 7)
+  return opt
+}
+
+/** Of the name at the first octet behind the header. */
+const pointerToQuestion = Buffer.of(0xc0, headerSize)
+
+/** `question`: a name that stands right behind the header, or an empty text. */
+export function recordOctets(record: ZoneRecord, question: string): Buffer {
+  const octets = encode({ type: 'response', answers: [answerOf(record)] }).subarray(headerSize)
+  if (record.name !== question) return octets
+  return Buffer.concat([pointerToQuestion, octets.subarray(record.name.length + 2)])
+}
+
+function answerOf({ name, ttl, data }: ZoneRecord): Answer {
+  const head = { name, ttl, class: 'IN' } as const
+  switch (data.type) {
+    case 'A':
+    case 'AAAA':
+      return { ...head, type: data.type, data: data.address }
+    case 'NS':
+      return { ...head, type: 'NS', data: data.host }
+    case 'MX':
+      return { ...head, type: 'MX', data: { preference: data.preference, exchange: data.host } }
+    case 'TXT':
+      return { ...head, type: 'TXT', data: [...textStrings(data.text)] }
+    case 'CAA':
+      return { ...head, type: 'CAA', data: { flags: 0, tag: 'issue', value: data.issuer } }
+    case 'SOA':
+      return { ...head, type: 'SOA', data: soaOf(data) }
+    default:
+      return assertNever(data)
+  }
+}
+
+function soaOf({ primary, contact, serial, refresh, retry, expire, negative }: RecordData & { type: 'SOA' }) {
+  return { mname: primary, rname: contact, serial, refresh, retry, expire, minimum: negative }
+}

@@ -1,0 +1,80 @@
+/**
+ * Limits how often one network is told the same over UDP, where its address may be forged: whoever sends
+ * questions in a victim's name gets little sent to the victim, and no more than was asked.
+ *
+ * Each network (/24 of IPv4, /56 of IPv6) and answer has a bucket. Every second reply beyond it goes out
+ * without records and with the mark TC: a client that is what it says asks again over TCP. All
+ * denials share a bucket, for there are endless names that do not exist. Loopback has no limit: it cannot be
+ * forged from outside.
+ *
+ * Known limit: at most `mostBuckets`; the one that is oldest goes first, and begins anew when it comes again.
+ */
+import ipaddr from 'ipaddr.js'
+
+export interface ResponseRateSettings {
+  readonly perSecond: number
+  /** How many may come at once. */
+  readonly burst: number
+  readonly mostBuckets: number
+}
+
+export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, mostBuckets: 50_000 }
+
+export type RateVerdict = 'send' | 'truncate' | 'drop'
+
+export interface ResponseRate {
+  /** `answer` names what is told; `now` in milliseconds. */
+  readonly judge: (address: string, answer: string, now: number) => RateVerdict
+  readonly buckets: () => number
+}
+
+interface Bucket {
+  left: number
+  at: number
+  beyond: number
+}
+
+export function responseRate({ perSecond, burst, mostBuckets }: ResponseRateSettings): ResponseRate {
+  const buckets = new Map<string, Bucket>()
+
+  function bucketOf(key: string, now: number): Bucket {
+    const there = buckets.get(key)
+    if (there !== undefined) return there
+    const made = { left: burst, at: now, beyond: 0 }
+    buckets.set(key, made)
+    for (const oldest of buckets.keys()) {
+      if (buckets.size <= mostBuckets) break
+      buckets.delete(oldest)
+    }
+    return made
+  }
+
+  return {
+    judge: (address, answer, now) => {
+      const network = networkOf(address)
+      if (network === null) return 'send'
+      const bucket = bucketOf(`${network} ${answer}`, now)
+      const gained = (Math.max(0, now - bucket.at) / 1000) * perSecond
+      bucket.left = Math.min(burst, bucket.left + gained)
+      bucket.at = now
+      if (bucket.left >= 1) {
+        bucket.left -= 1
+        bucket.beyond = 0
+        return 'send'
+      }
+      bucket.beyond += 1
+      return bucket.beyond % 2 === 0 ? 'truncate' : 'drop'
+    },
+    buckets: () => buckets.size,
+  }
+}
+
+/** Null: this machine itself. */
+function networkOf(address: string): string | null {
+  const parsed = ipaddr.process(address)
+  if (parsed.range() === 'loopback') return null
+  return parsed
+    .toByteArray()
+    .slice(0, parsed.kind() === 'ipv4' ? 3 : 7)
+    .join('.')
+}

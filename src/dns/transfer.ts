@@ -1,0 +1,67 @@
+/**
+ * The whole zone as a series of messages: AXFR (RFC 5936), over TCP to secondaries alone. Pure, over the zone.
+ *
+ * The zone is read page by page while it is sent, and what changes meanwhile would leave the secondary with
+ * something that never was: then the transfer breaks off, and the secondary begins anew. An incremental
+ * transfer (IXFR) is answered with the whole zone too, or with the SOA record alone to whoever has this
+ * serial already (RFC 1995 section 2).
+ */
+import type { ServiceZone } from '../domains/zone.js'
+import type { ZoneRecord } from '../domains/zone-records.js'
+import { questionTypes } from './answer.js'
+import { codes, type Query } from './query.js'
+import { recordOctets } from './reply.js'
+
+/** The zone has changed during its transfer. */
+export class TransferOutdated extends Error {
+  override name = 'TransferOutdated'
+}
+
+/** Octets of records in one message. */
+const messageSize = 16_384
+
+/** Throws `TransferOutdated`. */
+export function* transferMessages(zone: ServiceZone, query: Query): Generator<Buffer> {
+  const soa = zone.soa()
+  if (query.type === questionTypes.IXFR && query.serial !== null && !isOlder(query.serial, soa.data.serial)) {
+    yield transferMessage(query, [recordOctets(soa, '')])
+    return
+  }
+  let part: Buffer[] = []
+  let size = 0
+  for (const record of allRecords(zone, soa)) {
+    const octets = recordOctets(record, '')
+    if (size + octets.length > messageSize) {
+      yield transferMessage(query, part)
+      part = []
+      size = 0
+    }
+    part.push(octets)
+    size += octets.length
+  }
+  yield transferMessage(query, part)
+}
+
+/** The SOA record opens and closes it (RFC 5936 section 2.2). */
+function* allRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['soa']>): Generator<ZoneRecord> {
+  yield soa
+  for (const page of zone.pages()) {
+    yield* page
+    if (zone.serial() !== soa.data.serial) throw new TransferOutdated('the zone has changed')
+  }
+  yield soa
+}
+
+/** In the arithmetic of serials (RFC 1982). */
+function isOlder(theirs: number, ours: number): boolean {
+  return ((ours - theirs) | 0) > 0
+}
+
+function transferMessage({ id, question, recursionDesired }: Query, records: readonly Buffer[]): Buffer {
+  const header = Buffer.alloc(12)
+  header.writeUInt16BE(id, 0)
+  header.writeUInt16BE(0x8400 | (recursionDesired ? 0x0100 : 0) | codes.NOERROR, 2)
+  header.writeUInt16BE(1, 4)
+  header.writeUInt16BE(records.length, 6)
+  return Buffer.concat([header, question, ...records])
+}

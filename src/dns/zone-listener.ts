@@ -1,0 +1,56 @@
+/**
+ * The authoritative server for the service zone: one NS delegation to it replaces all hand work.
+ *
+ * Each place is opened over TCP and UDP at one port. Secondaries that are listed are told of changes.
+ */
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { type DeskDeps, deskOf } from './desk.js'
+import { changeNotices } from './notify.js'
+import { defaultResponseRate, responseRate } from './response-rate.js'
+import { type DnsDoor, type Endpoint, openTcp } from './tcp-door.js'
+import { openUdp } from './udp-door.js'
+
+export interface ZoneListenerDeps extends Pick<DeskDeps, 'zone' | 'secondaries'> {
+  readonly listen: readonly Endpoint[]
+  /** Servers that are told when the zone has changed. */
+  readonly notify: readonly string[]
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error' | 'warn'>
+}
+
+export interface ZoneListener {
+  /** In the order of the settings, with the ports that were given. */
+  readonly endpoints: readonly Endpoint[]
+  /** Resolves once everything is closed, after `limit` milliseconds at the latest. */
+  readonly stop: (limit: number) => Promise<void>
+}
+
+/** Rejects, with nothing left open, when one of the places cannot be bound. */
+export async function listenForQuestions(deps: ZoneListenerDeps): Promise<ZoneListener> {
+  const desk = deskOf({ ...deps, rate: responseRate(defaultResponseRate) })
+  const doors: DnsDoor[] = []
+  const stop = async (limit: number): Promise<void> => {
+    await Promise.all(doors.splice(0).map((door) => door.stop(limit)))
+  }
+  const endpoints: Endpoint[] = []
+  try {
+    for (const place of deps.listen) {
+      const tcp = await openTcp(place, desk)
+      doors.push(tcp)
+      doors.push(await openUdp({ ...place, port: tcp.endpoint.port }, desk, deps.log))
+      endpoints.push(tcp.endpoint)
+    }
+  } catch (error) {
+    await stop(0)
+    throw error
+  }
+  const notices = deps.listen.length > 0 && deps.notify.length > 0 ? changeNotices(deps) : null
+  return {
+    endpoints,
+    stop: async (limit) => {
+      notices?.stop()
+      await stop(limit)
+    },
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * The serial of the service zone, raised by everything that changes which keys the zone holds;
+ * and registrations by the label that stands for them in the zone: the end of their id.
+ *
+ * A serial is the time of the change in seconds, or one more than the last: it never goes back.
+ */
+import { type Kysely, sql } from 'kysely'
+
+const raise = 'begin update zone_serial set serial = max(serial + 1, unixepoch()); end'
+
+const statements = [
+  'create table zone_serial (id integer primary key check (id = 1), serial integer not null) strict',
+  'insert into zone_serial values (1, unixepoch())',
+  `create trigger zone_keys_come after insert on dkim_keys ${raise}`,
+  `create trigger zone_keys_go after delete on dkim_keys ${raise}`,
+  `create trigger zone_keys_change after update of domain, selector, public_record on dkim_keys ${raise}`,
+  `create trigger zone_domains_come after insert on domains ${raise}`,
+  `create trigger zone_domains_go after delete on domains ${raise}`,
+  'create index domains_label on domains (substr(id, 15))',
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

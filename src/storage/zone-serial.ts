@@ -1,0 +1,22 @@
+/**
+ * The serial of the service zone (RFC 1035 section 3.3.13): secondaries copy the zone when it has grown.
+ *
+ * Triggers raise it with every change of the keys that the zone holds. What the configuration adds to the
+ * zone is not in the database: whoever starts with another configuration raises it (`raiseZoneSerial`).
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from './prepared.js'
+
+const serialRow = prepareRead<object>()(({ db }) => db.selectFrom('zone_serial').select('serial'))
+
+export function zoneSerial(read: Read): number {
+  const [row] = serialRow(read, {})
+  if (row === undefined) throw new Error('the zone has no serial')
+  return row.serial
+}
+
+/** `now` in seconds. */
+export const raiseZoneSerial = prepareWrite<{ now: number }>(
+  ({ db, slot }) => db.updateTable('zone_serial').set({ serial: sql<number>`max(serial + 1, ${slot('now')})` }),
+  1,
+)

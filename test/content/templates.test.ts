@@ -1,0 +1,242 @@
+/** Templates: what is a variable and what is not, how values stand in each part, what is remembered. */
+import fc from 'fast-check'
+import t from 'tap'
+import { renderTemplate, type TemplateData } from '../../src/content/render-template.js'
+import { parsedTemplate, templateBook } from '../../src/content/template-book.js'
+import { parseText, variableNames } from '../../src/content/template-text.js'
+import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
+import { Refusal } from '../../src/mail/refusal.js'
+import { temporaryDatabase } from '../helpers/database.js'
+
+const LINK = 'mailto:unsubscribe+x@mail.a.test?subject=unsubscribe'
+
+interface Texts {
+  readonly subject?: string
+  readonly html?: string | null
+  readonly text?: string | null
+}
+
+const render = ({ subject = '', html = null, text = null }: Texts, data: TemplateData) =>
+  renderTemplate(parsedTemplate({ id: 't', subject, html, text }), data, LINK)
+
+function refusal(act: () => unknown): Refusal {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+
+t.test('a value stands in each part as that part needs it', async (t) => {
+  const rows: readonly (readonly [
+    template: string,
+    data: TemplateData,
+    html: string,
+    text: string,
+    subject: string,
+  ])[] = [
+    ['Hi {{name}}!', { name: 'Bob' }, 'Hi Bob!', 'Hi Bob!', 'Hi Bob!'],
+    ['{{ name }}{{\tname\n}}', { name: 'B' }, 'BB', 'BB', 'BB'],
+    [
+      '{{a}}{{{a}}}',
+      { a: `<b> & "c" 'd'` },
+      `&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;<b> & "c" 'd'`,
+      `<b> & "c" 'd'<b> & "c" 'd'`,
+      `<b> & "c" 'd'<b> & "c" 'd'`,
+    ],
+    ['{{a}}', { a: '&amp;' }, '&amp;amp;', '&amp;', '&amp;'],
+    ['{{a}}', { a: 'one\r\ntwo\nthree\r' }, 'one\r\ntwo\nthree\r', 'one\r\ntwo\nthree\r', 'onetwothree'],
+    [
+      '{{n}} {{z}} {{f}} {{t}}',
+      { n: 1.5, z: 0, f: false, t: true },
+      '1.5 0 false true',
+      '1.5 0 false true',
+      '1.5 0 false true',
+    ],
+    ['[{{a}}]', { a: '' }, '[]', '[]', '[]'],
+    ['{{a.b.c}}', { a: { b: { c: 'x' } } }, 'x', 'x', 'x'],
+    ['{{größe}} {{a-b}} {{1}} {{_x}}', { größe: 'L', 'a-b': 1, '1': 2, _x: 3 }, 'L 1 2 3', 'L 1 2 3', 'L 1 2 3'],
+    ['{{a}}{{b}}', { a: '{{b}}', b: '{{a}}' }, '{{b}}{{a}}', '{{b}}{{a}}', '{{b}}{{a}}'],
+    ['{{a}}{{b}}', { a: '{{', b: '$& $1 \\' }, '{{$&amp; $1 \\', '{{$& $1 \\', '{{$& $1 \\'],
+    ['{{constructor}}', { constructor: 'c' }, 'c', 'c', 'c'],
+    ['{{unsubscribe_url}}', { unsubscribe_url: 'theirs' }, LINK, LINK, LINK],
+  ]
+  for (const [template, data, html, text, subject] of rows) {
+    const found = render({ subject: template.replace(/[\r\n]/g, ''), html: template, text: template }, data)
+    t.same(found, { subject, html, text }, template)
+  }
+  t.same(render({ subject: 's' }, {}), { subject: 's', html: null, text: null })
+})
+
+t.test('what is no variable stays as it was written', async (t) => {
+  const rows = [
+    '{{}}',
+    '{{ }}',
+    '{{a b}}',
+    '{{#if a}}x{{/if}}',
+    '{{> part}}',
+    '{{!-- note --}}',
+    '{{a.}}',
+    '{{.a}}',
+    '{{a..b}}',
+    '{{-a}}',
+    '{{a|upper}}',
+    '{{"a"}}',
+    '{a}',
+    '{ {a} }',
+    '{{a}',
+    '{{a',
+    'a}}',
+    '{{{{',
+    '}}}}',
+    '<%= a %> {% a %} $a',
+    `{{${'a'.repeat(101)}}}`,
+  ]
+  for (const text of rows) t.equal(render({ text }, {}).text, text)
+  t.equal(render({ text: '{{{a}} {{a}}} {{{{a}}}}' }, { a: 1 }).text, '{1 1} {1}')
+})
+
+t.test('all variables without a value are named at once', async (t) => {
+  const data = { empty: null, list: ['x'], object: { a: 1 }, deep: 'text' } as const
+  const text =
+    '{{gone}} {{empty}} {{list}} {{object}} {{object.b}} {{deep.length}} {{list.0}} {{gone}} {{toString}} {{__proto__}} {{object.constructor}}'
+  const { kind, message, details } = refusal(() =>
+    render({ subject: '{{in_subject}}', text, html: '{{object.a}}' }, data),
+  )
+  const variables = [
+    'in_subject',
+    ...['gone', 'empty', 'list', 'object', 'object.b', 'deep.length', 'list.0', 'toString', '__proto__'],
+    'object.constructor',
+  ]
+  t.same([kind, details['variables']], ['invalid-template-variables', variables])
+  t.equal(message, `template_data has no value for: ${variables.slice(0, 10).join(', ')}, and 1 more`)
+  t.match(details['errors'], [
+    { field: 'template_data.in_subject', message: 'is required by the template', value: null },
+    { field: 'template_data.gone', message: 'is required by the template' },
+    { field: 'template_data.empty', message: 'must be text, a number or a boolean' },
+  ])
+  const many = Array.from({ length: 500 }, (_, n) => `{{v${n}}}`).join('')
+  t.same((refusal(() => render({ text: many }, {})).details['errors'] as unknown[]).length, 100)
+})
+
+t.test('a size that is too large is known before it is made', async (t) => {
+  const data = { long: 'x'.repeat(1_000_000), quotes: '"'.repeat(3_000_000) }
+  const millions = { text: '{{long}}'.repeat(100_000) }
+  t.match(
+    refusal(() => render(millions, data)),
+    { kind: 'too-large', details: { size: 1e11, limit: 15_728_640 } },
+  )
+  t.match(
+    refusal(() => render({ html: '{{quotes}}' }, data)),
+    { kind: 'too-large', details: { size: 18_000_000 } },
+  )
+  t.equal(render({ html: '{{{quotes}}}' }, data).html?.length, 3_000_000)
+})
+
+t.test('what cannot be a subject is refused with the values that make it so', async (t) => {
+  for (const name of ['\0', '\ud800', 'x'.repeat(999)]) {
+    t.match(
+      refusal(() => render({ subject: '{{name}}' }, { name })),
+      {
+        kind: 'invalid-parameter',
+        details: { field: 'subject' },
+      },
+    )
+  }
+  t.equal(render({ subject: '{{name}}' }, { name: 'x'.repeat(998) }).subject.length, 998)
+})
+
+t.test('the names of variables come in their order, each once, and ours is none', async (t) => {
+  const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map(parseText)
+  t.same(variableNames(texts), ['b', 'a', 'c.d'])
+})
+
+/** Piece by piece, in the plainest way. */
+function reference(text: string, valueFor: (name: string, raw: boolean) => string): string {
+  const at = text.indexOf('{{')
+  if (at === -1) return text
+  const rest = text.slice(at)
+  const raw = /^\{\{\{\s*(\w+)\s*\}\}\}/.exec(rest)
+  const [whole = '{', name] = raw ?? /^\{\{\s*(\w+)\s*\}\}/.exec(rest) ?? []
+  const value = name === undefined ? whole : valueFor(name, raw !== null)
+  return text.slice(0, at) + value + reference(rest.slice(whole.length), valueFor)
+}
+
+const entity: Readonly<Record<string, string>> = { '<': '&lt;', '&': '&amp;', '"': '&quot;' }
+
+t.test('whatever the text and the values, it is what one look at each piece makes of them', async (t) => {
+  const bit = fc.constantFrom(
+    '{',
+    '{{',
+    '{{{',
+    '}',
+    '}}',
+    '}}}',
+    'a',
+    'bc',
+    ' ',
+    '\n',
+    '<&"',
+    '{{a}}',
+    '{{{bc}}}',
+    '{{ a }}',
+  )
+  const words = fc.array(bit, { maxLength: 30 }).map((bits) => bits.join(''))
+  fc.assert(
+    fc.property(words, words, (text, value) => {
+      const data = Object.fromEntries([...text.matchAll(/\w+/g)].map(([name]) => [name, name + value]))
+      const plain = (name: string): string => data[name] ?? ''
+      const escaped = (name: string, raw: boolean): string =>
+        raw ? plain(name) : plain(name).replace(/[<&"]/g, (char) => entity[char] ?? '')
+      t.equal(render({ text }, data).text, reference(text, plain))
+      t.equal(render({ html: text }, data).html, reference(text, escaped))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const row = (id: string, more: Partial<Template> = {}): Template => ({
+  id,
+  workspace_id: 'ws_1',
+  name: id,
+  subject: `subject of ${id}`,
+  html: null,
+  text: 'x'.repeat(1_000),
+  listed_variables: null,
+  variables: '[]',
+  size: 1_000,
+  version: 1,
+  created_at: 1,
+  updated_at: 1,
+  ...more,
+})
+
+t.test('the book remembers what was used last, and forgets what it is told to', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit(['a', 'b', 'c'].map((id) => insertTemplate(row(id))))
+  const asked: unknown[] = []
+  const read: typeof database.read = (sql, parameters) => {
+    asked.push(parameters[1])
+    return database.read(sql, parameters)
+  }
+  const book = templateBook({ read }, 5_000)
+  const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => book.find('ws_1', id)?.id)
+  t.same(
+    [subjects, asked],
+    [
+      ['a', 'b', 'a', 'c', 'a', 'b'],
+      ['a', 'b', 'c', 'b'],
+    ],
+  )
+  t.equal(book.find('ws_2', 'a'), undefined, "it is nobody else's")
+
+  await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'a' })])
+  t.equal(book.find('ws_1', 'a')?.id, 'a', 'it was not told')
+  book.forget('ws_1', 'a')
+  t.equal(book.find('ws_1', 'a'), undefined)
+  await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'b' })])
+  book.drop()
+  t.equal(book.find('ws_1', 'b'), undefined)
+})

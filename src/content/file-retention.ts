@@ -2,6 +2,7 @@
  * Forgetting cached files, in small steps: those that nobody has used for long, and those
  * that never became complete.
  */
+import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/write.js'
 import { removeFile } from './cached-files.js'
@@ -25,7 +26,8 @@ const cutOff = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
     .select(['workspace_id as workspaceId', 'key', 'size'])
-    .where('complete', '=', 0)
+    // Written out: a bound value would not let the index of incomplete files be used.
+    .where('complete', '=', sql.lit(0))
     .where('created_at', '<', slot('before'))
     .orderBy('created_at')
     .limit(STEP),

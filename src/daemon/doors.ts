@@ -61,7 +61,6 @@ export async function openDoors(
   open.push(mx)
   const zone = await openZone({ ...own, database })
   open.push(zone)
-  const noticeDue: RouteParts['noticeDue'] = (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at)
   const routes = api.serve({
     ...own,
     ...sending,
@@ -70,7 +69,7 @@ export async function openDoors(
     limits,
     mime,
     templates,
-    noticeDue,
+    noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
     identity,
     checking: domainChecks.checking,
   })

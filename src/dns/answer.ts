@@ -13,7 +13,8 @@ import { faultReply, type Reply } from './reply.js'
 type AskedQuery = Pick<Query, 'name' | 'type' | 'class'>
 
 export const questionTypes = { SOA: 6, IXFR: 251, AXFR: 252 } as const
-const internet = 1
+/** The one class that is left. */
+export const internet = 1
 const any = 255
 const opt = 41
 /** What is no kind of record: RFC 6895 section 3.1. Transfers are answered elsewhere. */

@@ -7,7 +7,7 @@ import { contains } from '../accounts/key-check.js'
 import type { ServiceZone } from '../domains/zone.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { answerTo, questionTypes } from './answer.js'
+import { answerTo, internet, questionTypes } from './answer.js'
 import { type Query, readQuery } from './query.js'
 import { faultReply, longestOverTcp, longestOverUdp, type Reply, replyMessage, truncatedMessage } from './reply.js'
 import type { ResponseRate } from './response-rate.js'
@@ -34,15 +34,15 @@ const betweenReports = 10_000
 export function deskOf(deps: DeskDeps): Desk {
   const { zone, rate, clock } = deps
   const faults = reporter(deps)
-  const judged = (query: Query): Reply => {
+  const isSecondary = (client: string): boolean => deps.secondaries.some((network) => contains(network, client))
+  const judged = (judge: () => Reply): Reply => {
     try {
-      return answerTo(zone, query)
+      return judge()
     } catch (error) {
       faults(error)
       return faultReply('SERVFAIL')
     }
   }
-  const isSecondary = (client: string): boolean => deps.secondaries.some((network) => contains(network, client))
 
   function* transfer(query: Query): Generator<Buffer> {
     try {
@@ -61,7 +61,7 @@ export function deskOf(deps: DeskDeps): Desk {
       const reply =
         incoming.kind === 'fault'
           ? faultReply(incoming.code)
-          : (overUdpInstead(zone, incoming.query, isSecondary(client)) ?? judged(incoming.query))
+          : judged(() => answerOverUdp(zone, incoming.query, () => isSecondary(client)))
       const verdict = rate.judge(client, toldAs(reply), clock())
       if (verdict === 'drop') return null
       return verdict === 'truncate' ? truncatedMessage(head) : replyMessage(head, reply, longestOverUdp(head.edns))
@@ -71,11 +71,10 @@ export function deskOf(deps: DeskDeps): Desk {
       if (incoming.kind === 'drop') return []
       if (incoming.kind === 'fault') return [replyMessage(incoming.head, faultReply(incoming.code), longestOverTcp)]
       const { query } = incoming
-      if (isTransfer(query)) {
-        if (isSecondary(client) && query.name === zone.name && query.class === 1) return transfer(query)
-        return [replyMessage(query, faultReply('REFUSED'), longestOverTcp)]
-      }
-      return [replyMessage(query, judged(query), longestOverTcp)]
+      const isWhole = isTransfer(query)
+      if (isWhole && isOfZone(zone, query) && isSecondary(client)) return transfer(query)
+      const reply = isWhole ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
+      return [replyMessage(query, reply, longestOverTcp)]
     },
   }
 }
@@ -84,11 +83,15 @@ function isTransfer({ type }: Query): boolean {
   return type === questionTypes.AXFR || type === questionTypes.IXFR
 }
 
-/** A transfer over UDP: IXFR may be answered with what tells the client to use TCP (RFC 1995 section 2). */
-function overUdpInstead(zone: ServiceZone, query: Query, secondary: boolean): Reply | null {
-  if (!isTransfer(query)) return null
+function isOfZone(zone: ServiceZone, query: Query): boolean {
+  return query.name === zone.name && query.class === internet
+}
+
+/** A transfer goes over TCP; IXFR may be answered with the SOA record, which tells the client so (RFC 1995 section 2). */
+function answerOverUdp(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
+  if (!isTransfer(query)) return answerTo(zone, query)
   if (query.type === questionTypes.AXFR) return faultReply('NOTIMP')
-  if (!secondary || query.name !== zone.name || query.class !== 1) return faultReply('REFUSED')
+  if (!isOfZone(zone, query) || !isSecondary()) return faultReply('REFUSED')
   return answerTo(zone, { ...query, type: questionTypes.SOA })
 }
 

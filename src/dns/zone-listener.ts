@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { type DeskDeps, deskOf } from './desk.js'
+import { type Desk, type DeskDeps, deskOf } from './desk.js'
 import { changeNotices } from './notify.js'
 import { defaultResponseRate, responseRate } from './response-rate.js'
 import { type DnsDoor, type Endpoint, openTcp } from './tcp-door.js'
@@ -36,10 +36,9 @@ export async function listenForQuestions(deps: ZoneListenerDeps): Promise<ZoneLi
   const endpoints: Endpoint[] = []
   try {
     for (const place of deps.listen) {
-      const tcp = await openTcp(place, desk)
-      doors.push(tcp)
-      doors.push(await openUdp({ ...place, port: tcp.endpoint.port }, desk, deps.log))
-      endpoints.push(tcp.endpoint)
+      const pair = await openBoth(place, desk, deps.log)
+      doors.push(...pair)
+      endpoints.push(pair[0].endpoint)
     }
   } catch (error) {
     await stop(0)
@@ -52,5 +51,20 @@ export async function listenForQuestions(deps: ZoneListenerDeps): Promise<ZoneLi
       notices?.stop()
       await stop(limit)
     },
+  }
+}
+
+/** A port that is free for TCP may be taken for UDP: where any will do, another is tried. */
+const mostTries = 10
+
+async function openBoth(place: Endpoint, desk: Desk, log: ZoneListenerDeps['log']): Promise<[DnsDoor, DnsDoor]> {
+  for (let count = 1; ; count += 1) {
+    const tcp = await openTcp(place, desk)
+    try {
+      return [tcp, await openUdp({ ...place, port: tcp.endpoint.port }, desk, log)]
+    } catch (error) {
+      await tcp.stop(0)
+      if (place.port !== 0 || count === mostTries) throw error
+    }
   }
 }

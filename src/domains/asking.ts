@@ -16,12 +16,18 @@ export function openAsk({ dns: { servers } }: Pick<Config, 'dns'>, clock: Clock,
   return openResolver({ ...patience, servers }, clock, signal)
 }
 
+const A_DAY = 24 * 3_600_000
 /** A message that waits to the last keeps its signature; on its way, and at those who verify late, it may take longer. */
-const ON_THE_WAY = 3 * 24 * 3_600_000
+const ON_THE_WAY = 3 * A_DAY
 
 export function checkingIn(
-  { service, outbound }: Pick<Config, 'service' | 'outbound'>,
+  { service, outbound, dns }: Pick<Config, 'service' | 'outbound' | 'dns'>,
   edges: Pick<RotationDeps, 'read' | 'commit' | 'ask' | 'dice'>,
 ): RotationDeps {
-  return { ...edges, names: service, retirement: outbound.expire_after + ON_THE_WAY }
+  return {
+    ...edges,
+    names: service,
+    retirement: outbound.expire_after + ON_THE_WAY,
+    settling: Math.max(A_DAY, dns.ttl),
+  }
 }

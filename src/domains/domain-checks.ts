@@ -107,23 +107,20 @@ export async function checkDomain(
     const { row: after, news } = outcomeOf(before, check, now, dice)
     const guarded = { ...after, ...place, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }
-    const writes = [keepCheck(guarded), ...told(next, news, findings, asker ?? daemonItself, now)]
+    // Who tries and is answered needs no letter about it; that a domain worked until now is news to others too.
+    const answered = asker !== null && before.status !== 'verified'
+    const writes = [keepCheck(guarded), ...told({ row: next, verdict, findings, news }, asker, answered, now)]
     if (await unlessMissed(commit(writes))) return { row: next, verdict, findings, news }
   }
 }
 
-function told(
-  row: SendingDomain,
-  news: News | null,
-  findings: readonly Finding[],
-  actor: Actor,
-  at: number,
-): readonly Write[] {
+function told({ row, news, findings }: Checked, asker: Actor | null, asked: boolean, at: number): readonly Write[] {
   if (news === null) return []
-  const { id, workspace_id: workspaceId, domain } = row
-  const data = { domain_id: id, domain, status: row.status, ...dataOf(row, news, at), records: shownFindings(findings) }
+  const { id, workspace_id: workspaceId, domain, status } = row
+  const data = { domain_id: id, domain, status, asked, ...dataOf(row, news, at), records: shownFindings(findings) }
   const event = recordEvent({ workspaceId, type: news, emailId: null, recipient: null, at, data })
   if (news === 'domain.broken') return [event]
+  const actor = asker ?? daemonItself
   return [event, recordAct({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
 }
 

@@ -17,13 +17,15 @@ import type { CheckDeps } from './domain-checks.js'
 import { judgeKey } from './judge-records.js'
 import { lookUpKey } from './look-up-records.js'
 import { replacedKey } from './new-domain.js'
-import { type RotationStep, rotationStep, SETTLES } from './rotation-step.js'
+import { type RotationStep, rotationStep } from './rotation-step.js'
 import { domainById, type SendingDomain } from './sending-domains.js'
 import { type DkimKeyRow, dkimKeysOf, startSigning, stopSigning } from './signing-keys.js'
 
 export interface RotationDeps extends CheckDeps {
   /** Milliseconds for which a key that has signed is left in place. */
   readonly retirement: number
+  /** How long a key is published before it signs, where another stood in its place. */
+  readonly settling: number
 }
 
 /** What remains to be waited for; `done`: another key signs now, or somebody else saw to it. */
@@ -128,14 +130,14 @@ async function isShown(
 }
 
 async function replace(
-  { commit }: RotationDeps,
+  { commit, settling }: RotationDeps,
   { workspace_id: workspaceId, domain }: SendingDomain,
   old: string | null,
   selector: Selector,
   now: number,
 ): Promise<void> {
   const place = { workspaceId, domain: domain as DomainName, selector, now }
-  await unlessMissed(commit(await replacedKey(place, old, now + SETTLES)))
+  await unlessMissed(commit(await replacedKey(place, old, now + settling)))
 }
 
 async function switchTo(

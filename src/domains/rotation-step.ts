@@ -19,9 +19,6 @@ export type RotationStep =
   | { readonly kind: 'replace'; readonly selector: Selector }
   | { readonly kind: 'switch'; readonly selector: Selector }
 
-/** How long a key is published before it signs, where another stood in its place. */
-export const SETTLES = 24 * 3_600_000
-
 type Key = Pick<DkimKeyRow, 'selector' | 'signing' | 'usable_at' | 'retired_at'>
 
 export interface RotationFacts {

@@ -11,7 +11,7 @@ const LONGEST_STRING = 255
 
 /** What we publish is ASCII. */
 export function textStrings(text: string): readonly string[] {
-  return text.match(new RegExp(`[^]{1,${LONGEST_STRING}}`, 'g')) ?? ['']
+  return text.match(new RegExp(`.{1,${LONGEST_STRING}}`, 'gs')) ?? ['']
 }
 
 export function zoneLine({ name, ttl, data }: ZoneRecord): string {

@@ -41,7 +41,10 @@ t.test('without a file everything listens on loopback and lies in the home of th
     inbound_mx_host: 'mx.laptop',
     mail_from: 'posthorn@laptop',
     public_url: 'https://laptop',
+    public_addresses: [],
   })
+  const nobody = { zone_listen: [], nameservers: [], ttl: 60 * minute, caa: [], secondaries: [], notify: [] }
+  t.match(defaults.dns, nobody)
   t.same(defaults.tls, { cert_file: null, key_file: null })
   t.same(defaults.api.listen, [{ kind: 'tls', host: '127.0.0.1', port: 8443 }])
   t.same(defaults.submission.listen, [{ host: '127.0.0.1', port: 1587 }])
@@ -184,7 +187,7 @@ t.test('all problems are told at once, with the key, what was found and what is 
   told('submission.trusted[0].workspace: missing; allowed: the id of a workspace, "ws_..."')
   told('log.level: found "loud"; allowed: one of "trace", "debug", "info", "warn", "error", "fatal", "silent"')
   told(
-    'service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, inbound_mx_host, mail_from, public_url',
+    'service.hostnam: found a key that is not known here; allowed: hostname, data_dir, zone, inbound_mx_host, mail_from, public_url, public_addresses',
   )
 })
 
@@ -253,6 +256,15 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[[submission.trusted]]\nnetwork = "10.0.0.0/8"\nworkspace = "acme"', 'submission.trusted[0].workspace'],
   ['[dns]\nservers = ["localhost:53"]', 'dns.servers[0]'],
   ['[dns]\nservers = ["127.0.0.1:0"]', 'dns.servers[0]'],
+  ['[dns]\nnameservers = ["192.0.2.1"]', 'dns.nameservers[0]'],
+  ['[dns]\nttl = "8d"', 'dns.ttl'],
+  ['[dns]\ncaa = ["letsencrypt org"]', 'dns.caa[0]'],
+  ...['0.0.0.0', '::', 'mail.test', 'fe80::1%eth0', '::ffff:192.0.2.1', '224.0.0.1', '192.0.2.0/24'].map(
+    (address): readonly [string, string] => [
+      `[service]\npublic_addresses = ["${address}"]`,
+      'service.public_addresses[0]',
+    ],
+  ),
   ['[outbound]\nport = 0', 'outbound.port'],
   ['[outbound]\nsource_addresses = ["mail.test"]', 'outbound.source_addresses[0]'],
   ['[outbound]\nallowed_private_networks = ["10.0.0.0/8/8"]', 'outbound.allowed_private_networks[0]'],
@@ -295,6 +307,11 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[submission]\nlisten = ["127.0.0.1:8443"]', 'submission.listen[0]'],
   ['[inbound]\nlisten = ["127.0.0.1:1587"]', 'inbound.listen[0]'],
   ['[inbound]\nproxies = ["0.0.0.0/0"]', 'inbound.proxies[0]'],
+  ['[dns]\nzone_listen = ["127.0.0.1:53"]', 'dns.zone_listen'],
+  ['[dns]\nzone_listen = ["127.0.0.1:2525"]\nnameservers = ["ns.test"]', 'dns.zone_listen[0]'],
+  ['[dns]\nsecondaries = ["192.0.2.1"]', 'dns.secondaries'],
+  ['[dns]\nnotify = ["192.0.2.1"]', 'dns.notify'],
+  ['[dns]\nzone_listen = ["127.0.0.1:53"]\nnameservers = ["ns.test"]\nsecondaries = ["::/0"]', 'dns.secondaries[0]'],
   ['[spam]\nsuspicious_score = 9', 'spam.suspicious_score'],
   ['[spam]\nspam_score = 3.5', 'spam.spam_score'],
   ['[spam]\nsuspicious_score = 7\nspam_score = 6', 'spam.suspicious_score'],
@@ -316,6 +333,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
 t.test('settings that cannot be meant together are refused', async (t) => {
   for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
   t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts nobody')
+  t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'of somebody else, for the zone that is printed')
   t.same(
     keys('[submission]\nlisten = ["127.0.0.1:0"]\nlisten_tls = ["127.0.0.1:0"]'),
     [],

@@ -44,11 +44,12 @@ function query({ name = 'z.test', type = 'A', payload = 1232, ...more }: Asked):
   })
 }
 
-type Read = DecodedPacket & { readonly size: number }
+type Read = DecodedPacket & { readonly size: number; readonly rcode: string }
 
 function read(message: Buffer | null | undefined): Read {
   if (message === null || message === undefined) throw new Error('no reply')
-  const packet = decode(message)
+  // The types do not know all of it.
+  const packet = decode(message) as DecodedPacket & { readonly rcode: string }
   return { ...packet, size: message.length }
 }
 
@@ -139,7 +140,8 @@ t.test('recursion is never offered; that it was wanted is repeated', async (t) =
 
 t.test('other operations are not known', async (t) => {
   for (const opcode of [1, 2, 4, 5, 15]) {
-    t.match(ask({ flags: opcode << 11 }), { rcode: 'NOTIMP', opcode: decode(query({ flags: opcode << 11 })).opcode })
+    const reply = opened().overUdp(query({ flags: opcode << 11 }), client)
+    t.equal(reply?.readUInt16BE(2), 0x8000 | (opcode << 11) | 4)
   }
 })
 
@@ -364,7 +366,7 @@ t.test('a fault of ours is SERVFAIL, and logged once in a while', async (t) => {
   t.equal(faults.length, 1)
 })
 
-t.test('no message makes the desk throw, and every reply can be read', async (t) => {
+t.test('no message makes the desk throw, and every reply can be read', async () => {
   const desk = opened({ burst: Number.MAX_SAFE_INTEGER })
   const good = [
     query({ name: 'mx.z.test' }),

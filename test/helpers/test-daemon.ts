@@ -36,7 +36,8 @@ type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 export interface TestDaemonOptions {
   /** Domain to sink: a route of the configuration. */
   readonly routes?: Readonly<Record<string, { readonly port: number }>>
-  readonly zone?: Zone
+  /** `dns.servers`: names are asked of the servers that the settings name. */
+  readonly zone?: Zone | 'dns.servers'
   /** Sections of the configuration, beyond what a test needs anyway. */
   readonly settings?: Settings
   readonly timeouts?: Partial<Timeouts>
@@ -116,7 +117,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     clock: now,
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     edges: {
-      resolver: zoneResolver({ ...routeHosts(options), ...options.zone }),
+      resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },
       dialer: createDialer(options.authorities),
     },

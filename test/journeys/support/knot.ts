@@ -2,73 +2,84 @@
  * Knot as the DNS server of a test: a child of its own on loopback, over UDP and TCP.
  *
  * One zone is the root, so that whatever is not in it does not exist. The domains of `broken`
- * are zones that it cannot load: it answers SERVFAIL for all that is in them.
+ * are zones that it cannot load: it answers SERVFAIL for all that is in them. Or it is a secondary of
+ * somebody's zone, which it copies.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../../helpers/database.js'
+import { type ChildServer, childServer, freePort } from './child-server.js'
 
 export interface Knot {
   /** For `dns.servers`. */
   readonly address: string
+  /** Puts these records in the place of the former ones. */
+  readonly publish: (records: readonly string[]) => Promise<void>
+}
+
+export interface KnotPlace {
+  readonly host: string
+  readonly port: number
 }
 
 /** `records` as the lines of a zone file, with absolute names. */
-export async function startKnot(t: Test, records: readonly string[], broken: readonly string[] = []): Promise<Knot> {
+export async function startKnot(
+  t: Test,
+  records: readonly string[],
+  broken: readonly string[] = [],
+  place: KnotPlace | null = null,
+): Promise<Knot> {
   const home = temporaryFolder(t)
-  const port = await freePort()
-  const head = ['$TTL 60', '. SOA ns.test. root.test. 1 60 60 60 60', '. NS ns.test.', 'ns.test. A 127.0.0.1']
-  writeFileSync(join(home, 'root.zone'), [...head, ...records, ''].join('\n'))
-  const file = join(home, 'knot.conf')
-  writeFileSync(file, settings(home, port, broken))
-  const child = spawn('/usr/sbin/knotd', ['-c', file], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const ended = once(child, 'close')
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  await started(child)
-  return { address: `127.0.0.1:${port}` }
+  const { host, port } = place ?? { host: '127.0.0.1', port: await freePort() }
+  let serial = 0
+  const write = (lines: readonly string[]): void => {
+    serial += 1
+    const head = ['$TTL 60', `. SOA ns.test. root.test. ${serial} 60 60 60 1`, '. NS ns.test.', `ns.test. A ${host}`]
+    writeFileSync(join(home, 'root.zone'), [...head, ...lines, ''].join('\n'))
+  }
+  write(records)
+  const zone = (domain: string, name: string): string => `  - domain: ${domain}\n    file: ${home}/${name}.zone\n`
+  const zones = `zone:\n${zone('.', 'root')}${broken.map((domain) => zone(domain, 'missing')).join('')}`
+  const child = await run(t, home, { host, port }, zones)
+  return {
+    address: `${host}:${port}`,
+    publish: async (lines) => {
+      const since = child.lines()
+      write(lines)
+      child.signal('SIGHUP')
+      await child.said(`serial ${serial - 1} -> ${serial}`, since)
+    },
+  }
 }
 
-function settings(home: string, port: number, broken: readonly string[]): string {
-  const zone = (domain: string, name: string): string => `  - domain: ${domain}\n    file: ${home}/${name}.zone\n`
-  return `server:
+export interface Secondary {
+  readonly port: number
+  /** Resolves when it has the zone with this serial. */
+  readonly has: (serial: number) => Promise<unknown>
+}
+
+/** It must listen at `port`, because the primary must know where to tell it of changes. */
+export async function startSecondary(t: Test, port: number, zone: string, primary: number): Promise<Secondary> {
+  const home = temporaryFolder(t)
+  const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`
+  const told = 'acl:\n  - id: told\n    address: 127.0.0.1\n    action: notify\n'
+  const zones = `${from}${told}zone:\n  - domain: ${zone}\n    master: primary\n    acl: told\n    file: ${home}/copy.zone\n`
+  const child = await run(t, home, { host: '127.0.0.1', port }, zones)
+  return { port, has: (serial) => child.said(`-> ${serial}`) }
+}
+
+function run(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
+  const file = join(home, 'knot.conf')
+  const settings = `server:
     rundir: ${home}
-    listen: 127.0.0.1@${port}
+    listen: ${host}@${port}
 database:
     storage: ${home}
 log:
   - target: stdout
     any: info
-zone:
-${zone('.', 'root')}${broken.map((domain) => zone(domain, 'missing')).join('')}`
-}
-
-/** Of TCP; nobody else here listens on UDP. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-async function started(child: ChildProcess): Promise<void> {
-  if (child.stdout === null || child.stderr === null) throw new Error('no output')
-  const said: string[] = []
-  child.stderr.on('data', (chunk: Buffer) => said.push(chunk.toString()))
-  const reader = createInterface(child.stdout)
-  const ended = once(child, 'close').then(() => null)
-  reader.on('line', (line) => said.push(line))
-  while (!said.some((line) => line.includes('server started'))) {
-    if ((await Promise.race([once(reader, 'line'), ended])) === null) throw new Error(`Knot ended: ${said.join('\n')}`)
-  }
+${rest}`
+  writeFileSync(file, settings)
+  return childServer(t, ['/usr/sbin/knotd', '-c', file], 'server started')
 }

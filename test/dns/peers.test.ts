@@ -1,0 +1,205 @@
+/** The zone listener over the network, as other people's programs see it: dig, drill, Unbound, Knot. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { parseConfig } from '../../src/config/load.js'
+import { listenForQuestions, type ZoneListener } from '../../src/dns/zone-listener.js'
+import { keyTarget } from '../../src/domains/dns-records.js'
+import { domainsOfWorkspace } from '../../src/domains/sending-domains.js'
+import { dkimKeysOf } from '../../src/domains/signing-keys.js'
+import { serviceZone } from '../../src/domains/zone.js'
+import { zoneSettings } from '../../src/domains/zone-records.js'
+import type { Database } from '../../src/storage/database.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { founded } from '../helpers/foundation.js'
+import { skipWithout } from '../helpers/programs.js'
+import { until } from '../helpers/until.js'
+import { freePort } from '../journeys/support/child-server.js'
+import { startSecondary } from '../journeys/support/knot.js'
+import { runProgram } from '../journeys/support/run-program.js'
+import { startUnbound } from '../journeys/support/unbound.js'
+
+const ZONE = 'mail.service.test'
+
+interface Opened {
+  readonly database: Database
+  readonly listener: ZoneListener
+  readonly port: number
+  readonly errors: readonly unknown[]
+  readonly serial: () => number
+  /** Where a key of a.test lies, and its text. */
+  readonly key: { readonly name: string; readonly text: string }
+}
+
+async function opened(t: Test, notify: readonly string[] = []): Promise<Opened> {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`
+  const loaded = parseConfig(text, null, { hostname: ZONE, home: '/', root: true, stateHome: undefined })
+  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
+  const zone = serviceZone(database, zoneSettings(loaded.config))
+  const errors: unknown[] = []
+  const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
+  const listen = [{ host: '127.0.0.1', port: 0 }]
+  const deps = { zone, listen, secondaries: ['127.0.0.2/32', '127.0.0.1/32'], notify, clock: () => 0, log }
+  const listener = await listenForQuestions(deps)
+  t.teardown(() => listener.stop(0))
+  const [row] = domainsOfWorkspace(database.read, { workspaceId })
+  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? '' })
+  const name = keyTarget(row ?? { id: '' }, key?.selector ?? '', ZONE)
+  const port = listener.endpoints[0]?.port ?? 0
+  return { database, listener, port, errors, serial: zone.serial, key: { name, text: key?.public_record ?? '' } }
+}
+
+async function dig(port: number, ...words: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await runProgram(['dig', '@127.0.0.1', '-p', `${port}`, '+tries=1', ...words])
+  if (status !== 0) throw new Error(`dig: ${stdout}${stderr}`)
+  return stdout
+}
+
+t.test('dig', { skip: skipWithout('dig') }, async (t) => {
+  const { port, key, errors, serial } = await opened(t)
+  const told = (name: string, type: string, ...more: string[]): Promise<string> =>
+    dig(port, '+norecurse', ...more, name, type)
+
+  const whole = await told(key.name, 'TXT')
+  t.match(whole, /status: NOERROR.*\n;; flags: qr aa; QUERY: 1, ANSWER: 1/)
+  t.equal(/ TXT (".*)/.exec(whole.replaceAll('\t', ' '))?.[1]?.replaceAll(/" "|"/g, ''), key.text)
+  t.match(await told(key.name, 'TXT', '+noedns', '+ignore'), /flags: qr aa; QUERY: 1, ANSWER: 1/, 'in 512 octets')
+  t.match(await told(key.name, 'TXT', '+tcp'), /status: NOERROR/)
+  t.match(await told(ZONE, 'SOA', '+short'), `ns.${ZONE}. postmaster.${ZONE}. ${serial()} 900 300 1209600 300\n`)
+  t.match(await told(ZONE, 'MX', '+short'), `10 mx.${ZONE}.\n`)
+  t.match(await told(`mail.${ZONE}`, 'AAAA', '+short'), '2001:db8::1\n')
+  t.match(await told(`nothing.${ZONE}`, 'A'), /status: NXDOMAIN[\s\S]*AUTHORITY SECTION:\n.*\t300\tIN\tSOA/)
+  t.match(await told(`_domainkey.${ZONE}`, 'A'), /status: NOERROR[\s\S]*AUTHORITY: 1[\s\S]*\tSOA/)
+  t.match(await told('example.com', 'A'), /status: REFUSED/)
+  t.match(await told(ZONE, 'A', '+edns=1', '+noednsneg'), /status: BADVERS/)
+  t.match(await dig(port, ZONE, 'A'), /recursion requested but not available/)
+  t.notMatch(await told(ZONE, 'A'), /WARNING|malformed/i)
+  const transferred = await dig(port, ZONE, 'AXFR', '+onesoa')
+  t.match(transferred, new RegExp(`^${key.name.replaceAll('.', '\\.')}\\.\\s`, 'm'))
+  t.match(transferred, /XFR size: \d+ records/)
+  t.match(await dig(port, `mx.${ZONE}`, 'AXFR'), /Transfer failed/, 'not a zone')
+  t.same(errors, [])
+})
+
+t.test('drill', { skip: skipWithout('drill') }, async (t) => {
+  const { port, key } = await opened(t)
+  const drill = async (...words: string[]): Promise<string> =>
+    (await runProgram(['drill', '-p', `${port}`, ...words, '@127.0.0.1'])).stdout
+  const [first = ''] = key.text.match(/.{255}/) ?? []
+  t.match(await drill(key.name, 'TXT'), `"${first}" "${key.text.slice(255)}"`)
+  t.match(await drill('-t', ZONE, 'NS'), `ns.${ZONE}.\t3600\tIN\tA\t192.0.2.1`, 'over TCP, with its address')
+})
+
+t.test('Unbound believes it, and mixed letters come back', { skip: skipWithout('unbound') }, async (t) => {
+  const { port, key } = await opened(t)
+  const unbound = await startUnbound(t, { zones: { [ZONE]: port } })
+  t.equal((await dig(unbound.port, key.name, 'TXT', '+short')).replaceAll(/" "|"/g, ''), `${key.text}\n`)
+  t.match(await dig(unbound.port, `posthorn.${ZONE}`, 'A'), /status: NXDOMAIN/)
+  t.match(await dig(unbound.port, `mail.${ZONE}`, 'MX', '+short'), `10 mx.${ZONE}.`)
+})
+
+t.test('Knot copies the zone, and again when it is told of a change', { skip: skipWithout('knotd') }, async (t) => {
+  const knotPort = await freePort()
+  const { database, port, serial, key } = await opened(t, [`127.0.0.1:${knotPort}`])
+  const knot = await startSecondary(t, knotPort, ZONE, port)
+  await knot.has(serial())
+  const at = (name: string): Promise<string> => dig(knot.port, name, 'TXT', '+short')
+  t.equal((await at(key.name)).replaceAll(/" "|"/g, ''), `${key.text}\n`)
+  await database.commit([{ sql: `update dkim_keys set public_record = 'v=DKIM1; p='`, parameters: [] }])
+  await knot.has(serial())
+  t.equal(await at(key.name), '"v=DKIM1; p="\n')
+})
+
+/** One connection, and the replies that came over it. */
+async function dialled(t: Test, port: number): Promise<{ socket: Socket; replies: () => readonly Buffer[] }> {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  let got = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    got = Buffer.concat([got, chunk])
+  })
+  const replies = (): readonly Buffer[] => {
+    const all: Buffer[] = []
+    for (let at = 0; at + 2 <= got.length && at + 2 + got.readUInt16BE(at) <= got.length; ) {
+      all.push(got.subarray(at + 2, at + 2 + got.readUInt16BE(at)))
+      at += 2 + got.readUInt16BE(at)
+    }
+    return all
+  }
+  return { socket, replies }
+}
+
+/** Framed, for the addresses of `mx`. */
+function question(id: number): Buffer {
+  const name = `\x02mx${ZONE.split('.')
+    .map((label) => String.fromCharCode(label.length) + label)
+    .join('')}\0`
+  const message = Buffer.concat([
+    Buffer.of(id >> 8, id & 255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+    Buffer.from(`${name}\0\x01\0\x01`, 'latin1'),
+  ])
+  return Buffer.concat([Buffer.of(message.length >> 8, message.length & 255), message])
+}
+
+const idsOf = (replies: readonly Buffer[]): number[] => replies.map((reply) => reply.readUInt16BE(0))
+
+t.test('questions in one connection are answered in their order, however they come in', async (t) => {
+  const { port } = await opened(t)
+  const { socket, replies } = await dialled(t, port)
+  const ids = Array.from({ length: 50 }, (_, id) => id)
+  const all = Buffer.concat(ids.map(question))
+  for (let at = 0; at < all.length; at += 7) socket.write(all.subarray(at, at + 7))
+  socket.end()
+  await once(socket, 'close')
+  t.same(idsOf(replies()), ids, 'the last ones after the client has said all')
+})
+
+t.test('a connection that says nothing of use ends', async (t) => {
+  const { port } = await opened(t)
+  for (const bytes of [Buffer.of(0xff, 0xff, 1, 2), Buffer.of(0, 0), Buffer.of(0, 1, 1), Buffer.alloc(14, 0xff)]) {
+    const { socket, replies } = await dialled(t, port)
+    socket.write(bytes)
+    await once(socket, 'close')
+    t.same(replies(), [])
+  }
+})
+
+t.test('one address has twenty connections, and its places again when they have ended', async (t) => {
+  const { port } = await opened(t)
+  const held = await Promise.all(Array.from({ length: 20 }, () => dialled(t, port)))
+  const one = await dialled(t, port)
+  await once(one.socket, 'close')
+  held[0]?.socket.destroy()
+  await until('there is a place', async () => {
+    const { socket, replies } = await dialled(t, port)
+    socket.write(question(1))
+    await Promise.race([once(socket, 'data'), once(socket, 'close')])
+    return replies().length === 1
+  })
+})
+
+t.test('stopping answers what was asked, and then nobody is there', async (t) => {
+  const { port, listener } = await opened(t)
+  const { socket } = await dialled(t, port)
+  socket.write(question(1))
+  await once(socket, 'data')
+  await listener.stop(1000)
+  if (!socket.closed) await once(socket, 'close')
+  await t.rejects(dialled(t, port), { code: 'ECONNREFUSED' })
+})
+
+t.test('a place that is taken leaves nothing open', async (t) => {
+  const { port, listener } = await opened(t)
+  const log = { error: () => undefined, warn: () => undefined }
+  const zone = serviceZone({ read: () => [] }, {} as never)
+  const listen = [
+    { host: '127.0.0.1', port: 0 },
+    { host: '127.0.0.1', port },
+  ]
+  const deps = { zone, listen, secondaries: [], notify: [], clock: () => 0, log }
+  await t.rejects(listenForQuestions(deps), { code: 'EADDRINUSE' })
+  t.equal(listener.endpoints.length, 1)
+})

@@ -1,4 +1,4 @@
-/** Rows of the section "Domains". `{verified}` is a domain that sends already. */
+/** Rows of the section "Domains". `{verified}` is a domain that sends already; see the test file for the others. */
 import { administrates, type Resource, readsSettings } from '../support/row.js'
 import {
   anything,
@@ -156,6 +156,29 @@ export const domains: Resource = {
           request: 'GET /v1/domains/:id',
           id: '{domain}',
           holds: { status: 'failed' },
+        },
+        {
+          says: 'all three are published',
+          id: '{proved}',
+          shape: single,
+          holds: { status: 'verified', 'dns_records.0.status': 'verified', verified_at: /^\d{4}-/ },
+        },
+        {
+          says: 'only the mail host is',
+          id: '{keyless}',
+          refused: { code: 'dkim_verification_failed', details: unproved },
+        },
+        {
+          says: 'only the keys are',
+          id: '{hostless}',
+          refused: { code: 'spf_verification_failed', details: unproved },
+        },
+        { says: 'DNS does not answer', id: '{silent}', refused: { code: 'gateway_timeout' } },
+        {
+          says: 'and nothing has changed',
+          request: 'GET /v1/domains/:id',
+          id: '{silent}',
+          holds: { status: 'pending' },
         },
         { says: 'of nobody', id: '{nobodys}', refused: { code: 'domain_not_found', id: '{nobodys}' } },
       ],

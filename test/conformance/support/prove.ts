@@ -17,7 +17,7 @@ const everyAsker = ['owner', 'admin', 'member', 'send', 'read'] as const
 export async function prove(t: Test, world: World, { rows }: Resource): Promise<void> {
   for (const row of rows) {
     await t.test(row.row, async (t) => {
-      for (const one of row.cases) await proveCase(t, world, row, one)
+      for (const one of row.cases) await proveCase(t, world, row.row, one)
     })
   }
   await t.test('who may, and in all three forms of the path', async (t) => {
@@ -25,7 +25,7 @@ export async function prove(t: Test, world: World, { rows }: Resource): Promise<
   })
 }
 
-async function proveCase(t: Test, world: World, row: Row, given: Case): Promise<void> {
+export async function proveCase(t: Test, world: World, row: string, given: Case): Promise<void> {
   const one = filledIn(world, given)
   const attempt = async (): Promise<{ answer: Answered; wrong: readonly string[] }> => {
     const answer = await ask(world, row, one)
@@ -33,7 +33,7 @@ async function proveCase(t: Test, world: World, row: Row, given: Case): Promise<
   }
   const { answer, wrong } =
     one.until === true
-      ? await until(`${row.row}: ${one.says}`, async () => {
+      ? await until(`${row}: ${one.says}`, async () => {
           const made = await attempt()
           return made.wrong.length === 0 && made
         })
@@ -48,7 +48,7 @@ async function proveWho(t: Test, world: World, row: Row): Promise<void> {
   if (row.probe === null) return
   const probe = filledIn(world, { says: '', id: '{nobodys}', ...(takesBody(row) ? { body: {} } : {}), ...row.probe })
   for (const as of everyAsker) {
-    const answer = await ask(world, row, { ...probe, as })
+    const answer = await ask(world, row.row, { ...probe, as })
     const { status } = answer
     const may = row.who.includes(as)
     const refused = status === 403 && codeOf(answer) === 'insufficient_permissions'
@@ -56,13 +56,13 @@ async function proveWho(t: Test, world: World, row: Row): Promise<void> {
     t.same(faultsOfAny(world, answer), [], 'and in the form of the document')
   }
   const [plain, ...others] = await Promise.all(
-    ['/v1', '', '/api/v1'].map((prefix) => ask(world, row, { ...probe, as: 'stranger' }, prefix)),
+    ['/v1', '', '/api/v1'].map((prefix) => ask(world, row.row, { ...probe, as: 'stranger' }, prefix)),
   )
   for (const other of others) {
     t.same(timeless(other), plain && timeless(plain), `${row.row} without /v1, with /api`)
   }
   for (const [as, code] of withoutKey) {
-    const answer = await ask(world, row, { ...probe, as })
+    const answer = await ask(world, row.row, { ...probe, as })
     t.same([answer.status, codeOf(answer)], [401, code], `${row.row} with ${as}`)
   }
 }
@@ -78,8 +78,8 @@ function takesBody({ row }: Row): boolean {
   return /^(?:POST|PATCH)/.test(row)
 }
 
-async function ask(world: World, row: Row, one: Case, prefix = '/v1'): Promise<Answered> {
-  const [method = '', path = ''] = (one.request ?? row.row).replace(/ \(.*/, '').split(' ')
+async function ask(world: World, row: string, one: Case, prefix = '/v1'): Promise<Answered> {
+  const [method = '', path = ''] = (one.request ?? row).replace(/ \(.*/, '').split(' ')
   const query = one.query === undefined ? '' : `?${new URLSearchParams(one.query).toString()}`
   const where = path.replace(/:\w+/, encodeURIComponent(one.id ?? '')).replace(/^\/v1/, prefix)
   const key = world.keys.get(one.as ?? ('owner' satisfies Asker))

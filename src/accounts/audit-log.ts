@@ -23,6 +23,8 @@ export type Action =
   | 'domain.rotated'
   | 'domain.key_imported'
   | 'suppression.deleted'
+  | 'suppressions.imported'
+  | 'audience.deleted'
   | 'workspace.created'
   | 'workspace.plan_changed'
   | 'queue.held'

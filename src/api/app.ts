@@ -126,6 +126,12 @@ function fail(ctx: ApiContext, error: unknown, { log }: AppDeps): void {
   const { requestId } = ctx.state.visit
   ctx.respond = false
   if (error instanceof ClientGone) return
+  if (ctx.res.headersSent) {
+    // Nobody may take the half of it for the whole.
+    log.error({ err: error, requestId }, 'an answer broke off')
+    ctx.res.destroy()
+    return
+  }
   const body =
     error instanceof BodyTooSlow
       ? tooSlow(error)

@@ -22,8 +22,9 @@ import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { BodyPace } from './read-body.js'
-import type { Answer, Call, KeyRoute, LinkRoute, Route, UploadRoute } from './route.js'
+import type { Answer, Call, KeyRoute, LinkRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
+import { type Streaming, sendStream } from './stream-answer.js'
 import { readUpload } from './upload.js'
 import { admitted, type Reception, tolerated } from './visit.js'
 
@@ -34,6 +35,7 @@ export interface MountDeps {
   readonly memory: MemoryShares
   readonly pace: BodyPace
   readonly answers: AnswerMemory
+  readonly streaming: Streaming
 }
 
 const noQuery = z.strictObject({})
@@ -46,17 +48,16 @@ export function handle(route: Route, deps: MountDeps): Handle {
   return 'receive' in route ? handleUpload(route, deps) : handleKey(route, deps)
 }
 
-function handleLink({ follow, query }: LinkRoute, { clock, answers }: MountDeps): Handle {
+function handleLink({ follow, query }: LinkRoute, deps: MountDeps): Handle {
   return async (ctx) => {
     tolerated(ctx.state.visit)
     const asked = parse(query, queryOf(ctx.req.url ?? '') ?? {})
-    const reply = replyOf(await follow({ params: paramsOf(ctx), query: asked, now: clock() }))
-    answers.hold(ctx, reply.payload)
-    send(ctx, reply)
+    await answerWith(ctx, await follow({ params: paramsOf(ctx), query: asked, now: deps.clock() }), deps)
   }
 }
 
-function handleKey(route: KeyRoute, { clock, memory, pace, answers, reception }: MountDeps): Handle {
+function handleKey(route: KeyRoute, deps: MountDeps): Handle {
+  const { clock, memory, pace, reception } = deps
   const { run, query, body } = route
   return async (ctx) => {
     const { visit } = ctx.state
@@ -77,16 +78,15 @@ function handleKey(route: KeyRoute, { clock, memory, pace, answers, reception }:
         remoteAddress: visit.remoteAddress,
         now: clock(),
       }
-      const reply = replyOf(await run(call))
-      answers.hold(ctx, reply.payload)
-      send(ctx, reply)
+      await answerWith(ctx, await run(call), deps)
     } finally {
       given.release()
     }
   }
 }
 
-function handleUpload(route: UploadRoute, { clock, pace, reception }: MountDeps): Handle {
+function handleUpload(route: UploadRoute, deps: MountDeps): Handle {
+  const { clock, pace, reception } = deps
   return async (ctx) => {
     const { visit } = ctx.state
     const principal = admitted(visit)
@@ -99,7 +99,7 @@ function handleUpload(route: UploadRoute, { clock, pace, reception }: MountDeps)
     const answer = await readUpload(ctx.req, ctx.res, upload, (file) =>
       route.receive({ principal, params: paramsOf(ctx), query, file, now: clock() }),
     )
-    send(ctx, replyOf(answer))
+    await answerWith(ctx, answer, deps)
   }
 }
 
@@ -135,7 +135,14 @@ function fieldOf({ req }: ApiContext, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-function replyOf(answer: Answer): Reply {
+async function answerWith(ctx: ApiContext, answer: Answer, { answers, streaming }: MountDeps): Promise<void> {
+  if (answer.kind === 'stream') return sendStream(ctx, answer, streaming)
+  const reply = replyOf(answer)
+  answers.hold(ctx, reply.payload)
+  send(ctx, reply)
+}
+
+function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {
   switch (answer.kind) {
     case 'json':
       return { status: answer.status, type: JSON_TYPE, payload: JSON.stringify(answer.body) }

@@ -1,5 +1,6 @@
 /**
- * What the queries of lists have in common: a limit, and a cursor that tells a place.
+ * What the queries of lists have in common: a limit, and an offset, a page or a cursor that
+ * tells a place.
  *
  * To a client a cursor is a word without meaning; in it is the place of the last row that
  * it has, and nothing else. Whose list is read is never taken from it, so that one from
@@ -65,4 +66,87 @@ export function pageOf<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
   return z.strictObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() })
+}
+
+/** Of lists that come in two forms: with `limit` and `offset`, or in numbered pages with totals. */
+const MOST_PASSED = 10_000_000
+const MOST_AT_ONCE = 100
+const DEFAULT_PER_PAGE = 50
+
+interface TwoForms {
+  readonly limit?: number | undefined
+  readonly offset?: number | undefined
+  readonly page?: number | undefined
+  readonly per_page?: number | undefined
+}
+
+type OptionalNumber = z.ZodOptional<z.ZodType<number, string>>
+
+/** Fields of such a list's query; what they are together, `oneForm` looks at. */
+export function twoForms(
+  defaultLimit: number,
+): Readonly<Record<'limit' | 'offset' | 'page' | 'per_page', OptionalNumber>> {
+  return {
+    limit: wholeNumber(1, MOST_AT_ONCE)
+      .optional()
+      .meta({ description: `Default ${defaultLimit}.` }),
+    offset: wholeNumber(0, MOST_PASSED).optional().meta({ description: 'Default 0.' }),
+    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Default 1.' }),
+    per_page: wholeNumber(1, MOST_AT_ONCE)
+      .optional()
+      .meta({ description: `Default ${DEFAULT_PER_PAGE}.` }),
+  }
+}
+
+/** Either form, not both; further than `MOST_PASSED` down the list nobody can ask. */
+export function oneForm({ limit, offset, page, per_page }: TwoForms, context: z.RefinementCtx): void {
+  const problem = (field: string, message: string): void => {
+    context.addIssue({ code: 'custom', path: [field], message })
+  }
+  if (page === undefined && per_page === undefined) return
+  if (limit !== undefined) problem('limit', 'cannot stand beside page and per_page')
+  if (offset !== undefined) problem('offset', 'cannot stand beside page and per_page')
+  const { offset: passed } = pageSlice(page, per_page)
+  if (passed > MOST_PASSED) problem('page', `at most ${MOST_PASSED} can be passed over`)
+}
+
+export interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface Meta {
+  readonly total: number
+  readonly page: number
+  readonly page_size: number
+  readonly pages: number
+}
+
+/** What is asked for, and in the page form what is told beside it. */
+export interface Asked {
+  readonly slice: Slice
+  /** Null: the limit form. */
+  readonly metaOf: ((total: number) => Meta) | null
+}
+
+export function askedFor({ limit, offset = 0, page, per_page }: TwoForms, defaultLimit: number): Asked {
+  if (page === undefined && per_page === undefined) {
+    return { slice: { offset, limit: limit ?? defaultLimit }, metaOf: null }
+  }
+  const slice = pageSlice(page, per_page)
+  const size = slice.limit
+  return { slice, metaOf: (total) => ({ total, page: page ?? 1, page_size: size, pages: Math.ceil(total / size) }) }
+}
+
+function pageSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
+  return { offset: (page - 1) * perPage, limit: perPage }
+}
+
+const meta = z.object({ total: z.int(), page: z.int(), page_size: z.int(), pages: z.int() })
+
+/** The schema of an answer in numbered pages. */
+export function numberedPageOf<Item extends z.ZodType>(
+  item: Item,
+): z.ZodObject<{ success: z.ZodLiteral<true>; data: z.ZodArray<Item>; meta: typeof meta }> {
+  return z.object({ success: z.literal(true), data: z.array(item), meta })
 }

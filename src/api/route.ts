@@ -40,7 +40,16 @@ export type Answer =
       readonly bytes: Buffer
       readonly headers?: Readonly<Record<string, string>>
     }
+  | StreamAnswer
   | { readonly kind: 'nothing' }
+
+/** Bytes of any length, in pieces that are made while they are read. */
+export interface StreamAnswer {
+  readonly kind: 'stream'
+  readonly type: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly pieces: AsyncIterable<string | Buffer>
+}
 
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
 /** 204 without a body. */

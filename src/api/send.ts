@@ -13,6 +13,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { RateState } from '../accounts/rate-limit.js'
 import type { ApiContext } from './api-state.js'
 import { announcesBody } from './read-body.js'
+import type { Visit } from './visit.js'
 
 export interface Reply {
   readonly status: number
@@ -62,6 +63,15 @@ export function headersOf(
     all['Content-Length'] = Buffer.byteLength(payload)
   }
   return headers === undefined ? all : Object.assign(all, headers)
+}
+
+/** Of an answer whose length nobody knows yet. */
+export function streamHeadersOf(
+  type: string,
+  headers: Readonly<Record<string, string>>,
+  { requestId, rate }: Pick<Visit, 'requestId' | 'rate'>,
+): OutgoingHttpHeaders {
+  return headersOf({ type: null, payload: '', headers: { ...headers, 'Content-Type': type } }, requestId, rate)
 }
 
 function bodyLeft(request: IncomingMessage): 'none' | 'short' | 'long' {

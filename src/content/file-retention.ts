@@ -26,8 +26,8 @@ const cutOff = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
     .select(['workspace_id as workspaceId', 'key', 'size'])
-    // Written out: a bound value would not let the index of incomplete files be used.
-    .where('complete', '=', sql.lit(0))
+    // Spelled out, so that the index of these alone serves it.
+    .where('complete', '=', sql.lit(0 as const))
     .where('created_at', '<', slot('before'))
     .orderBy('created_at')
     .limit(STEP),

@@ -35,6 +35,8 @@ const MB = 1_048_576
 const BODIES = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers that are not read yet, and the time to read one. */
 const ANSWERS = { all: 128 * MB, share: 64 * MB, milliseconds: 150_000 }
+/** Answers in pieces that are under way, and the time to take a piece. */
+const STREAMS = { all: 40, share: 4, milliseconds: 30_000 }
 
 export interface ApiDoorParts {
   readonly config: Config
@@ -84,6 +86,7 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
     pace: bodyPace,
     answers: answerMemory(memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share), ANSWERS.milliseconds),
+    streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },
     clock,
     log,
   })

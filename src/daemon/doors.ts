@@ -100,7 +100,7 @@ function sendingIn(
 function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted'> {
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
   return {
     keyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
@@ -111,6 +111,7 @@ function ownActs(
       forgetDomain(rooms, gone)
       rooms.walks.start(gone)
     },
+    audienceGone: (audience) => rooms.audienceRemovals.start(audience),
   }
 }
 

@@ -11,6 +11,7 @@ import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
 import { studyModule } from '../receiving/spam/spam-study.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
@@ -35,6 +36,7 @@ export interface Rooms {
   readonly mime: MimeReader
   readonly templates: TemplateBook
   readonly walks: DomainWalks
+  readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
 }
 
@@ -54,24 +56,28 @@ export async function openRooms(
   ends.push(() => signing.stop())
   const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
   ends.push(() => delivery.stop(patience.delivery))
-  const housekeeping = startHousekeeping({ config, clock, log, database })
-  ends.push(() => housekeeping.stop())
+  ending(ends, startHousekeeping({ config, clock, log, database }))
   const mime = new MimeReader(defaultMimeLimits, studyModule)
   ends.push(() => mime.close())
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const walks = domainWalks({ ...database, log, walked })
-  ends.push(() => walks.stop())
+  const walks = ending(ends, domainWalks({ ...database, log, walked }))
+  const removals = ending(ends, audienceRemovals({ ...database, log }))
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
   ends.push(() => receiving.stop())
-  const remembered = { keyRing: keyRing({ ...database, clock }), domains: domainBook(database), domainsOfAll, keys }
+  const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
+  const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
-  const domainChecks = wireDomainChecks({ config, clock, log, edges, database, changed })
-  ends.push(() => domainChecks.stop())
-  const templates = templateBook(database)
-  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks }
-  return { ...remembered, ...engines, suppressions, identity, templates }
+  const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
+  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks, audienceRemovals: removals }
+  return { ...remembered, ...engines, suppressions, identity }
+}
+
+/** The same, and it is ended with the rest. */
+function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
+  ends.push(() => room.stop())
+  return room
 }
 
 type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }

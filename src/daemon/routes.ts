@@ -1,7 +1,11 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
+import { audienceFileRoutes } from '../api/audience-files.js'
+import { type AudienceDeps, audienceRoutes } from '../api/audiences.js'
 import { auditLogRoutes } from '../api/audit-log.js'
+import { contactRoutes } from '../api/contacts.js'
+import { bulkRoute } from '../api/contacts-bulk.js'
 import { type DomainPlace, domainRoutes } from '../api/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
@@ -16,6 +20,7 @@ import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
 import type { Route } from '../api/route.js'
+import { suppressionImportRoute } from '../api/suppression-import.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { templateRoutes } from '../api/templates.js'
 import { usageRoutes } from '../api/usage.js'
@@ -37,6 +42,8 @@ import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
 const MB = 1_048_576
+/** Bytes of files that are to be imported, in memory: of all, and of one workspace. */
+const FILES = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and filled-in templates in memory: over all requests, and over those of one workspace. */
 const STORED = { all: 128 * MB, share: 64 * MB }
 
@@ -59,18 +66,25 @@ export interface RouteParts {
   readonly keyRevoked: (keyId: string) => void
   readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
+  readonly audienceGone: AudienceDeps['gone']
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
+  const files = memoryShares(memoryBudget(FILES.all), FILES.share)
   const creating = creatingIn(parts)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
     ...emailRoutes(parts, creating),
+    ...contactRoutes({ read, commit }),
+    bulkRoute({ read, commit }),
+    ...audienceRoutes({ read, commit, gone: parts.audienceGone }),
+    ...audienceFileRoutes({ read, commit, clock: parts.clock, files }),
     ...contentRoutes(parts),
     ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
+    suppressionImportRoute({ read, commit, files }),
     ...inboundRoutes(parts, creating),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),

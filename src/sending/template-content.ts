@@ -42,7 +42,7 @@ export function templateContent(secret: KeyObject): TemplateContent {
   }
 }
 
-/** RFC 6068. */
+/** RFC 6068. Nothing behind the address: a text that is made of the HTML shows all of it. */
 export function unsubscribeUrl(address: string): string {
-  return `mailto:${address}?subject=unsubscribe`
+  return `mailto:${address}`
 }

@@ -38,6 +38,11 @@ const places = {
   events: { key: 'seq', by: 'index' },
   audit_log: { key: 'seq', by: 'index' },
   suppressions: { key: 'id', by: 'index' },
+  audience_removals: { key: 'audience_id', by: 'index' },
+  audiences: { key: 'id', by: 'index' },
+  contacts: { key: 'id', by: 'index' },
+  // After the contacts, whose removal it counts.
+  contact_counts: { key: 'list', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
   inbound_raw: { key: 'inbound_id', by: 'slices' },
   idempotency: { key: 'key', by: 'index' },

@@ -7,6 +7,7 @@
  * and objects JSON text.
  */
 import type { Generated } from 'kysely'
+import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
 import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
@@ -216,6 +217,10 @@ export interface Tables {
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable
+  audiences: AudiencesTable
+  contacts: ContactsTable
+  contact_counts: ContactCountsTable
+  audience_removals: AudienceRemovalsTable
   templates: TemplatesTable
   cached_files: CachedFilesTable
   cached_file_chunks: CachedFileChunksTable

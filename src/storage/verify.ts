@@ -57,6 +57,23 @@ const checks: readonly Check[] = [
         union all select workspace_id, status, -count from email_counts)
       group by workspace_id, status having sum(count) <> 0`,
   },
+  {
+    check: 'contact-counts',
+    message: 'kept counts of contacts that are not what is there',
+    sql: `select workspace_id || ' ' || list from (
+        select workspace_id, audience_id as list, count(*) as count from contacts
+          where audience_id is not null group by workspace_id, audience_id
+        union all select workspace_id, 'all', count(*) from contacts group by workspace_id
+        union all select workspace_id, list, -count from contact_counts)
+      group by workspace_id, list having sum(count) <> 0`,
+  },
+  {
+    check: 'contacts-audience',
+    message: 'contacts without their audience',
+    sql: `select id from contacts where audience_id is not null
+      and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
+      and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
+  },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,

@@ -64,6 +64,12 @@ export function addSuppression(suppression: NewSuppression): Write {
   return adding(insert(row), row)
 }
 
+/** Misses where the address is on the list. */
+export function addNewSuppression(suppression: NewSuppression): Write {
+  const row = rowOf(suppression)
+  return adding(insertNew(row), row)
+}
+
 function adding(write: Write, suppression: Suppression): Addition {
   return { suppression, ...write }
 }

@@ -171,7 +171,7 @@ t.test('a preview shows what a send would say, and sends nothing', async (t) => 
   const id = await made(app, { name: 'n', subject: 'Hi {{n}}', html: '<a href="{{unsubscribe_url}}">{{n}}</a>' })
   const render = (body: object) => app.rest('POST', `/v1/templates/${id}/render`, { body })
   const shown = await render({ template_data: { n: '<B>\n' } })
-  const link = 'mailto:unsubscribe+preview@mail.service.test?subject=unsubscribe'
+  const link = 'mailto:unsubscribe+preview@mail.service.test'
   t.same(shown.json(), { subject: 'Hi <B>', html: `<a href="${link}">&lt;B&gt;\n</a>`, text: null })
   const lacking = await render({})
   t.same(refusal(lacking), [400, 'invalid_template_variables'])
@@ -265,8 +265,7 @@ t.test('whoever writes to the link that unsubscribes is on the list, and was the
   const { app, sink } = await appWithSink(t)
   const template_id = await made(app, { name: 'n', subject: 's', html: '<a href="{{unsubscribe_url}}">no more</a>' })
   const mail = await arrived(app, sink, { ...email, cc: 'carol@b.test', template_id })
-  const [, address = ''] =
-    /href="mailto:(unsubscribe\+[a-z2-7]+@posthorn\.a\.test)\?subject=unsubscribe"/.exec(String(mail.html)) ?? []
+  const [, address = ''] = /href="mailto:(unsubscribe\+[a-z2-7]+@posthorn\.a\.test)"/.exec(String(mail.html)) ?? []
   const raw = `From: bob@b.test\r\nTo: ${address}\r\nSubject: unsubscribe\r\n\r\nno more\r\n`
   t.match(await bring(t, app, { from: 'bob@b.test', to: [address], raw }), /^250 /)
   const [suppressed] = await until('the list has grown', () => {

@@ -34,6 +34,7 @@ const words = [
   'Hello {{first_name}}',
   '<p>hello <img src="cid:logo"></p>',
   'aGVsbG8=',
+  'Hi {{name}} {{{a.b}}} {{unsubscribe_url}}',
   'logo',
   'text/plain',
   'X-Custom',

@@ -14,6 +14,7 @@ import type { LinkRoute, Route } from '../../src/api/route.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
+import { fileForm } from '../helpers/file-form.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
@@ -36,7 +37,7 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound'
+type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'templates' | 'contacts' | 'audiences'
 
 interface Expected {
   readonly who: Who
@@ -73,6 +74,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /suppressions/:id': { who: reads, of: 'suppressions' },
   'DELETE /suppressions/:id': { who: writes, of: 'suppressions' },
   'DELETE /suppressions': { who: writes },
+  'POST /suppressions/import': { who: writes },
   'GET /inbound': { who: reads, lists: 'inbound' },
   'GET /inbound/:id': { who: reads, of: 'inbound' },
   'GET /inbound/:id/raw': { who: reads, of: 'inbound' },
@@ -80,6 +82,26 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /inbound/:id/reply': { who: sends, of: 'inbound', body: () => ({ text: 'hello' }) },
   'POST /inbound/:id/feedback': { who: writes, of: 'inbound', body: () => ({ verdict: 'spam' }) },
   'DELETE /inbound/:id': { who: writes, of: 'inbound' },
+  'POST /templates': { who: writes },
+  'GET /templates': { who: reads, lists: 'templates' },
+  'GET /templates/:id': { who: reads, of: 'templates' },
+  'PATCH /templates/:id': { who: writes, of: 'templates', body: () => ({ name: 'new' }) },
+  'DELETE /templates/:id': { who: writes, of: 'templates' },
+  'POST /templates/:id/render': { who: reads, of: 'templates', body: () => ({}) },
+  'POST /files': { who: sends },
+  'POST /contacts': { who: writes },
+  'GET /contacts': { who: reads, lists: 'contacts' },
+  'GET /contacts/:id': { who: reads, of: 'contacts' },
+  'PATCH /contacts/:id': { who: writes, of: 'contacts', body: () => ({ first_name: 'New' }) },
+  'DELETE /contacts/:id': { who: writes, of: 'contacts' },
+  'POST /contacts/bulk': { who: writes },
+  'POST /audiences': { who: writes },
+  'GET /audiences': { who: reads, lists: 'audiences' },
+  'GET /audiences/:id': { who: reads, of: 'audiences' },
+  'PATCH /audiences/:id': { who: writes, of: 'audiences', body: () => ({ name: 'New' }) },
+  'DELETE /audiences/:id': { who: writes, of: 'audiences' },
+  'POST /audiences/:id/import': { who: writes, of: 'audiences' },
+  'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -90,6 +112,9 @@ const codes: Readonly<Record<Resource, string>> = {
   domains: 'domain_not_found',
   suppressions: 'not_found',
   inbound: 'not_found',
+  templates: 'template_not_found',
+  contacts: 'contact_not_found',
+  audiences: 'audience_not_found',
 }
 
 /** Routes that need no key, but a link that we signed. */
@@ -126,6 +151,9 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     domains: await made('/v1/domains', { domain: `new.${domain}` }),
     suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
     inbound: await filed(app, key, domain),
+    templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
+    contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
+    audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
   }
 }
 
@@ -159,9 +187,14 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'blocked_addresses',
     'dkim_keys',
     'suppressions',
+    'contacts',
+    'audiences',
+    'contact_counts',
     'audit_log',
     'inbound_emails',
     'inbound_raw',
+    'templates',
+    'cached_files',
     'bayes_messages',
     'bayes_learned',
     'bayes_tokens',
@@ -199,7 +232,9 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   const ask = async (route: ClosedRoute, id: string, key: string): Promise<RestAnswer> => {
     const { body } = expected(route)
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
-    return app.rest(route.method, path, { key, ...(body === undefined ? {} : { body: body(app.now()) }) })
+    const request =
+      'receive' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: body(app.now()) }
+    return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {
     const { of = 'emails' } = expected(route)
@@ -294,7 +329,7 @@ async function walkRoles(
   keys: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
-  const request = route.body === null ? {} : { body: {} }
+  const request = 'receive' in route ? fileForm('') : route.body === null ? {} : { body: {} }
   for (const role of everybody) {
     for (const scopes of scopeSets) {
       const key = keys.get(`${role} ${scopes}`) ?? ''

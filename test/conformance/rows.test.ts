@@ -2,6 +2,8 @@
 import t from 'tap'
 import { bring, idOfReply, processed } from '../helpers/bring-mail.js'
 import { apiKeys } from './rows/api-keys.js'
+import { audiences } from './rows/audiences.js'
+import { contacts } from './rows/contacts.js'
 import { files, templates } from './rows/content.js'
 import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
@@ -72,7 +74,18 @@ interface Registered {
 }
 const missing = { name: '', value: '' }
 
-for (const resource of [apiKeys, emails, templates, files, domains, suppressions, inbound, general]) {
+for (const resource of [
+  apiKeys,
+  emails,
+  templates,
+  files,
+  audiences,
+  contacts,
+  domains,
+  suppressions,
+  inbound,
+  general,
+]) {
   t.test(resource.name, (t) => prove(t, one, resource))
 }
 

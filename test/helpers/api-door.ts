@@ -41,6 +41,8 @@ export interface ApiDoorOptions {
   /** Of large answers. */
   readonly answers?: MemoryBudget
   readonly answerLimit?: number
+  /** Of a piece of an answer in pieces. */
+  readonly streamPatience?: number
   readonly hasRoom?: () => boolean
   readonly probe?: () => Promise<void>
   readonly clock?: () => number
@@ -178,6 +180,7 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
     peerOf: ({ socket }) => connections.peerOf(socket),
     memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
     pace: options.pace ?? bodyPace,
+    streaming: { places: memoryShares(memoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
     answers: answerMemory(
       memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
       options.answerLimit ?? 60_000,

@@ -25,9 +25,15 @@ function migratedTables(read: Read): Shape {
 
 t.test('the table types say what the migrations make', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const files = ['tables', 'email-tables', 'bayes-tables', 'inbound-tables', 'zone-tables', 'content-tables'].map(
-    (name) => `src/storage/${name}.ts`,
-  )
+  const files = [
+    'tables',
+    'email-tables',
+    'bayes-tables',
+    'inbound-tables',
+    'zone-tables',
+    'content-tables',
+    'audience-tables',
+  ].map((name) => `src/storage/${name}.ts`)
   t.strictSame(promisedTables(...files), migratedTables(database.read))
 })
 

@@ -3,42 +3,19 @@
  *
  * With `page` or `per_page` the answer tells totals and counts in pages; otherwise it takes
  * `limit` and `offset`. `status` filters both. A page behind the last is empty, not an error;
- * further than `MOST` emails down the list nobody can ask.
+ * how far down the list anybody can ask, `paging.ts` says.
  */
 import { z } from 'zod'
-import { countEmails, type EmailFilter, type ListedEmail, listEmails } from '../../messages/email-list.js'
+import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
 import { timestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { wholeNumber } from '../query-number.js'
+import { askedFor, numberedPageOf, oneForm, twoForms } from '../paging.js'
 import { json, type Route, route } from '../route.js'
 import { emailStatus } from './statuses.js'
 
-const MOST = 10_000_000
-const MOST_AT_ONCE = 100
 const DEFAULT_LIMIT = 10
-const DEFAULT_PER_PAGE = 50
 
-const query = z
-  .strictObject({
-    limit: wholeNumber(1, MOST_AT_ONCE)
-      .optional()
-      .meta({ description: `Default ${DEFAULT_LIMIT}.` }),
-    offset: wholeNumber(0, MOST).optional().meta({ description: 'Default 0.' }),
-    page: wholeNumber(1, MOST).optional().meta({ description: 'Default 1.' }),
-    per_page: wholeNumber(1, MOST_AT_ONCE)
-      .optional()
-      .meta({ description: `Default ${DEFAULT_PER_PAGE}.` }),
-    status: emailStatus.optional(),
-  })
-  .superRefine(({ limit, offset, page, per_page }, context) => {
-    const problem = (field: string, message: string): void => {
-      context.addIssue({ code: 'custom', path: [field], message })
-    }
-    if (page === undefined && per_page === undefined) return
-    if (limit !== undefined) problem('limit', 'cannot stand beside page and per_page')
-    if (offset !== undefined) problem('offset', 'cannot stand beside page and per_page')
-    if (offsetOf(page, per_page) > MOST) problem('page', `at most ${MOST} emails can be passed over`)
-  })
+const query = z.strictObject({ ...twoForms(DEFAULT_LIMIT), status: emailStatus.optional() }).superRefine(oneForm)
 
 type Query = z.infer<typeof query>
 
@@ -62,11 +39,7 @@ const pageItem = z.object({
 })
 
 const limitForm = z.object({ data: z.array(limitItem) })
-const pageForm = z.object({
-  success: z.literal(true),
-  data: z.array(pageItem),
-  meta: z.object({ total: z.int(), page: z.int(), page_size: z.int(), pages: z.int() }),
-})
+const pageForm = numberedPageOf(pageItem)
 
 export function listRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({
@@ -79,41 +52,15 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     query,
     answers: { 200: { description: 'The emails', schema: z.union([limitForm, pageForm]) } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query: { limit, offset, page, per_page, status = null } }) => {
+    run: async ({ principal: { workspaceId }, query: { status = null, ...place } }) => {
       const filter = { workspaceId, status }
-      const body =
-        page === undefined && per_page === undefined
-          ? await byLimit(read, filter, limit, offset)
-          : await byPage(read, filter, page, per_page)
-      return json(200, body)
+      const { slice, metaOf } = askedFor(place, DEFAULT_LIMIT)
+      const rows = await listEmails(read, filter, slice)
+      if (metaOf === null) return json(200, { data: rows.map(asLimitItem) } satisfies z.infer<typeof limitForm>)
+      const meta = metaOf(countEmails(read, filter))
+      return json(200, { success: true, data: rows.map(asPageItem), meta } satisfies z.infer<typeof pageForm>)
     },
   })
-}
-
-function offsetOf(page = 1, perPage = DEFAULT_PER_PAGE): number {
-  return (page - 1) * perPage
-}
-
-async function byLimit(
-  read: Read,
-  filter: EmailFilter,
-  limit = DEFAULT_LIMIT,
-  offset = 0,
-): Promise<z.infer<typeof limitForm>> {
-  const rows = await listEmails(read, filter, { offset, limit })
-  return { data: rows.map(asLimitItem) }
-}
-
-async function byPage(
-  read: Read,
-  filter: EmailFilter,
-  page = 1,
-  perPage = DEFAULT_PER_PAGE,
-): Promise<z.infer<typeof pageForm>> {
-  const total = countEmails(read, filter)
-  const rows = await listEmails(read, filter, { offset: offsetOf(page, perPage), limit: perPage })
-  const meta = { total, page, page_size: perPage, pages: Math.ceil(total / perPage) }
-  return { success: true, data: rows.map(asPageItem), meta }
 }
 
 function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {

@@ -1,0 +1,66 @@
+/**
+ * An answer of any length, in pieces: no more of it is in memory than one piece and what a
+ * connection buffers.
+ *
+ * The next piece is asked for when the client has taken the last one. A client that takes
+ * nothing for a while is cut off, one that is gone ends the reading, and there are only so
+ * many such answers at a time, for each workspace and in all. What goes wrong before the first
+ * piece is answered as usual; later the connection is cut, so that half an answer is never
+ * taken for a whole one.
+ */
+import type { ServerResponse } from 'node:http'
+import { Refusal } from '../mail/refusal.js'
+import type { MemoryShares } from '../platform/memory-shares.js'
+import type { ApiContext } from './api-state.js'
+import type { StreamAnswer } from './route.js'
+import { streamHeadersOf } from './send.js'
+
+export interface Streaming {
+  /** Places, of which each such answer takes one. */
+  readonly places: MemoryShares
+  /** Milliseconds that a client may take for a piece. */
+  readonly patience: number
+}
+
+/** Throws a Refusal `unavailable` where too many are under way. */
+export async function sendStream(
+  ctx: ApiContext,
+  { type, headers, pieces }: StreamAnswer,
+  { places, patience }: Streaming,
+): Promise<void> {
+  const { visit } = ctx.state
+  const place = places.of(visit.principal?.workspaceId ?? visit.remoteAddress)
+  if (!place.take(1)) {
+    throw new Refusal('unavailable', 'too many long answers are under way, try again later', { retry_after: 5 })
+  }
+  const reading = pieces[Symbol.asyncIterator]()
+  try {
+    let next = await reading.next()
+    const { res } = ctx
+    ctx.respond = false
+    res.writeHead(200, streamHeadersOf(type, headers, visit))
+    while (next.done !== true && ctx.method !== 'HEAD') {
+      if (!res.write(next.value)) await taken(res, patience)
+      if (res.destroyed) return
+      next = await reading.next()
+    }
+    res.end()
+  } finally {
+    await reading.return?.()
+    place.give(1)
+  }
+}
+
+/** Resolves when there is room again, or nobody any more. */
+function taken(response: ServerResponse, patience: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), patience)
+    const done = (): void => {
+      clearTimeout(timer)
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.once('drain', done).once('close', done)
+    if (response.destroyed) done()
+  })
+}

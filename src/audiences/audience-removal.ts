@@ -1,0 +1,99 @@
+/**
+ * The end of an audience: it is gone at once, and its contacts follow.
+ *
+ * One commit takes the audience away and notes that its contacts are to be removed; from then
+ * on nothing can be put into it. They go in small commits, so that mail flows on meanwhile,
+ * however many they are; a daemon that stops in between goes on with it when it starts.
+ *
+ * Limit: until they are removed they are still met in the list of all contacts.
+ */
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+import type { Commit, Write } from '../storage/write.js'
+import type { Audience } from './audiences.js'
+
+export interface GoneAudience {
+  readonly workspaceId: string
+  readonly audienceId: string
+}
+
+/** Contacts of one commit: some ten milliseconds of the writer. */
+const STEP = 500
+
+const removeAudience = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('audiences').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+  1,
+)
+
+const noteRemoval = prepareWrite<Tables['audience_removals']>(({ db, slot }) =>
+  db.insertInto('audience_removals').values({
+    audience_id: slot('audience_id'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+  }),
+)
+
+/** Misses when the audience is gone already. */
+export function deleteAudience({ workspace_id, id }: Audience, at: number): readonly Write[] {
+  return [
+    removeAudience({ workspaceId: workspace_id, id }),
+    noteRemoval({ audience_id: id, workspace_id, created_at: at }),
+  ]
+}
+
+/** Of all workspaces: at a start, those that were cut off. */
+export const removalsUnderWay = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('audience_removals').select(['workspace_id as workspaceId', 'audience_id as audienceId']),
+)
+
+const anyContact = prepareRead<GoneAudience>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .limit(1),
+)
+
+const removeSome = prepareWrite<GoneAudience>(({ db, slot }) =>
+  db
+    .deleteFrom('contacts')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('contacts')
+        .select('id')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('audience_id', '=', slot('audienceId'))
+        .orderBy('id')
+        .limit(STEP),
+    ),
+)
+
+const forgetCount = prepareWrite<GoneAudience>(({ db, slot }) =>
+  db
+    .deleteFrom('contact_counts')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('list', '=', slot('audienceId')),
+)
+
+const forgetRemoval = prepareWrite<GoneAudience>(({ db, slot }) =>
+  db
+    .deleteFrom('audience_removals')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId')),
+)
+
+/** Rejects with the signal's reason when it is aborted between two commits. */
+export async function removeContactsOf(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  gone: GoneAudience,
+  signal: AbortSignal,
+): Promise<void> {
+  while (anyContact(read, gone).length > 0) {
+    signal.throwIfAborted()
+    await commit([removeSome(gone)])
+  }
+  await commit([forgetCount(gone), forgetRemoval(gone)])
+}

@@ -1,0 +1,125 @@
+/**
+ * One operation on many contacts, in one commit: all that it can be done to, or, when the world
+ * moves on meanwhile, looked at again from the beginning.
+ *
+ * Skipped are ids of nobody, contacts that are as they are to be already, and in a move those
+ * whose address the audience has. An id that is named twice counts once. What was found out
+ * before the commit is asserted in it, so the counts are those of what was done.
+ */
+import type { Read } from '../storage/prepared.js'
+import { prepareWrite } from '../storage/prepared.js'
+import { ConstraintViolated, Missed, type Write } from '../storage/write.js'
+import { audienceStays, foundAudience } from './audiences.js'
+import { type Contact, contactById, contactIn, removeContact } from './contacts.js'
+import type { Records } from './put-contact.js'
+
+/** Some tens of milliseconds of the writer. */
+export const MAX_BULK = 1_000
+
+export type BulkOperation =
+  | { readonly kind: 'delete' | 'subscribe' | 'unsubscribe' }
+  | { readonly kind: 'move'; readonly audienceId: string }
+
+export interface BulkCounts {
+  readonly affected: number
+  readonly skipped: number
+}
+
+/** Rejects with a Refusal `audience-not-found`. */
+export async function bulkContacts(
+  { read, commit }: Records,
+  workspaceId: string,
+  operation: BulkOperation,
+  { ids, now }: { readonly ids: readonly string[]; readonly now: number },
+): Promise<BulkCounts> {
+  const unique = [...new Set(ids)]
+  for (;;) {
+    const writes = planned(read, workspaceId, operation, unique, now)
+    try {
+      if (writes.length > 0) await commit([...staying(workspaceId, operation), ...writes])
+      return { affected: writes.length, skipped: unique.length - writes.length }
+    } catch (error) {
+      if (!(error instanceof Missed) && !(error instanceof ConstraintViolated)) throw error
+    }
+  }
+}
+
+function staying(workspaceId: string, operation: BulkOperation): readonly Write[] {
+  return operation.kind === 'move' ? [audienceStays({ workspaceId, id: operation.audienceId })] : []
+}
+
+function planned(
+  read: Read,
+  workspaceId: string,
+  operation: BulkOperation,
+  ids: readonly string[],
+  now: number,
+): readonly Write[] {
+  if (operation.kind === 'move') foundAudience(read, workspaceId, operation.audienceId)
+  const contacts = ids.flatMap((id) => contactById(read, workspaceId, id) ?? [])
+  switch (operation.kind) {
+    case 'delete':
+      return contacts.map(({ id }) => removeContact({ workspaceId, id }))
+    case 'subscribe':
+    case 'unsubscribe': {
+      const subscribed = operation.kind === 'subscribe' ? 1 : 0
+      return contacts
+        .filter((contact) => contact.subscribed !== subscribed)
+        .map(({ id }) => setSubscribed({ workspaceId, id, subscribed, before: subscribed === 1 ? 0 : 1, now }))
+    }
+    case 'move':
+      return movable(read, workspaceId, operation.audienceId, contacts).map(({ id, audience_id }) =>
+        setAudience({ workspaceId, id, before: audience_id, audienceId: operation.audienceId, now }),
+      )
+  }
+}
+
+/** Of two with one address the first. */
+function movable(
+  read: Read,
+  workspaceId: string,
+  audienceId: string,
+  contacts: readonly Contact[],
+): readonly Contact[] {
+  const coming = new Set<string>()
+  return contacts.filter(({ audience_id, email_key }) => {
+    if (audience_id === audienceId || coming.has(email_key)) return false
+    if (contactIn(read, workspaceId, audienceId, email_key) !== undefined) return false
+    coming.add(email_key)
+    return true
+  })
+}
+
+const setSubscribed = prepareWrite<{
+  workspaceId: string
+  id: string
+  subscribed: 0 | 1
+  before: 0 | 1
+  now: number
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('contacts')
+      .set({ subscribed: slot('subscribed'), updated_at: slot('now') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('subscribed', '=', slot('before')),
+  1,
+)
+
+const setAudience = prepareWrite<{
+  workspaceId: string
+  id: string
+  before: string | null
+  audienceId: string
+  now: number
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('contacts')
+      .set({ audience_id: slot('audienceId'), updated_at: slot('now') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('audience_id', 'is', slot('before')),
+  1,
+)

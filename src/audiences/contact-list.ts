@@ -1,0 +1,133 @@
+/**
+ * Contacts of a workspace or of one audience, newest first, in pages.
+ *
+ * Each read walks one index backwards (`contacts_of_workspace`, or `contacts_of_audience`) and
+ * sorts nothing: ids begin with their moment. Totals are kept counts. What comes before an
+ * offset is walked over along the index alone, in steps with a breath between them, so that a
+ * place a million contacts deep holds nobody up.
+ */
+import { setImmediate as breath } from 'node:timers/promises'
+import { prepareRead, type Read } from '../storage/prepared.js'
+import type { Contact } from './contacts.js'
+
+export interface ContactFilter {
+  readonly workspaceId: string
+  /** Null: any, or none. */
+  readonly audienceId: string | null
+}
+
+/** Greater than any id, which is hexadecimal. */
+const TOP = 'g'
+/** Rows that are walked over at once. */
+const STEP = 10_000
+
+export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
+  return countOf(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
+}
+
+export async function listContacts(
+  read: Read,
+  filter: ContactFilter,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<readonly Contact[]> {
+  if (offset >= countContacts(read, filter)) return []
+  let before = TOP
+  for (let left = offset; left > 0; left -= STEP) {
+    if (left < offset) await breath()
+    const [next] = stepBelow(read, filter, before, Math.min(left, STEP) - 1)
+    if (next === undefined) return []
+    before = next.id
+  }
+  return contactsBelow(read, filter, before, limit)
+}
+
+/** The whole list in pages of `limit`; what comes meanwhile is not met. */
+export async function* contactPages(
+  read: Read,
+  filter: ContactFilter,
+  limit: number,
+): AsyncGenerator<readonly Contact[]> {
+  let before = TOP
+  for (;;) {
+    const page = contactsBelow(read, filter, before, limit)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    before = last.id
+    await breath()
+  }
+}
+
+function stepBelow(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
+  return audienceId === null
+    ? stepOfAll(read, { workspaceId, before, skip })
+    : stepOfAudience(read, { workspaceId, audienceId, before, skip })
+}
+
+function contactsBelow(
+  read: Read,
+  { workspaceId, audienceId }: ContactFilter,
+  before: string,
+  limit: number,
+): readonly Contact[] {
+  return audienceId === null
+    ? pageOfAll(read, { workspaceId, before, limit })
+    : pageOfAudience(read, { workspaceId, audienceId, before, limit })
+}
+
+const countOf = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contact_counts')
+    .select('count')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('list', '=', slot('list')),
+)
+
+interface Below {
+  workspaceId: string
+  before: string
+}
+
+const pageOfAll = prepareRead<Below & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const pageOfAudience = prepareRead<Below & { audienceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const stepOfAll = prepareRead<Below & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+const stepOfAudience = prepareRead<Below & { audienceId: string; skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)

@@ -1,0 +1,87 @@
+/**
+ * The record of a contact: an address in an audience of a workspace, or in none.
+ *
+ * An address is in an audience once, compared in lower case as a whole; the schema holds it,
+ * so that of two at once exactly one comes in. Names and metadata are the customer's own.
+ */
+import { prepareRead, prepareWrite, type Read, statements } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+import type { Write } from '../storage/write.js'
+
+export type Contact = Tables['contacts']
+export type Metadata = Readonly<Record<string, unknown>>
+
+/** Bytes of a contact's metadata as JSON. */
+export const MAX_METADATA = 16_384
+/** Characters of a first or last name. */
+export const MAX_NAME = 255
+
+/** Throws, at the commit, `ConstraintViolated` where the address is there. */
+export const insertContact = prepareWrite<Contact>(({ db, slot }) =>
+  db.insertInto('contacts').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    audience_id: slot('audience_id'),
+    email: slot('email'),
+    email_key: slot('email_key'),
+    first_name: slot('first_name'),
+    last_name: slot('last_name'),
+    subscribed: slot('subscribed'),
+    metadata: slot('metadata'),
+    created_at: slot('created_at'),
+    updated_at: slot('updated_at'),
+  }),
+)
+
+export type ContactFields = Pick<
+  Contact,
+  'email' | 'email_key' | 'first_name' | 'last_name' | 'audience_id' | 'subscribed' | 'metadata'
+>
+
+/** What is not named stays as it is. Misses when there is no such contact in the workspace. */
+export function changeContact(
+  { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
+  change: Partial<ContactFields> & Pick<Contact, 'updated_at'>,
+): Write {
+  const { sql, parameters } = statements
+    .updateTable('contacts')
+    .set(change)
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .compile()
+  return { sql, parameters, rows: 1 }
+}
+
+/** Misses when there is no such contact in the workspace. */
+export const removeContact = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('contacts').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+  1,
+)
+
+const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db.selectFrom('contacts').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+)
+
+export function contactById(read: Read, workspaceId: string, id: string): Contact | undefined {
+  return byId(read, { workspaceId, id })[0]
+}
+
+/** In every audience that it is in: they are few. */
+export const contactsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('email_key', '=', slot('key')),
+)
+
+/** The one with that address in that audience; null: among those that are in none. */
+export function contactIn(
+  read: Read,
+  workspaceId: string,
+  audienceId: string | null,
+  key: string,
+): Contact | undefined {
+  return contactsByKey(read, { workspaceId, key }).find(({ audience_id }) => audience_id === audienceId)
+}

@@ -1,0 +1,69 @@
+/**
+ * The removals of contacts that follow when an audience is deleted: in the background where
+ * they are many, so that nobody waits for a million of them.
+ *
+ * One that breaks off, by a fault or at the stop, is taken up again at the next start.
+ */
+import { type GoneAudience, removalsUnderWay, removeContactsOf } from '../audiences/audience-removal.js'
+import type { Log } from '../platform/log.js'
+import type { Read } from '../storage/prepared.js'
+import type { Commit } from '../storage/write.js'
+
+export interface AudienceRemovalDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly log: Pick<Log, 'error'>
+  /** Milliseconds that whoever deletes an audience waits at most. */
+  readonly patience?: number
+}
+
+export interface AudienceRemovals {
+  /** Resolves when the contacts are gone, or when that takes long. */
+  readonly start: (gone: GoneAudience) => Promise<void>
+  /** Each ends after its commit. */
+  readonly stop: () => Promise<void>
+}
+
+const PATIENCE = 10_000
+
+/** Takes up what was cut off. */
+export function audienceRemovals({ read, commit, log, patience = PATIENCE }: AudienceRemovalDeps): AudienceRemovals {
+  const ended = new AbortController()
+  const removals = new Set<Promise<void>>()
+
+  async function remove(gone: GoneAudience): Promise<void> {
+    try {
+      await removeContactsOf({ read, commit }, gone, ended.signal)
+    } catch (err) {
+      if (ended.signal.aborted) return
+      const about = { workspace: gone.workspaceId, audience: gone.audienceId }
+      log.error({ err, ...about }, 'contacts of a deleted audience are removed at the next start, not now')
+    }
+  }
+
+  function start(gone: GoneAudience): Promise<void> {
+    const removing = remove(gone).finally(() => removals.delete(removing))
+    removals.add(removing)
+    return atMost(removing, patience)
+  }
+
+  for (const gone of removalsUnderWay(read, {})) void start(gone)
+
+  return {
+    start,
+    stop: async () => {
+      ended.abort()
+      await Promise.all(removals)
+    },
+  }
+}
+
+function atMost(work: Promise<void>, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    void work.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

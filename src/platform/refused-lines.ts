@@ -1,0 +1,33 @@
+/**
+ * What was refused of a file: how many lines, and the first of them with their reasons. Files
+ * may be wrong in a hundred thousand places; nobody reads more than some.
+ */
+export interface RefusedLine {
+  readonly line: number
+  /** The column at fault; null: the line as a whole. */
+  readonly field: string | null
+  readonly reason: string
+  /** What was there, short and printable. */
+  readonly value: string | null
+}
+
+/** Lines that are told one by one. */
+export const MAX_TOLD = 100
+
+export class RefusedLines {
+  #count = 0
+  readonly #told: RefusedLine[] = []
+
+  add(line: RefusedLine): void {
+    this.#count += 1
+    if (this.#told.length < MAX_TOLD) this.#told.push(line)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get told(): readonly RefusedLine[] {
+    return this.#told
+  }
+}

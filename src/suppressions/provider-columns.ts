@@ -1,0 +1,174 @@
+/**
+ * The files in which other providers hand out whom they do not send to, and what a line of one
+ * says. Pure.
+ *
+ * A provider is known by the names of its columns: Postmark (EmailAddress, SuppressionReason,
+ * Origin, CreatedAt), SendGrid (email, created, and for bounces status and reason), Mailgun
+ * (address with code and error, or with tags, created_at), Amazon SES (EmailAddress, Reason,
+ * LastUpdateTime, or no names at all: address, BOUNCE or COMPLAINT). Anything else is a list
+ * with a column for the address and perhaps one for the reason, as our own is.
+ *
+ * What a line does not say, whoever imports the file says for all of it: the files of SendGrid
+ * and Mailgun do not tell which of their lists they are. A failure that was only temporary is
+ * no reason, whoever says so.
+ */
+import { type Address, addressOrNull, shown } from '../mail/address.js'
+import { unguarded } from '../platform/csv-cells.js'
+import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
+import type { RefusedLine } from '../platform/refused-lines.js'
+import type { SuppressionReason } from './suppressions.js'
+
+export type Provider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
+
+export interface ProviderColumns {
+  readonly provider: Provider
+  /** False: the first line is one of the list already. */
+  readonly named: boolean
+  /** Place of each column that is known. */
+  readonly at: Readonly<Partial<Record<Field, number>>>
+}
+
+type Field = 'email' | 'reason' | 'origin' | 'status' | 'text' | 'tags' | 'moment'
+
+export interface ProviderLine {
+  readonly email: Address
+  /** Null: it does not say. */
+  readonly reason: SuppressionReason | null
+  /** What a server has said. */
+  readonly diagnostic: string | null
+  /** As it is there. */
+  readonly moment: string | null
+}
+
+const fieldsOf: Readonly<Record<Provider, Readonly<Record<string, Field>>>> = {
+  postmark: { emailaddress: 'email', suppressionreason: 'reason', origin: 'origin', createdat: 'moment' },
+  ses: { emailaddress: 'email', reason: 'reason', lastupdatetime: 'moment' },
+  mailgun: { address: 'email', code: 'status', error: 'text', tags: 'tags', createdat: 'moment' },
+  sendgrid: { email: 'email', status: 'status', reason: 'text', created: 'moment' },
+  list: {
+    email: 'email',
+    emailaddress: 'email',
+    address: 'email',
+    recipient: 'email',
+    reason: 'reason',
+    suppressionreason: 'reason',
+    type: 'reason',
+    createdat: 'moment',
+    created: 'moment',
+  },
+}
+
+/** Names that a provider's files have and no other's. */
+const signs: readonly (readonly [Provider, readonly string[]])[] = [
+  ['postmark', ['emailaddress', 'suppressionreason']],
+  ['ses', ['emailaddress', 'reason']],
+  ['mailgun', ['address', 'code']],
+  ['mailgun', ['address', 'error']],
+  ['mailgun', ['address', 'tags']],
+  ['mailgun', ['address', 'createdat']],
+  ['sendgrid', ['email', 'created']],
+  ['sendgrid', ['email', 'status', 'reason']],
+]
+
+/** Null: there is no column for the address, or it is there twice. */
+export function providerColumns({ cells }: CsvRow): ProviderColumns | null {
+  const names = cells.map((cell) => cell.toLowerCase().replace(/[\s._-]/g, ''))
+  if (addressOrNull(cells[0]?.trim() ?? '') !== null) {
+    return { provider: cells.length === 1 ? 'list' : 'ses', named: false, at: { email: 0, reason: 1 } }
+  }
+  const provider = signs.find(([, wanted]) => wanted.every((name) => names.includes(name)))?.[0] ?? 'list'
+  const at: Partial<Record<Field, number>> = {}
+  for (const [place, name] of names.entries()) {
+    const field = Object.hasOwn(fieldsOf[provider], name) ? fieldsOf[provider][name] : undefined
+    if (field === undefined) continue
+    if (field === 'email' && at.email !== undefined) return null
+    at[field] ??= place
+  }
+  return at.email === undefined ? null : { provider, named: true, at }
+}
+
+const words: Readonly<Record<string, SuppressionReason>> = {
+  hardbounce: 'hard_bounce',
+  bounce: 'hard_bounce',
+  bounced: 'hard_bounce',
+  permanent: 'hard_bounce',
+  invalid: 'hard_bounce',
+  spamcomplaint: 'spam_complaint',
+  complaint: 'spam_complaint',
+  complained: 'spam_complaint',
+  spamreport: 'spam_complaint',
+  spam: 'spam_complaint',
+  abuse: 'spam_complaint',
+  manual: 'manual',
+  manualsuppression: 'manual',
+  manuallyadded: 'manual',
+  admin: 'manual',
+  custom: 'manual',
+  unsubscribe: 'unsubscribe',
+  unsubscribed: 'unsubscribe',
+  unsub: 'unsubscribe',
+  listunsubscribe: 'unsubscribe',
+  optout: 'unsubscribe',
+}
+
+const temporary = new Set(['softbounce', 'soft', 'transient', 'temporary', 'block', 'blocked', 'deferred'])
+
+export function providerLine(columns: ProviderColumns, row: CsvRow): ProviderLine | RefusedLine {
+  const cell = (field: Field): string => unguarded(row.cells[columns.at[field] ?? -1] ?? '').trim()
+  const refused = (field: string, reason: string, value: string): RefusedLine => ({
+    line: row.line,
+    field,
+    reason,
+    value: shown(value),
+  })
+  const given = cell('email')
+  const email = addressOrNull(given)
+  if (email === null || given.includes(UNREADABLE)) return refused('email', 'is no mail address, local@domain', given)
+  const word = cell('reason')
+  const status = cell('status')
+  const text = cell('text')
+  const meant =
+    columns.provider === 'sendgrid' || columns.provider === 'mailgun'
+      ? meaningOfFailure(status, text, cell('tags'))
+      : meaningOfWord(columns.provider, word, cell('origin'))
+  if (meant === 'temporary') return refused('reason', 'was a temporary failure, which is no reason', word || status)
+  if (meant === 'another') return refused('status', 'blames something else than the address', status)
+  if (meant === 'unknown') return refused('reason', 'is no reason that is known', word)
+  return { email, reason: meant, diagnostic: shortened(status, text), moment: cell('moment') || null }
+}
+
+export function isRefusedLine(line: ProviderLine | RefusedLine): line is RefusedLine {
+  return 'line' in line
+}
+
+type Meaning = SuppressionReason | null | 'temporary' | 'another' | 'unknown'
+
+function meaningOfWord(provider: Provider, word: string, origin: string): Meaning {
+  if (word === '') return null
+  const key = word.toLowerCase().replace(/[^a-z]/g, '')
+  if (temporary.has(key)) return 'temporary'
+  // What the recipient has asked for is manual to Postmark too.
+  if (provider === 'postmark' && key === 'manualsuppression' && origin.toLowerCase() === 'recipient')
+    return 'unsubscribe'
+  return Object.hasOwn(words, key) ? (words[key] ?? 'unknown') : 'unknown'
+}
+
+/** A full mailbox, the system, the network, the content, policy (RFC 3463): none of them is for good. */
+const another = /^5\.(?:2\.2|2\.3|[34567]\.)/
+
+function meaningOfFailure(status: string, text: string, tags: string): Meaning {
+  if (/^4/.test(status)) return 'temporary'
+  if (another.test(status)) return 'another'
+  if (status !== '') return 'hard_bounce'
+  if (tags !== '') return 'unsubscribe'
+  if (text === '') return null
+  const meant = meaningOfWord('list', text, '')
+  return meant === 'unknown' ? 'hard_bounce' : meant
+}
+
+const LONGEST_TEXT = 500
+
+function shortened(status: string, text: string): string | null {
+  const words = [status, text].filter((part) => part !== '').join(' ')
+  return words === '' ? null : words.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, LONGEST_TEXT)
+}

@@ -3,7 +3,7 @@
  * the interface, and nothing of another workspace, neither shown nor changed.
  *
  * Requests are made from the routes' own schemas, with values that lead far in and values that are
- * wrong. FUZZ_RUNS says how many a route gets (default 30).
+ * wrong. FUZZ_RUNS says how many a route gets (default 20).
  */
 import fc from 'fast-check'
 import t from 'tap'
@@ -17,7 +17,7 @@ import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { populate } from './fuzz-workspace.js'
 
-const runs = Number(process.env['FUZZ_RUNS'] ?? 30)
+const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
 /** Longer than anything takes. */
 const PATIENCE = 20_000
 

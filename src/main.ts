@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program: everything is in `cli/`. */
 import { run } from './cli/run.js'
+import { secretLine } from './cli/secret-input.js'
 
 // Whoever read our output has seen enough, as `head` has: that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -10,4 +11,5 @@ process.exitCode = await run({
   env: process.env,
   print: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),
+  secret: (prompt) => secretLine(prompt),
 })

@@ -15,8 +15,10 @@ import type { Principal, Scope } from './principal.js'
  *   admin       domains, keys, webhooks, members, the workspace: write
  *   admin-read  the same: read
  *   owner       the workspace's end
+ *   named       whatever the key's user may do in the workspace that the request names
+ *   named-read  the same: read
  */
-export const areas = ['send', 'read', 'write', 'admin', 'admin-read', 'owner'] as const
+export const areas = ['send', 'read', 'write', 'admin', 'admin-read', 'owner', 'named', 'named-read'] as const
 export type Area = (typeof areas)[number]
 
 export type Permission = 'yes' | 'own' | 'no'
@@ -28,6 +30,8 @@ const ofRole: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
   admin: { owner: true, admin: true, member: false },
   'admin-read': { owner: true, admin: true, member: true },
   owner: { owner: true, admin: false, member: false },
+  named: { owner: true, admin: true, member: true },
+  'named-read': { owner: true, admin: true, member: true },
 }
 
 const ofScope: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
@@ -37,6 +41,8 @@ const ofScope: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
   admin: { full: 'yes', send: 'no', read: 'no' },
   'admin-read': { full: 'yes', send: 'no', read: 'yes' },
   owner: { full: 'yes', send: 'no', read: 'no' },
+  named: { full: 'yes', send: 'no', read: 'no' },
+  'named-read': { full: 'yes', send: 'no', read: 'yes' },
 }
 
 export function permission({ role, scopes }: Pick<Principal, 'role' | 'scopes'>, area: Area): Permission {

@@ -5,6 +5,8 @@
 export function slugOf(name: string, taken: (slug: string) => boolean): string {
   const words = name
     .normalize('NFKD')
+    // By way of capitals: that is how ß becomes ss.
+    .toUpperCase()
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .match(/[a-z0-9]+/g)

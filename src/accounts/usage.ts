@@ -8,6 +8,8 @@
  *   domain:NAME      an hour      emails of one sender domain         always
  *   requests         ten minutes  requests                            while the plan limits the day
  *   domain-creations a moment     sending domains registered          always
+ *   invitations      a moment     people invited                      always
+ *   workspaces       a moment     workspaces made by its keys         always
  *
  * A window is the bucket of now and those before it: of its first bucket it may have lost
  * a part, so "a day" is 23 to 24 hours, and "a month" 29 to 30 days. Buckets are those of
@@ -28,6 +30,8 @@ export const EMAILS_HOURLY = 'emails-hourly'
 export const CREDITS = 'credits'
 export const REQUESTS = 'requests'
 export const DOMAIN_CREATIONS = 'domain-creations'
+export const INVITATIONS = 'invitations'
+export const WORKSPACES = 'workspaces'
 export const ofDomain = (domain: string): string => `domain:${domain}`
 
 const HOUR = 3_600_000

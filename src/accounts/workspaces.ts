@@ -1,51 +1,30 @@
 /**
- * Workspaces and the people in them. A workspace is born with its owner and a first
- * key, in one commit: there is no moment in which nobody may enter.
+ * Workspaces and their beginning. One is born with its owner in one commit (on the command
+ * line with a first key too): there is no moment in which nobody may enter.
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Role, Tables } from '../storage/tables.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 import { insertKey, type NewKey, newKey } from './api-keys.js'
+import { insertMember } from './members.js'
 import { slugOf } from './slug.js'
+import { insertUser, userByEmail } from './users.js'
 
-const insertWorkspace = prepareWrite<Omit<Tables['workspaces'], 'icon_url'>>(({ db, slot }) =>
+const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({
     id: slot('id'),
     name: slot('name'),
     slug: slot('slug'),
+    icon_url: slot('icon_url'),
     plan: slot('plan'),
     created_at: slot('created_at'),
   }),
 )
 
-const insertUser = prepareWrite<{ id: string; email: string; created_at: number }>(({ db, slot }) =>
-  db.insertInto('users').values({
-    id: slot('id'),
-    email: slot('email'),
-    full_name: '',
-    created_at: slot('created_at'),
-  }),
-)
-
-const insertMember = prepareWrite<{ id: string; workspace_id: string; user_id: string; role: Role; joined_at: number }>(
-  ({ db, slot }) =>
-    db.insertInto('members').values({
-      id: slot('id'),
-      workspace_id: slot('workspace_id'),
-      user_id: slot('user_id'),
-      role: slot('role'),
-      joined_at: slot('joined_at'),
-    }),
-)
-
 const workspaceBySlug = prepareRead<{ slug: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('slug', '=', slot('slug')),
-)
-
-const userByEmail = prepareRead<{ email: string }>()(({ db, slot }) =>
-  db.selectFrom('users').select('id').where('email', '=', slot('email')),
 )
 
 export const allWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
@@ -74,6 +53,119 @@ export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ 
     .where('user_id', '=', slot('userId')),
 )
 
+/** As a member sees it: with what they are in it. */
+function ofUser<Values extends { userId: string }>({ db, slot }: Builder<Values>) {
+  return db
+    .selectFrom('members')
+    .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+    .innerJoin('members as owners', 'owners.workspace_id', 'workspaces.id')
+    .select(['workspaces.id', 'workspaces.name', 'workspaces.slug', 'workspaces.icon_url', 'workspaces.created_at'])
+    .select(['members.role', 'owners.user_id as owner_id'])
+    .where('members.user_id', '=', slot('userId'))
+    .where('owners.role', '=', 'owner')
+}
+
+/** Some of those that a user belongs to, oldest first. */
+export const workspacesOfUser = prepareRead<{ userId: string; limit: number; offset: number }>()((builder) =>
+  ofUser(builder)
+    .orderBy('workspaces.created_at')
+    .orderBy('workspaces.id')
+    .limit(builder.slot('limit'))
+    .offset(builder.slot('offset')),
+)
+
+export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string }>()((builder) =>
+  ofUser(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
+)
+
+export const workspaceName = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('workspaces').select('name').where('id', '=', slot('id')),
+)
+
+/** How many a user owns. */
+export const ownedCount = prepareRead<{ userId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', '=', slot('userId'))
+    .where('role', '=', 'owner'),
+)
+
+/** The slug follows the name. */
+const rename = prepareWrite<{ id: string; name: string; slug: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('workspaces')
+      .set({ name: slot('name'), slug: slot('slug') })
+      .where('id', '=', slot('id')),
+  1,
+)
+
+const setIcon = prepareWrite<{ id: string; iconUrl: string | null }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('workspaces')
+      .set({ icon_url: slot('iconUrl') })
+      .where('id', '=', slot('id')),
+  1,
+)
+
+/** Changes nothing; misses when it is not the user's any more. First in a commit of the owner's. */
+export const stillOwns = prepareWrite<{ workspaceId: string; userId: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('members')
+      .set({ role: 'owner' })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('user_id', '=', slot('userId'))
+      .where('role', '=', 'owner'),
+  1,
+)
+
+/** What stays undefined stays as it is. Each misses when the workspace is gone. */
+export function changeWorkspace(
+  read: Read,
+  id: string,
+  { name, iconUrl }: { readonly name?: string | undefined; readonly iconUrl?: string | null | undefined },
+): Write[] {
+  return [
+    ...(name === undefined ? [] : [rename({ id, name, slug: freeSlug(read, name, id) })]),
+    ...(iconUrl === undefined ? [] : [setIcon({ id, iconUrl })]),
+  ]
+}
+
+/** Not taken by another one now; its unique index has the last word. */
+function freeSlug(read: Read, name: string, own: string): string {
+  return slugOf(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
+}
+
+interface WantedWorkspace {
+  readonly name: string
+  readonly iconUrl: string | null
+  /** Of the owner, who is there or comes by the same commit. */
+  readonly userId: string
+  /** The configured default, `limits.default_plan`. */
+  readonly plan: string
+  readonly now: number
+}
+
+export interface NewWorkspace {
+  readonly id: string
+  readonly writes: readonly Write[]
+}
+
+export function newWorkspace(read: Read, { name, iconUrl, userId, plan, now }: WantedWorkspace): NewWorkspace {
+  const id = `ws_${uuidv7(now)}`
+  const slug = freeSlug(read, name, id)
+  return {
+    id,
+    writes: [
+      insertWorkspace({ id, name, slug, icon_url: iconUrl, plan, created_at: now }),
+      insertMember({ id: uuidv7(now), workspace_id: id, user_id: userId, role: 'owner', joined_at: now }),
+    ],
+  }
+}
+
 export interface Founded {
   readonly workspaceId: string
   readonly userId: string
@@ -81,30 +173,13 @@ export interface Founded {
   readonly writes: readonly Write[]
 }
 
-/**
- * A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all.
- * `plan`: the configured default, `limits.default_plan`.
- */
-export function foundWorkspace(read: Read, name: string, email: Address, plan: string, now: number): Founded {
-  const workspaceId = `ws_${uuidv7(now)}`
-  const known = userByEmail(read, { email: email.toLowerCase() })[0]
+/** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
+export function foundWorkspace(read: Read, name: string, given: Address, plan: string, now: number): Founded {
+  const email = given.toLowerCase()
+  const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
+  const { id: workspaceId, writes } = newWorkspace(read, { name, iconUrl: null, userId, plan, now })
   const key = newKey({ workspaceId, userId, name: 'first key', now })
-  return {
-    workspaceId,
-    userId,
-    key,
-    writes: [
-      insertWorkspace({
-        id: workspaceId,
-        name,
-        slug: slugOf(name, (slug) => workspaceBySlug(read, { slug }).length > 0),
-        plan,
-        created_at: now,
-      }),
-      ...(known === undefined ? [insertUser({ id: userId, email: email.toLowerCase(), created_at: now })] : []),
-      insertMember({ id: uuidv7(now), workspace_id: workspaceId, user_id: userId, role: 'owner', joined_at: now }),
-      insertKey(key.row),
-    ],
-  }
+  const user = insertUser({ id: userId, email, full_name: '', password_hash: null, created_at: now })
+  return { workspaceId, userId, key, writes: [...(known === undefined ? [user] : []), ...writes, insertKey(key.row)] }
 }

@@ -2,7 +2,7 @@
  * The pipeline of the REST door: one way in, one exit for errors, one table of routes.
  *
  * The order for each request: its id and who asks; `/healthz` and `/readyz`; whether we
- * serve at all; the route, else 404 or 405; then what `mount.ts` says.
+ * serve at all; a page (`page-door.ts`) or the route, else 404 or 405; then what `mount.ts` says.
  *
  * The door opens before there are routes: until `serve` is called, and after `drain`, every
  * request is answered 503.
@@ -18,6 +18,7 @@ import type { ApiContext, ApiState } from './api-state.js'
 import type { Peer } from './client-address.js'
 import { handle, type MountDeps } from './mount.js'
 import { type Outside, outsideText } from './outside-answer.js'
+import { isPagePath, type Pages, pageDoor } from './page-door.js'
 import { BodyTooSlow, ClientGone } from './read-body.js'
 import type { Readiness } from './readiness.js'
 import type { Route } from './route.js'
@@ -34,8 +35,11 @@ export interface AppDeps extends MountDeps {
 
 export interface ApiApp {
   readonly listener: RequestListener
-  /** From now on requests are answered. `document`: the OpenAPI document as JSON, read without a key. */
-  readonly serve: (routes: readonly Route[], document: string) => void
+  /**
+   * From now on requests are answered. `document`: the OpenAPI document as JSON, read without a key.
+   * `pages`: what stands under `/ui/`.
+   */
+  readonly serve: (routes: readonly Route[], document: string, pages?: Pages) => void
   /** From now on requests are answered 503, and their connections end. */
   readonly drain: () => void
   /** The text of an answer where there is no request. */
@@ -44,8 +48,10 @@ export interface ApiApp {
 
 type Phase =
   | { readonly kind: 'starting' }
-  | { readonly kind: 'serving'; readonly dispatch: Dispatch }
+  | { readonly kind: 'serving'; readonly dispatch: Dispatch; readonly showPage: ShowPage | null }
   | { readonly kind: 'draining' }
+
+type ShowPage = (ctx: ApiContext) => Promise<void>
 
 export function apiApp(deps: AppDeps): ApiApp {
   const { reception, clock, peerOf } = deps
@@ -71,8 +77,9 @@ export function apiApp(deps: AppDeps): ApiApp {
   })
   return {
     listener: app.callback(),
-    serve: (routes, document) => {
-      phase = { kind: 'serving', dispatch: dispatchTo(endpointsOf(routes, document, deps)) }
+    serve: (routes, document, pages) => {
+      const showPage = pages === undefined ? null : pageDoor(pages, { ...deps, answerTo: (error) => told(error, deps) })
+      phase = { kind: 'serving', dispatch: dispatchTo(endpointsOf(routes, document, deps)), showPage }
     },
     drain: () => {
       phase = { kind: 'draining' }
@@ -107,7 +114,8 @@ async function served(ctx: ApiContext, phase: Phase, path: string): Promise<void
   }
   // RFC 9112 section 3.2. Node would refuse it too, but without a word.
   if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
-  await phase.dispatch(ctx, path)
+  if (phase.showPage !== null && isPagePath(url)) await phase.showPage(ctx)
+  else await phase.dispatch(ctx, path)
 }
 
 async function health(ctx: ApiContext, phase: Phase, { ready }: AppDeps): Promise<void> {
@@ -122,21 +130,21 @@ function notServing(kind: 'starting' | 'draining'): Refusal {
   return new Refusal('unavailable', `the service is ${what}, try again later`, { retry_after: 1 })
 }
 
-function fail(ctx: ApiContext, error: unknown, { log }: AppDeps): void {
-  const { requestId } = ctx.state.visit
+function fail(ctx: ApiContext, error: unknown, deps: AppDeps): void {
   ctx.respond = false
   if (error instanceof ClientGone) return
+  const { requestId } = ctx.state.visit
   if (ctx.res.headersSent) {
     // Nobody may take the half of it for the whole.
-    log.error({ err: error, requestId }, 'an answer broke off')
+    deps.log.error({ err: error, requestId }, 'an answer broke off')
     ctx.res.destroy()
     return
   }
-  const body =
-    error instanceof BodyTooSlow
-      ? tooSlow(error)
-      : answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
-  send(ctx, errorReply(body))
+  send(ctx, errorReply(error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)))
+}
+
+function told(error: unknown, { log }: AppDeps, requestId?: string): ErrorBody {
+  return answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
 }
 
 function tooSlow({ message }: BodyTooSlow): ErrorBody {

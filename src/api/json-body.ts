@@ -38,13 +38,14 @@ export async function readJson(
   response: ServerResponse,
   memory: BodyMemory,
   pace: BodyPace,
+  limit = MAX_BODY,
 ): Promise<JsonBody> {
   const { headers } = request
   const unsaid = headers['content-type'] === undefined && !announcesBody(request)
   if (!unsaid) checkType(request)
-  checkLength(request, MAX_BODY, 'too-large')
+  checkLength(request, limit, 'too-large')
   welcomeBody(request, response)
-  const { raw, release } = await readBody(request, MAX_BODY, memory, pace)
+  const { raw, release } = await readBody(request, limit, memory, pace)
   try {
     return { raw, release, value: unsaid ? undefined : parseJson(raw) }
   } catch (error) {

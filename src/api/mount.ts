@@ -7,11 +7,13 @@
  * act. A route without a body schema does not look at
  * a body; one without a query schema takes no query.
  *
- * Who follows a link that we signed needs no key. The visit was counted all the same: for the
- * key's workspace where there is one, else for the address.
+ * Who follows a link that we signed needs no key, nor does who brings a secret of ours in a short
+ * body. The visit was counted all the same: for the key's workspace where there is one, else for the
+ * address.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
+import { limitKey } from '../accounts/client-address.js'
 import { requirePermission } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
@@ -22,7 +24,7 @@ import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import type { BodyPace } from './read-body.js'
-import type { Answer, Call, KeyRoute, LinkRoute, Route, StreamAnswer, UploadRoute } from './route.js'
+import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply, send } from './send.js'
 import { type Streaming, sendStream } from './stream-answer.js'
 import { readUpload } from './upload.js'
@@ -45,6 +47,7 @@ type Handle = (ctx: ApiContext) => Promise<void>
 
 export function handle(route: Route, deps: MountDeps): Handle {
   if (route.area === 'link') return handleLink(route, deps)
+  if (route.area === 'open') return handleOpen(route, deps)
   return 'receive' in route ? handleUpload(route, deps) : handleKey(route, deps)
 }
 
@@ -53,6 +56,26 @@ function handleLink({ follow, query }: LinkRoute, deps: MountDeps): Handle {
     tolerated(ctx.state.visit)
     const asked = parse(query, queryOf(ctx.req.url ?? '') ?? {})
     await answerWith(ctx, await follow({ params: paramsOf(ctx), query: asked, now: deps.clock() }), deps)
+  }
+}
+
+/** Of a stranger: a secret and a few words. */
+const MAX_OPEN_BODY = 16_384
+
+function handleOpen({ hear, body }: OpenRoute, deps: MountDeps): Handle {
+  const { clock, memory, pace } = deps
+  return async (ctx) => {
+    const { visit } = ctx.state
+    tolerated(visit)
+    queryIn(null, queryOf(ctx.req.url ?? ''))
+    const share = memory.of(limitKey(visit.remoteAddress))
+    const given = await readJson(ctx.req, ctx.res, share, pace, MAX_OPEN_BODY)
+    try {
+      const { remoteAddress } = visit
+      await answerWith(ctx, await hear({ body: parse(body, given.value), remoteAddress, now: clock() }), deps)
+    } finally {
+      given.release()
+    }
   }
 }
 

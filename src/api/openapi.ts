@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { type ErrorCode, statusOfCode } from './answer.js'
-import type { Documented, Route } from './route.js'
+import { type Documented, isForAll, type Route } from './route.js'
 
 /** What any route may answer beside its own codes: the pace, our own faults. */
 const everywhere: readonly ErrorCode[] = ['rate_limit_exceeded', 'internal_server_error', 'service_unavailable']
@@ -90,7 +90,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
     operationId: operationId(route),
     requestParams: parameters(route),
     ...requestBody(route),
-    ...(route.area === 'link' ? { security: [] } : {}),
+    ...(isForAll(route) ? { security: [] } : {}),
     responses: { ...answers(route), ...refusals(route) },
   }
 }
@@ -149,9 +149,9 @@ function refusals(route: Route): ZodOpenApiOperationObject['responses'] {
 
 /** Every code that a route may answer. */
 function codesOf(route: Route): readonly ErrorCode[] {
-  const { area, refusals: own, query } = route
+  const { refusals: own, query } = route
   const ofInput = hasBody(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(area === 'link' ? [] : withKey), ...everywhere, ...ofInput, ...own])]
+  return [...new Set([...(isForAll(route) ? [] : withKey), ...everywhere, ...ofInput, ...own])]
 }
 
 function hasBody(route: Route): readonly ErrorCode[] | null {

@@ -152,7 +152,41 @@ export interface LinkRoute extends LinkCommon {
   readonly follow: (visitor: Visitor) => Promise<Answer> | Answer
 }
 
-export type Route = KeyRoute | UploadRoute | LinkRoute
+/** Somebody without a key who brings a secret of ours in the body. */
+export interface Stranger<Body = unknown> {
+  readonly body: Body
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+interface OpenCommon extends Common {
+  readonly method: 'POST'
+  /** Nobody is asked for a key: the route itself finds out what the body entitles to. */
+  readonly area: 'open'
+}
+
+export interface OpenSpec<Body> extends OpenCommon {
+  readonly body: z.ZodType<Body>
+  readonly hear: (stranger: Stranger<Body>) => Promise<Answer> | Answer
+}
+
+export interface OpenRoute extends OpenCommon {
+  readonly query: null
+  readonly body: z.ZodType
+  readonly hear: (stranger: Stranger) => Promise<Answer> | Answer
+}
+
+export type Route = KeyRoute | UploadRoute | LinkRoute | OpenRoute
+
+/** Does whoever asks need no key? */
+export function isForAll({ area }: Pick<Route, 'area'>): boolean {
+  return area === 'link' || area === 'open'
+}
+
+export function openRoute<Body>(spec: OpenSpec<Body>): OpenRoute {
+  const { hear, ...common } = spec
+  return { ...common, query: null, hear: (stranger) => hear(stranger as Stranger<Body>) }
+}
 
 export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
   const { follow, ...common } = spec

@@ -4,6 +4,7 @@
  * Each kind says in words what it allows; `input.ts` adds the field and what was found.
  */
 import { z } from 'zod'
+import { LONGEST_PASSWORD } from '../accounts/passwords.js'
 import { parseNetwork } from '../config/places.js'
 import { type Address, addressOrNull, type DomainName, domainNameOrNull, shown } from '../mail/address.js'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
@@ -12,6 +13,7 @@ import { ofAddress } from './input.js'
 
 /** In characters, of an address or a domain name: more than any has in U-labels. */
 const LONGEST_NAME = 320
+const LONGEST_URL = 2_048
 /** Of a network or a moment. */
 const LONGEST_PLACE = 64
 
@@ -69,6 +71,20 @@ export const name: z.ZodType<string, string> = text(
   'allowed: 1 to 100 characters, no control characters',
   100,
   (given) => (given.trim() === '' || /\p{Cc}/u.test(given) ? null : given),
+)
+
+/** Of somebody's picture: nothing that a page could be made to run, and no secrets in it. */
+export const httpsUrl: z.ZodType<string, string> = text('allowed: an https URL', LONGEST_URL, (given) => {
+  if (/[\s\p{Cc}<>"]/u.test(given) || !URL.canParse(given)) return null
+  const { protocol, username, password } = new URL(given)
+  return protocol === 'https:' && username === '' && password === '' ? given : null
+})
+
+/** One that somebody gives; whether it is good is judged where it is chosen. */
+export const password: z.ZodType<string, string> = text(
+  `allowed: 1 to ${LONGEST_PASSWORD} bytes`,
+  LONGEST_PASSWORD,
+  (given) => (given === '' || Buffer.byteLength(given) > LONGEST_PASSWORD ? null : given),
 )
 
 /** A moment in an answer. */

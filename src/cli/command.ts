@@ -37,6 +37,8 @@ export interface Call {
   readonly clock: Clock
   /** Opens the database, making it where it is not there. Closed after the command. */
   readonly database: () => Promise<Database>
+  /** One line that no argument may hold. `prompt`: what it is, where a person is asked. */
+  readonly secret: (prompt: string) => Promise<string>
 }
 
 export interface Command {

@@ -6,10 +6,9 @@
  */
 import { mkdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
-import { type Clock, systemClock } from '../platform/clock.js'
+import { systemClock } from '../platform/clock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { check } from './check.js'
@@ -31,6 +30,7 @@ import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
+import { userCommands } from './user-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
 import { zoneCommands } from './zone-command.js'
 
@@ -39,10 +39,13 @@ export interface World {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly print: (text: string) => void
   readonly complain: (text: string) => void
+  /** Asks for a line that is not shown. */
+  readonly secret: (prompt: string) => Promise<string>
 }
 
 const withDatabase: readonly Command[] = [
   ...workspaceCommands,
+  ...userCommands,
   ...keyCommands,
   ...domainCommands,
   ...domainDnsCommands,
@@ -96,16 +99,12 @@ async function dispatch(world: World, line: Line): Promise<number> {
     await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
     return 0
   }
-  return said(world, line, await runCommand(command, words, line.options, loaded.config, systemClock))
+  const call = { words, options: line.options, config: loaded.config, clock: systemClock, secret: world.secret }
+  return said(world, line, await runCommand(command, call))
 }
 
-async function runCommand(
-  command: Command,
-  words: readonly string[],
-  options: OptionValues,
-  config: Config,
-  clock: Clock,
-): Promise<Answer> {
+async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
+  const { config } = call
   let opened: Promise<Database> | null = null
   const database: Call['database'] = () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
@@ -113,7 +112,7 @@ async function runCommand(
     return opened
   }
   try {
-    return await command.run({ words, options, config, clock, database })
+    return await command.run({ ...call, database })
   } finally {
     await (opened as Promise<Database> | null)?.then((open) => open.close())
   }

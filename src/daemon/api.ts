@@ -17,6 +17,7 @@ import { readiness } from '../api/readiness.js'
 import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
+import { uiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
@@ -68,7 +69,7 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
     serve: (more) => {
       const routes = apiRoutes(more)
       const document = openApiDocument(routes, { version: VERSION, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document))
+      app.serve(routes, JSON.stringify(document), uiPages({ accepting: more.accepting, document }))
       return routes
     },
   }

@@ -53,6 +53,7 @@ export async function openDoors(
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
+  rooms.people.start()
   const sending = sendingIn(own.config.service.hostname, database, rooms)
   const accepting = accept({ read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
@@ -64,7 +65,7 @@ export async function openDoors(
   const routes = api.serve({
     ...own,
     ...sending,
-    ...ownActs(rooms, submission),
+    ...ownActs(rooms, submission, log),
     database,
     limits,
     mime,
@@ -100,8 +101,10 @@ function sendingIn(
 function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone'> {
+  log: Log,
+): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | keyof PeopleActs> {
   return {
+    ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
       door.endSessions((principal) => principal.keyId === keyId)
@@ -112,6 +115,26 @@ function ownActs(
       rooms.walks.start(gone)
     },
     audienceGone: (audience) => rooms.audienceRemovals.start(audience),
+  }
+}
+
+type PeopleActs = Pick<RouteParts, 'accepting' | 'invited' | 'memberChanged' | 'workspaceClosed'>
+
+/** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
+function peopleActs(rooms: Rooms, door: SubmissionListener, log: Log): PeopleActs {
+  const { keyRing, people } = rooms
+  return {
+    accepting: people.accepting,
+    invited: () => people.notices.notice(),
+    memberChanged: ({ workspaceId, userId, removed }) => {
+      keyRing.drop()
+      if (removed) door.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    },
+    workspaceClosed: (workspaceId) => {
+      forget(rooms, door, log)
+      door.endSessions((principal) => principal.workspaceId === workspaceId)
+      people.erasures.begin(workspaceId)
+    },
   }
 }
 

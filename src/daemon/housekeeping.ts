@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { schedule } from 'node-cron'
 import { forgetActs } from '../accounts/audit-log.js'
+import { forgetInvitations } from '../accounts/invitations.js'
 import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
 import { USE_COUNTS_FOR } from '../content/cached-files.js'
@@ -66,6 +67,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
       () => forgetInboundStep(database, limits),
       () => forgetFiles(database, { usedBefore: now - config.retention.files - USE_COUNTS_FOR, now }),
       () => forgetActs(database, now - config.retention.audit),
+      () => forgetInvitations(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)
     await reclaim(database, signal)

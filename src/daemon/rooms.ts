@@ -20,6 +20,7 @@ import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
 export interface Rooms {
@@ -38,6 +39,7 @@ export interface Rooms {
   readonly walks: DomainWalks
   readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
+  readonly people: People
 }
 
 export async function openRooms(
@@ -62,6 +64,7 @@ export async function openRooms(
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const walks = ending(ends, domainWalks({ ...database, log, walked }))
   const removals = ending(ends, audienceRemovals({ ...database, log }))
+  const people = ending(ends, wirePeople({ config, clock, log, database, identity, delivery }))
   const domainsOfAll = receivingBook(database)
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
@@ -70,7 +73,17 @@ export async function openRooms(
   const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
   const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
   const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
-  const engines = { signing, delivery, receiving, limits, mime, walks, domainChecks, audienceRemovals: removals }
+  const engines = {
+    signing,
+    delivery,
+    receiving,
+    limits,
+    mime,
+    walks,
+    domainChecks,
+    people,
+    audienceRemovals: removals,
+  }
   return { ...remembered, ...engines, suppressions, identity }
 }
 

@@ -1,4 +1,5 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
+import type { AcceptDeps } from '../accounts/accept-invitation.js'
 import { batchRefusal } from '../accounts/quota.js'
 import { apiKeyRoutes } from '../api/api-keys.js'
 import { audienceFileRoutes } from '../api/audience-files.js'
@@ -19,11 +20,14 @@ import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
+import { invitationRoutes } from '../api/invitations.js'
+import { type MemberDeps, memberRoutes } from '../api/members.js'
 import type { Route } from '../api/route.js'
 import { suppressionImportRoute } from '../api/suppression-import.js'
 import { suppressionRoutes } from '../api/suppressions.js'
 import { templateRoutes } from '../api/templates.js'
 import { usageRoutes } from '../api/usage.js'
+import { workspaceRoutes } from '../api/workspaces.js'
 import type { Config } from '../config/complete.js'
 import type { TemplateBook } from '../content/template-book.js'
 import type { RotationDeps } from '../domains/rotate-keys.js'
@@ -67,6 +71,10 @@ export interface RouteParts {
   readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
   readonly audienceGone: AudienceDeps['gone']
+  readonly accepting: AcceptDeps
+  readonly invited: MemberDeps['invited']
+  readonly memberChanged: MemberDeps['memberChanged']
+  readonly workspaceClosed: (workspaceId: string) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
@@ -86,6 +94,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute({ read, commit, files }),
     ...inboundRoutes(parts, creating),
+    ...peopleRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),
     ...auditLogRoutes({ read }),
   ]
@@ -122,6 +131,16 @@ function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] 
     rawRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
+  ]
+}
+
+function peopleRoutes(parts: RouteParts): readonly Route[] {
+  const { config, database, accepting, invited, memberChanged, workspaceClosed: closed } = parts
+  const { read, commit } = database
+  return [
+    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, closed }),
+    ...memberRoutes({ read, commit, invited, memberChanged }),
+    ...invitationRoutes({ read, commit, accepting }),
   ]
 }
 

@@ -231,6 +231,8 @@ export class QueueRunner {
   private async fault(turn: Turn, error: unknown): Promise<MadeAttempt | 'changed'> {
     const { entry, at, handedOver } = turn
     if (this.abandoned.signal.aborted) return handedOver ? this.deferral(turn, CUT_OFF) : 'changed'
+    // Its workspace was erased: what it needs is gone with it, and that is no fault.
+    if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
     if (error instanceof StorageFault) {
       this.rest()
@@ -253,6 +255,10 @@ export class QueueRunner {
     const outcome = { kind: 'deferred', reason: 'local-error', response, reached: false } as const
     const result = { outcome, peer: null, transcript: '' }
     return { entry, ready, unwritten: [], result, number: entry.attempts + 1, at }
+  }
+
+  private isGone({ id }: QueueEntry): boolean {
+    return this.guarded(() => entryById(this.deps.read, { id }))?.length === 0
   }
 
   /** What changed the entry may have made it due, at a moment that the sweep has passed already. */

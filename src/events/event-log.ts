@@ -23,9 +23,13 @@ export type EventType =
   | 'domain.broken'
   | 'domain.failed'
 
+/** What only our own rooms read: never shown to a subscriber. */
+export const internalEventTypes = ['invitation.created', 'domain.broken'] as const
+export type InternalEventType = (typeof internalEventTypes)[number]
+
 export interface Event {
   readonly workspaceId: string
-  readonly type: EventType
+  readonly type: EventType | InternalEventType
   readonly emailId: string | null
   readonly recipient: string | null
   readonly at: number

@@ -1,16 +1,24 @@
 /**
- * Erases a workspace: every row of every table that bears its id, then its own row.
+ * The end of a workspace, in two steps: it is closed by one commit, then erased in many.
  *
- * The list of tables is complete by its type: a new table with a `workspace_id` does
- * not compile until it stands here. Keys go first, so that nothing new comes in; the
- * workspace goes last, so that an erasure cut short is seen and can be asked for again.
+ * Closing takes away all that anything could be done with: the workspace itself, who belongs
+ * to it (so its keys are nobody's), its sending domains and their keys. There are as many of
+ * these as people make by hand. From that commit on nobody finds it, nothing is accepted for
+ * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
+ * again after a crash (`daemon/erasures.ts`).
+ *
+ * Erasing takes every row of every table that bears its id. The list of tables is complete by
+ * its type: a new table with a `workspace_id` does not compile until it stands here. Cut
+ * short, it can be begun again.
  *
  * Works in small commits, so that mail flows on meanwhile. A table with an index led by
  * `workspace_id` gives its rows up in portions; any other is walked by its primary key
  * in slices (an index on it would cost every message).
  */
 import type { Database } from './database.js'
+import { prepareRead, prepareWrite } from './prepared.js'
 import type { Tables } from './tables.js'
+import type { Write } from './write.js'
 
 type WorkspaceTable = {
   [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never
@@ -19,19 +27,25 @@ type WorkspaceTable = {
 interface Place {
   readonly key: string
   readonly by: 'index' | 'slices'
+  /** Rows of one commit, where a row may have tens of megabytes. */
+  readonly portion?: number
 }
 
+const LARGE = 20
+
 const places = {
+  // First, so that nothing is attempted in vain.
+  queue: { key: 'id', by: 'index' },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
+  invitations: { key: 'id', by: 'index' },
   blocked_addresses: { key: 'local_part', by: 'index' },
   domains: { key: 'id', by: 'index' },
   dkim_keys: { key: 'id', by: 'slices' },
-  queue: { key: 'id', by: 'index' },
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },
   dkim_signatures: { key: 'email_id', by: 'slices' },
-  raw_messages: { key: 'email_id', by: 'slices' },
+  raw_messages: { key: 'email_id', by: 'slices', portion: LARGE },
   emails: { key: 'id', by: 'index' },
   email_counts: { key: 'status', by: 'index' },
   usage: { key: 'kind', by: 'index' },
@@ -44,7 +58,7 @@ const places = {
   // After the contacts, whose removal it counts.
   contact_counts: { key: 'list', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
-  inbound_raw: { key: 'inbound_id', by: 'slices' },
+  inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
   idempotency: { key: 'key', by: 'index' },
   templates: { key: 'id', by: 'index' },
   cached_file_totals: { key: 'bytes', by: 'index' },
@@ -58,16 +72,52 @@ const places = {
 /** Every table whose rows belong to workspaces. */
 export const workspaceTables = Object.keys(places) as WorkspaceTable[]
 
-/** Rows of one commit: a raw message may be 35 MB. */
-const portion = 200
+/** Misses when there is no such workspace any more. Who belonged to it alone is forgotten with it. */
+export function closeWorkspace(workspaceId: string, at: number): Write[] {
+  const of = (table: WorkspaceTable): Write => ({
+    sql: `delete from ${table} where workspace_id = ?`,
+    parameters: [workspaceId],
+  })
+  const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
+    (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
+  return [
+    { sql: people, parameters: [workspaceId, workspaceId] },
+    ...(['members', 'domains', 'dkim_keys'] as const).map(of),
+    { sql: 'delete from workspaces where id = ?', parameters: [workspaceId], rows: 1 },
+    { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
+  ]
+}
+
+/** Closed ones that are not erased, or not for certain. */
+export const closedWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('erasures').select(['id', 'asked_at']).orderBy('asked_at').orderBy('id'),
+)
+
+/** Nothing of it is left, and nothing can come any more. */
+export const endErasure = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('erasures').where('id', '=', slot('id')),
+)
+
+/** Rows of one commit. */
+const PORTION = 200
 
 type Key = string | number
 
 type ReadAndCommit = Pick<Database, 'read' | 'commit'>
 
-export async function eraseWorkspace(database: ReadAndCommit, workspaceId: string): Promise<void> {
-  for (const [table, { key, by }] of Object.entries<Place>(places)) {
-    await (by === 'index' ? eraseByIndex : eraseBySlices)(database, table, key, workspaceId)
+/** Rejects with the reason of `signal` where it is cut short. */
+export async function eraseWorkspace(
+  database: ReadAndCommit,
+  workspaceId: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const commit: ReadAndCommit['commit'] = (writes) => {
+    signal?.throwIfAborted()
+    return database.commit(writes)
+  }
+  const watched = { read: database.read, commit }
+  for (const [table, place] of Object.entries<Place>(places)) {
+    await (place.by === 'index' ? eraseByIndex : eraseBySlices)(watched, table, place, workspaceId)
   }
   await database.commit([{ sql: 'delete from workspaces where id = ?', parameters: [workspaceId] }])
 }
@@ -75,7 +125,7 @@ export async function eraseWorkspace(database: ReadAndCommit, workspaceId: strin
 async function eraseByIndex(
   { read, commit }: ReadAndCommit,
   table: string,
-  key: string,
+  { key, portion = PORTION }: Place,
   workspaceId: string,
 ): Promise<void> {
   const some = `select 1 from ${table} where workspace_id = ? limit 1`
@@ -87,7 +137,7 @@ async function eraseByIndex(
 async function eraseBySlices(
   { read, commit }: ReadAndCommit,
   table: string,
-  key: string,
+  { key, portion = PORTION }: Place,
   workspaceId: string,
 ): Promise<void> {
   const first = `select min(${key}) as key from ${table}`

@@ -9,6 +9,7 @@ import * as blockedAddresses from './migrations/0006-blocked-addresses.js'
 import * as domains from './migrations/0007-domains.js'
 import * as content from './migrations/0008-content.js'
 import * as audiences from './migrations/0009-audiences.js'
+import * as people from './migrations/0010-people.js'
 import * as zone from './migrations/0011-zone.js'
 import * as indexes from './migrations/0012-indexes.js'
 
@@ -22,6 +23,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0007-domains': domains,
   '0008-content': content,
   '0009-audiences': audiences,
+  '0010-people': people,
   '0011-zone': zone,
   '0012-indexes': indexes,
 }

@@ -26,6 +26,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
 
 export type { BayesVerdict } from './bayes-tables.js'
@@ -225,6 +226,8 @@ export interface Tables {
   cached_files: CachedFilesTable
   cached_file_chunks: CachedFileChunksTable
   cached_file_totals: CachedFileTotalsTable
+  invitations: InvitationsTable
+  erasures: ErasuresTable
   service_state: ServiceStateTable
   zone_serial: ZoneSerialTable
 }

@@ -26,27 +26,32 @@ interface Check {
   readonly sql: string
 }
 
+/** Of a workspace that is being erased some rows are gone before others. */
+const living = 'workspace_id not in (select id from erasures)'
+
 const missing = (table: string, key: string, parent: string): string =>
-  `select ${key} from ${table} where not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
+  `select ${key} from ${table} where ${living}
+    and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
 
 const checks: readonly Check[] = [
   {
     check: 'queue-recipient',
     message: 'queue entries without an unsettled recipient',
-    sql: `select id from queue where not exists (select 1 from recipients
+    sql: `select id from queue where ${living} and not exists (select 1 from recipients
       where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
   },
   { check: 'queue-email', message: 'queue entries without their email', sql: missing('queue', 'email_id', 'emails') },
   {
     check: 'recipient-queue',
     message: 'unsettled recipients without a queue entry',
-    sql: `select id from recipients where status in ('queued', 'scheduled')
+    sql: `select id from recipients where ${living} and status in ('queued', 'scheduled')
       and not exists (select 1 from queue where queue.id = recipients.id)`,
   },
   {
     check: 'email-raw',
     message: 'unsettled emails without their raw message',
-    sql: `select id from emails where (status in ('scheduled', 'queued') or id in (select email_id from queue))
+    sql: `select id from emails where ${living}
+      and (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
   {
@@ -87,7 +92,7 @@ const checks: readonly Check[] = [
   {
     check: 'inbound-raw',
     message: 'inbound emails to be processed without their raw message',
-    sql: `select id from inbound_emails where status = 'received'
+    sql: `select id from inbound_emails where ${living} and status = 'received'
       and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
   },
   {

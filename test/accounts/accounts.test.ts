@@ -59,14 +59,14 @@ t.test('who may act with a key', async (t) => {
 
 t.test('what a role and the scopes of a key allow', async (t) => {
   const table: Readonly<Record<string, readonly string[]>> = {
-    'owner full': ['yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
-    'admin full': ['yes', 'yes', 'yes', 'yes', 'yes', 'no'],
-    'member full': ['yes', 'yes', 'yes', 'no', 'yes', 'no'],
-    'owner send': ['yes', 'own', 'no', 'no', 'no', 'no'],
-    'owner read': ['no', 'yes', 'no', 'no', 'yes', 'no'],
-    'member read': ['no', 'yes', 'no', 'no', 'yes', 'no'],
-    'member send,read': ['yes', 'yes', 'no', 'no', 'yes', 'no'],
-    'owner ': ['no', 'no', 'no', 'no', 'no', 'no'],
+    'owner full': ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+    'admin full': ['yes', 'yes', 'yes', 'yes', 'yes', 'no', 'yes', 'yes'],
+    'member full': ['yes', 'yes', 'yes', 'no', 'yes', 'no', 'yes', 'yes'],
+    'owner send': ['yes', 'own', 'no', 'no', 'no', 'no', 'no', 'no'],
+    'owner read': ['no', 'yes', 'no', 'no', 'yes', 'no', 'no', 'yes'],
+    'member read': ['no', 'yes', 'no', 'no', 'yes', 'no', 'no', 'yes'],
+    'member send,read': ['yes', 'yes', 'no', 'no', 'yes', 'no', 'no', 'yes'],
+    'owner ': ['no', 'no', 'no', 'no', 'no', 'no', 'no', 'no'],
   }
   for (const [who, expected] of Object.entries(table)) {
     const [role, scopes = ''] = who.split(' ')

@@ -8,9 +8,11 @@
  */
 import t, { type Test } from 'tap'
 import { insertKey, newKey } from '../../src/accounts/api-keys.js'
+import { insertMember } from '../../src/accounts/members.js'
 import type { Scope } from '../../src/accounts/principal.js'
+import { insertUser } from '../../src/accounts/users.js'
 import type { ErrorBody } from '../../src/api/answer.js'
-import type { LinkRoute, Route } from '../../src/api/route.js'
+import { isForAll, type LinkRoute, type OpenRoute, type Route } from '../../src/api/route.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables.js'
@@ -37,7 +39,18 @@ const writes: Who = { roles: everybody, scopes: ['full'] }
 const administrates: Who = { roles: administrators, scopes: ['full'] }
 const readsSettings: Who = { roles: everybody, scopes: ['full', 'read', 'send,read'] }
 
-type Resource = 'emails' | 'api-keys' | 'domains' | 'suppressions' | 'inbound' | 'templates' | 'contacts' | 'audiences'
+type Resource =
+  | 'emails'
+  | 'api-keys'
+  | 'domains'
+  | 'suppressions'
+  | 'inbound'
+  | 'templates'
+  | 'contacts'
+  | 'audiences'
+  | 'workspaces'
+  | 'members'
+  | 'invitations'
 
 interface Expected {
   readonly who: Who
@@ -49,6 +62,8 @@ interface Expected {
   readonly body?: (now: number) => object
   /** The code that whose it is gets here, where no domain has records in DNS. */
   readonly refused?: string
+  /** It names the workspace that it is about: in its body, else in its query. */
+  readonly named?: 'body' | 'query'
 }
 
 const table: Readonly<Record<string, Expected>> = {
@@ -102,6 +117,19 @@ const table: Readonly<Record<string, Expected>> = {
   'DELETE /audiences/:id': { who: writes, of: 'audiences' },
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
+  // What the user of the key is in the workspace that is named decides: people.test.ts asks for that.
+  'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
+  'POST /workspaces': { who: writes },
+  'GET /workspaces/:id': { who: readsSettings, of: 'workspaces' },
+  'PATCH /workspaces/:id': { who: writes, of: 'workspaces', body: () => ({ icon_url: null }) },
+  'DELETE /workspaces/:id': { who: writes, of: 'workspaces' },
+  'GET /members': { who: readsSettings, lists: 'members', named: 'query' },
+  'POST /members': { who: writes },
+  'PATCH /members/:id': { who: writes, of: 'members', body: () => ({ role: 'member' }), named: 'body' },
+  'DELETE /members/:id': { who: writes, of: 'members', named: 'query' },
+  'GET /invitations': { who: readsSettings, lists: 'invitations', named: 'query' },
+  'DELETE /invitations/:id': { who: writes, of: 'invitations', named: 'query' },
+  'DELETE /invitations': { who: writes },
   'GET /usage': { who: reads },
   'GET /audit-log': { who: administrates },
 }
@@ -115,13 +143,17 @@ const codes: Readonly<Record<Resource, string>> = {
   templates: 'template_not_found',
   contacts: 'contact_not_found',
   audiences: 'audience_not_found',
+  workspaces: 'not_found',
+  members: 'not_found',
+  invitations: 'not_found',
 }
 
-/** Routes that need no key, but a link that we signed. */
+/** Routes that need no key, but a link that we signed, or a token of ours in the body. */
 const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
+const open: readonly string[] = ['POST /invitations/accept']
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
-type ClosedRoute = Exclude<Route, LinkRoute>
+type ClosedRoute = Exclude<Route, LinkRoute | OpenRoute>
 
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
@@ -134,7 +166,7 @@ function expected(route: ClosedRoute): Expected {
 
 /** Those that need a key. */
 function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
-  return app.daemon.routes.filter((route) => route.area !== 'link')
+  return app.daemon.routes.filter((route): route is ClosedRoute => !isForAll(route))
 }
 
 /** One resource of each kind in a workspace. */
@@ -154,7 +186,30 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
+    workspaces: workspaceOf(app, key),
+    members: await memberIn(app, key, domain),
+    invitations: await invitedTo(app, key, domain),
   }
+}
+
+function workspaceOf(app: TestDaemon, key: string): string {
+  return key === app.key ? app.workspaceId : app.otherWorkspaceId
+}
+
+async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
+  const [id, userId] = [uuidv7(app.now()), uuidv7(app.now())]
+  await app.daemon.database.commit([
+    insertUser({ id: userId, email: `one@${domain}`, full_name: 'One', password_hash: null, created_at: 0 }),
+    insertMember({ id, workspace_id: workspaceOf(app, key), user_id: userId, role: 'admin', joined_at: app.now() }),
+  ])
+  return id
+}
+
+async function invitedTo(app: TestDaemon, key: string, domain: string): Promise<string> {
+  const body = { workspaceId: workspaceOf(app, key), email: `guest@${domain}`, role: 'member' }
+  const answer = await app.rest('POST', '/v1/members', { key, body })
+  if (answer.status !== 201) throw new Error(answer.text)
+  return answer.json<{ readonly data: { readonly id: string } }>().data.id
 }
 
 /** An email that came in, as the listener files it. */
@@ -198,6 +253,8 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'bayes_messages',
     'bayes_learned',
     'bayes_tokens',
+    'members',
+    'invitations',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [
@@ -230,10 +287,12 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   const own = everythingOf(app, app.workspaceId)
   const routes = keyRoutes(app).filter(({ path }) => path.includes(':'))
   const ask = async (route: ClosedRoute, id: string, key: string): Promise<RestAnswer> => {
-    const { body } = expected(route)
-    const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}`
-    const request =
-      'receive' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: body(app.now()) }
+    const { body, named } = expected(route)
+    const workspaceId = workspaceOf(app, key)
+    const query = named === 'query' ? `?workspaceId=${workspaceId}` : ''
+    const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}${query}`
+    const given = { ...body?.(app.now()), ...(named === 'body' ? { workspaceId } : {}) }
+    const request = 'receive' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
     return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {
@@ -248,7 +307,8 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
   t.same(everythingOf(app, app.otherWorkspaceId), before)
   t.same(everythingOf(app, app.workspaceId), own)
 
-  const last = (route: ClosedRoute): number => (route.method === 'DELETE' ? 2 : route.path.endsWith('/cancel') ? 1 : 0)
+  const last = ({ method, path }: ClosedRoute): number =>
+    path === '/workspaces/:id' && method === 'DELETE' ? 3 : method === 'DELETE' ? 2 : path.endsWith('/cancel') ? 1 : 0
   for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
     const { of = 'emails', refused } = expected(route)
     const answer = await ask(route, theirs[of], app.otherKey)
@@ -264,12 +324,13 @@ t.test('a list holds what is of the workspace, and nothing else', async (t) => {
   const theirs = await things(app, app.otherKey, 'other.test')
   for (const route of keyRoutes(app)) {
     if (route.method !== 'GET' || route.path.includes(':')) continue
-    const { lists } = expected(route)
+    const { lists, named } = expected(route)
     for (const [key, mine, foreign, name] of [
       [app.key, own, theirs, 'other.test'],
       [app.otherKey, theirs, own, '@a.test'],
     ] as const) {
-      const { status, text } = await app.rest('GET', `/v1${route.path}`, { key })
+      const query = named === undefined ? '' : `?workspaceId=${workspaceOf(app, key)}`
+      const { status, text } = await app.rest('GET', `/v1${route.path}${query}`, { key })
       t.equal(status, 200, lineOf(route))
       if (lists !== undefined) t.ok(text.includes(mine[lists]), `${lineOf(route)} holds what is there`)
       const strange = [...Object.values(foreign), name].filter((word) => text.includes(word))
@@ -348,6 +409,7 @@ t.test('a link that we did not sign leads nowhere, with whatever key', async (t)
   const { inbound } = await things(app, app.key, 'a.test')
   const routes = app.daemon.routes.filter(({ area }) => area === 'link')
   t.same(routes.map(lineOf), links, 'every route without a key is known to this file')
+  t.same(app.daemon.routes.filter(({ area }) => area === 'open').map(lineOf), open)
   const expires = String(app.now() + 1000)
   const query = new URLSearchParams({ workspace: app.workspaceId, expires, signature: 'A'.repeat(43) })
   for (const route of routes) {

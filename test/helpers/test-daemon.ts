@@ -239,7 +239,7 @@ export function message({ from = 'app@a.test', to = ['bob@b.test'], fields = [] 
 }
 
 /** A command in this process, with the environment of nobody. */
-export async function command(argv: readonly string[]): Promise<CommandResult> {
+export async function command(argv: readonly string[], secret = ''): Promise<CommandResult> {
   const out: string[] = []
   const err: string[] = []
   const status = await run({
@@ -247,6 +247,7 @@ export async function command(argv: readonly string[]): Promise<CommandResult> {
     env: {},
     print: (text) => out.push(text),
     complain: (text) => err.push(text),
+    secret: async () => secret,
   })
   const text = out.join('')
   return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }

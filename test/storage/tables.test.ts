@@ -33,6 +33,7 @@ t.test('the table types say what the migrations make', async (t) => {
     'zone-tables',
     'content-tables',
     'audience-tables',
+    'people-tables',
   ].map((name) => `src/storage/${name}.ts`)
   t.strictSame(promisedTables(...files), migratedTables(database.read))
 })

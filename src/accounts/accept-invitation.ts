@@ -1,0 +1,153 @@
+/**
+ * Accepting an invitation: who holds the link becomes a member, with a key of their own.
+ *
+ * Works once: the commit that makes the member ends the invitation, and misses where another
+ * one, a cancellation or the time was faster. Somebody new chooses a password. Somebody who
+ * has an account shows that it is theirs: their password is verified and never set, or a
+ * link that fell into other hands would be worth the whole account. An account without a
+ * password (the operator made it) cannot be shown to be anybody's: the operator sets one.
+ *
+ * Guesses are limited by invitation and by client address, before anything is worked out.
+ */
+import type { KeyObject } from 'node:crypto'
+import { Refusal } from '../mail/refusal.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Read } from '../storage/prepared.js'
+import { unlessMissed } from '../storage/unless-missed.js'
+import { type Commit, ConstraintViolated, type Write } from '../storage/write.js'
+import { insertKey, type NewKey, newKey } from './api-keys.js'
+import { recordAct } from './audit-log.js'
+import { limitKey } from './client-address.js'
+import { invitationIdIn } from './invitation-token.js'
+import { endInvitation, invitationOfToken } from './invitations.js'
+import { insertMember, memberById } from './members.js'
+import type { Passwords } from './passwords.js'
+import { type RateLimit, rateLimit, tooFast } from './rate-limit.js'
+import { insertUser, nameUser, userByEmail } from './users.js'
+
+export interface AcceptDeps {
+  readonly read: Read
+  readonly commit: Commit
+  /** Of the tokens. */
+  readonly secret: KeyObject
+  readonly passwords: Passwords
+  /** By client address and by invitation. */
+  readonly attempts: RateLimit
+}
+
+export function acceptanceAttempts(): RateLimit {
+  return rateLimit({
+    limitsOf: (key) =>
+      key.startsWith('invitation ')
+        ? { requests_per_minute: 5, requests_per_day: 50 }
+        : { requests_per_minute: 30, requests_per_day: 1_000 },
+  })
+}
+
+type OfToken = ReturnType<typeof invitationOfToken>[number]
+
+/** The invitation that a token stands for. Throws a Refusal: `not-found`, or `conflict` where it is over. */
+export function openInvitation(
+  { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
+  token: string,
+  now: number,
+): OfToken & { readonly known: boolean } {
+  const id = invitationIdIn(secret, token)
+  const [row] = id === null ? [] : invitationOfToken(read, { id })
+  if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is not whole, or too old')
+  const over = row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status
+  if (over !== 'pending') throw new Refusal('conflict', ended[over], { id: row.id, status: over })
+  return { ...row, known: userByEmail(read, { email: row.email }).length > 0 }
+}
+
+const ended = {
+  accepted: 'the invitation was accepted already: it works once',
+  cancelled: 'the invitation was cancelled: ask for another one',
+  expired: 'the invitation has expired: ask for another one',
+} as const
+
+export interface Acceptance {
+  readonly token: string
+  readonly fullName: string
+  readonly password: string
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export interface Accepted {
+  readonly workspaceId: string
+  readonly member: ReturnType<typeof memberById>[number]
+  readonly key: NewKey
+}
+
+export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<Accepted> {
+  const { read, commit, attempts } = deps
+  const { token, remoteAddress, now } = acceptance
+  take(attempts, `address ${limitKey(remoteAddress)}`, now)
+  const invitation = openInvitation(deps, token, now)
+  take(attempts, `invitation ${invitation.id}`, now)
+  const user = await userOf(deps, invitation.email, acceptance)
+  const { workspace_id: workspaceId, id, role } = invitation
+  const memberId = uuidv7(now)
+  const key = newKey({ workspaceId, userId: user.id, name: 'first key', now })
+  const writes = [
+    endInvitation({ workspaceId, id, status: 'accepted', now }),
+    ...user.writes,
+    insertMember({ id: memberId, workspace_id: workspaceId, user_id: user.id, role, joined_at: now }),
+    insertKey(key.row),
+    joined(workspaceId, memberId, user.id, invitation, now),
+  ]
+  if (!(await madeOnce(commit(writes)))) {
+    openInvitation(deps, token, now)
+    throw new Refusal('conflict', 'the account or its memberships changed at this moment: try again')
+  }
+  const [member] = memberById(read, { workspaceId, id: memberId })
+  if (member === undefined) throw new Refusal('conflict', 'the membership was ended again at this moment')
+  return { workspaceId, member, key }
+}
+
+function joined(workspaceId: string, target: string, userId: string, invitation: OfToken, at: number): Write {
+  const { id, email, role } = invitation
+  const details = { email, role, invitation_id: id }
+  return recordAct({ workspaceId, actor: { id: userId, keyId: null }, action: 'member.joined', target, at, details })
+}
+
+function take(attempts: RateLimit, key: string, now: number): void {
+  const state = attempts.take(key, now)
+  if (!state.allowed) throw tooFast(state)
+}
+
+interface Joining {
+  readonly id: string
+  readonly writes: readonly Write[]
+}
+
+/** Who joins: somebody new, or the owner of the account, as far as the password shows. */
+async function userOf(
+  { read, passwords }: AcceptDeps,
+  email: string,
+  { fullName, password, now }: Acceptance,
+): Promise<Joining> {
+  const [known] = userByEmail(read, { email })
+  if (known === undefined) {
+    const id = uuidv7(now)
+    const hash = await passwords.hash(password)
+    return { id, writes: [insertUser({ id, email, full_name: fullName, password_hash: hash, created_at: now })] }
+  }
+  if (!(await passwords.matches(password, known.password_hash))) {
+    if (known.password_hash !== null) throw new Refusal('forbidden', 'the password is not that of this account')
+    const mend = `the operator of the service sets one with "posthorn user set-password"`
+    throw new Refusal('conflict', `the account of this address has no password yet: ${mend}`)
+  }
+  return { id: known.id, writes: [nameUser({ id: known.id, name: fullName })] }
+}
+
+/** False where the world had moved on, or somebody made the same account at this moment. */
+async function madeOnce(commit: Promise<void>): Promise<boolean> {
+  try {
+    return await unlessMissed(commit)
+  } catch (error) {
+    if (error instanceof ConstraintViolated) return false
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Erases workspaces that were closed (`storage/erase.ts`): in the background, one after the
+ * other, in small commits.
+ *
+ * What is under way when a workspace is closed may still write a row of it: a delivery that
+ * ends, a message that is being taken in. So its mark stays, and an hour later, when nothing
+ * of then is under way any more, it is looked through once more. At a start nothing is under
+ * way: what was cut off is done to its end at once.
+ */
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+import { closedWorkspaces, endErasure, eraseWorkspace } from '../storage/erase.js'
+
+const LATER = 3_600_000
+const AGAIN = 60_000
+
+export interface ErasureDeps {
+  readonly database: Pick<Database, 'read' | 'commit'>
+  readonly log: Pick<Log, 'error' | 'info'>
+  /** Rows of the queue are gone that nobody has settled. */
+  readonly erased: (workspaceId: string) => void
+}
+
+export interface Erasures {
+  /** Takes up what was cut off. */
+  readonly start: () => void
+  /** It is closed, on disk. */
+  readonly begin: (workspaceId: string) => void
+  /** Each ends after its commit. */
+  readonly stop: () => Promise<void>
+}
+
+type Pass = 'first' | 'last'
+
+export function erasures({ database, log, erased }: ErasureDeps): Erasures {
+  const ended = new AbortController()
+  const timers = new Set<NodeJS.Timeout>()
+  let running: Promise<void> = Promise.resolve()
+
+  function after(milliseconds: number, workspaceId: string, pass: Pass): void {
+    if (ended.signal.aborted) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      inTurn(workspaceId, pass)
+    }, milliseconds).unref()
+    timers.add(timer)
+  }
+
+  function inTurn(workspaceId: string, pass: Pass): void {
+    running = running.then(() => erase(workspaceId, pass))
+  }
+
+  async function erase(workspaceId: string, pass: Pass): Promise<void> {
+    if (ended.signal.aborted) return
+    try {
+      await eraseWorkspace(database, workspaceId, ended.signal)
+      if (pass === 'last') await database.commit([endErasure({ id: workspaceId })])
+      else after(LATER, workspaceId, 'last')
+      log.info({ workspace: workspaceId, pass }, 'a deleted workspace is erased')
+    } catch (err) {
+      if (ended.signal.aborted) return
+      log.error({ err, workspace: workspaceId }, 'a deleted workspace cannot be erased now')
+      after(AGAIN, workspaceId, pass)
+    }
+    erased(workspaceId)
+  }
+
+  return {
+    start: () => {
+      for (const { id } of closedWorkspaces(database.read, {})) inTurn(id, 'last')
+    },
+    begin: (workspaceId) => inTurn(workspaceId, 'first'),
+    stop: async () => {
+      ended.abort()
+      for (const timer of timers) clearTimeout(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/** Wires what concerns people: accepting invitations, the service's own mail to them, and the end of workspaces. */
+import { type AcceptDeps, acceptanceAttempts } from '../accounts/accept-invitation.js'
+import { passwords } from '../accounts/passwords.js'
+import type { Config } from '../config/complete.js'
+import { parseAddress } from '../mail/address.js'
+import { NoticeWriter } from '../notices/notice-writer.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+import type { Delivery } from './delivery.js'
+import { type Erasures, erasures } from './erasures.js'
+import type { Identity } from './identity.js'
+
+export interface PeopleParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly identity: Identity
+  readonly delivery: Delivery
+}
+
+export interface People {
+  readonly accepting: AcceptDeps
+  readonly notices: Pick<NoticeWriter, 'notice'>
+  readonly erasures: Pick<Erasures, 'begin'>
+  /** From now on notices are written, and what was cut off is erased to its end. */
+  readonly start: () => void
+  readonly stop: () => Promise<void>
+}
+
+export function wirePeople({ config, clock, log, database, identity, delivery }: PeopleParts): People {
+  const { read, commit } = database
+  const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
+  const secret = identity.linkSecret
+  const notices = new NoticeWriter({
+    read,
+    commit,
+    clock,
+    log,
+    secret,
+    publicUrl,
+    hostname,
+    mailFrom: parseAddress(mailFrom),
+    offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+  })
+  const erasing = erasures({ database, log, erased: () => delivery.runner.wake() })
+  return {
+    accepting: { read, commit, secret, passwords: passwords(), attempts: acceptanceAttempts() },
+    notices,
+    erasures: erasing,
+    start: () => {
+      notices.start()
+      erasing.start()
+    },
+    stop: async () => {
+      await Promise.all([notices.stop(), erasing.stop()])
+    },
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * HTML that is written with a template, in which every value is text unless it is markup
+ * already: nobody can forget to escape.
+ *
+ *     html`<p>${name}</p>`
+ *
+ * Escaped for element content and for attribute values in double quotes; a value must stand
+ * nowhere else. Control characters that HTML does not allow are left out.
+ */
+
+export class Markup {
+  constructor(readonly text: string) {}
+}
+
+type Value = string | number | Markup | readonly Markup[] | null
+
+export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
+  return new Markup(parts.reduce((text, part, at) => text + written(values[at - 1] ?? null) + part))
+}
+
+function written(value: Value): string {
+  if (value === null) return ''
+  if (value instanceof Markup) return value.text
+  if (typeof value === 'object') return value.map(({ text }) => text).join('')
+  return escaped(String(value))
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export function escaped(text: string): string {
+  return text.replace(/[^\P{Cc}\t\n\r]/gu, '').replace(/[&<>"']/g, (character) => entities[character] ?? '')
+}

@@ -1,0 +1,63 @@
+/**
+ * Warnings about a sending domain whose DNS records do not hold any more, to the owner and the
+ * admins of its workspace: one when that is seen first, while mail still goes out, and one when
+ * sending stops.
+ */
+import { administratorsOf } from '../accounts/members.js'
+import type { Address } from '../mail/address.js'
+import type { Read } from '../storage/prepared.js'
+import { moment, type NoticeMail, oneLine, type Piece } from './notice-mail.js'
+
+/** Of the event; times are ISO 8601. */
+export interface DomainTrouble {
+  readonly domain: string
+  /** When sending stops. */
+  readonly fails_at?: string
+  /** Somebody asked for the check, and was answered. */
+  readonly asked?: boolean
+  readonly records?: readonly TroubledRecord[]
+}
+
+interface TroubledRecord {
+  readonly type: string
+  readonly name: string
+  readonly expected: string
+  readonly status: string
+}
+
+export function domainNotice(
+  read: Read,
+  workspaceId: string,
+  type: 'domain.broken' | 'domain.failed',
+  { domain: given, fails_at: failsAt, asked = false, records = [] }: DomainTrouble,
+): readonly NoticeMail[] {
+  if (asked) return []
+  const domain = oneLine(given)
+  const stop = failsAt === undefined ? '' : ` on ${moment(Date.parse(failsAt))}`
+  const [subject, opening] =
+    type === 'domain.broken'
+      ? [
+          `${domain}: DNS records are missing`,
+          `The DNS records of ${domain} were checked and do not hold any more. ` +
+            `Mail from it still goes out, and stops${stop} if they are not put right.`,
+        ]
+      : [
+          `${domain}: sending has stopped`,
+          `The DNS records of ${domain} do not hold: no mail from it is accepted any more.`,
+        ]
+  const lines = records.filter(({ status }) => status !== 'verified').map(recordLine)
+  const missing: readonly Piece[] = [
+    { kind: 'text', text: 'What is missing or wrong:' },
+    { kind: 'list', lines },
+  ]
+  const pieces: readonly Piece[] = [
+    { kind: 'text', text: opening },
+    ...(lines.length === 0 ? [] : missing),
+    { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
+  ]
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email as Address, subject, pieces }))
+}
+
+function recordLine({ name, type, expected }: TroubledRecord): string {
+  return oneLine(`${name} ${type} ${expected}`)
+}

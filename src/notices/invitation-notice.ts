@@ -1,0 +1,41 @@
+/** The mail of an invitation: who invites to what, and the link, which is made here and stored nowhere. */
+import type { KeyObject } from 'node:crypto'
+import { invitationToken } from '../accounts/invitation-token.js'
+import { invitationOfToken } from '../accounts/invitations.js'
+import type { Address } from '../mail/address.js'
+import type { Read } from '../storage/prepared.js'
+import { moment, type NoticeMail, oneLine } from './notice-mail.js'
+
+export interface InvitationNoticeDeps {
+  readonly read: Read
+  readonly secret: KeyObject
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+}
+
+/** None where it does not wait any more. */
+export function invitationNotice(
+  { read, secret, publicUrl }: InvitationNoticeDeps,
+  { invitation_id: id }: { readonly invitation_id: string },
+  now: number,
+): readonly NoticeMail[] {
+  const [row] = invitationOfToken(read, { id })
+  if (row === undefined || row.status !== 'pending' || row.expires_at <= now) return []
+  const workspace = oneLine(row.workspace)
+  const name = oneLine(row.invited_by_name)
+  const by = name === '' ? row.invited_by_email : `${name} (${row.invited_by_email})`
+  const url = `${publicUrl}/ui/invitation?token=${invitationToken(secret, id)}`
+  const role = row.role === 'admin' ? 'an admin' : 'a member'
+  return [
+    {
+      to: row.email as Address,
+      subject: `Invitation to ${workspace}`,
+      pieces: [
+        { kind: 'text', text: `${by} invites you to join "${workspace}" as ${role}.` },
+        { kind: 'text', text: `The link works once, until ${moment(row.expires_at)}:` },
+        { kind: 'link', url, label: 'Accept the invitation' },
+        { kind: 'text', text: 'If you do not know what this is about, do nothing: without the link nothing happens.' },
+      ],
+    },
+  ]
+}

@@ -1,0 +1,104 @@
+/**
+ * From what a notice says to the mail that says it: text, and the same in simple HTML.
+ *
+ * From `service.mail_from`, by the way of all mail of the service: charged to nobody, signed
+ * with the service's key, sent from the null return path. It says that no person wrote it
+ * (RFC 3834), so that no automatic answer comes back.
+ */
+import type { Address } from '../mail/address.js'
+import { html, type Markup } from '../mail/markup.js'
+import { newMessageId } from '../mail/message-id.js'
+import { type Enqueued, enqueue } from '../messages/enqueue.js'
+import { serviceEmail } from '../messages/service-email.js'
+import { uuidv7 } from '../platform/ids.js'
+import { composeMessage } from '../sending/compose-message.js'
+
+/** A paragraph, an address to go to, or a table of pairs. */
+export type Piece =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'link'; readonly url: string; readonly label: string }
+  | { readonly kind: 'list'; readonly lines: readonly string[] }
+
+export interface NoticeMail {
+  readonly to: Address
+  readonly subject: string
+  readonly pieces: readonly Piece[]
+}
+
+export interface ServiceSender {
+  readonly hostname: string
+  readonly mailFrom: Address
+}
+
+export interface Written {
+  readonly enqueued: Enqueued
+  readonly raw: Buffer
+}
+
+export function writtenMail({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): Written {
+  const id = uuidv7(now)
+  const { to, pieces } = mail
+  const subject = oneLine(mail.subject)
+  const raw = composeMessage(
+    {
+      from: { address: mailFrom, name: 'Posthorn' },
+      to: [{ address: to, name: '' }],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+      subject,
+      text: textOf(pieces),
+      html: htmlOf(pieces).text,
+      fields: [{ name: 'Auto-Submitted', value: 'auto-generated' }],
+      attachments: [],
+      inlineImages: [],
+    },
+    { emailId: id, hostname, now },
+  )
+  const messageId = newMessageId(id, hostname)
+  const wanted = serviceEmail({ id, messageId, from: mailFrom, to, subject, now })
+  return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
+}
+
+/** What people have named, on one line: nothing of it can look like a paragraph of ours. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+}
+
+function textOf(pieces: readonly Piece[]): string {
+  return `${pieces.map(textPiece).join('\n\n')}\n`
+}
+
+function textPiece(piece: Piece): string {
+  switch (piece.kind) {
+    case 'text':
+      return piece.text
+    case 'link':
+      return piece.url
+    case 'list':
+      return piece.lines.map((line) => `  ${line}`).join('\n')
+  }
+}
+
+function htmlOf(pieces: readonly Piece[]): Markup {
+  return html`<!doctype html>
+<html lang="en"><body style="font: 16px/1.5 sans-serif; max-width: 34em">
+${pieces.map(htmlPiece)}</body></html>
+`
+}
+
+function htmlPiece(piece: Piece): Markup {
+  switch (piece.kind) {
+    case 'text':
+      return html`<p>${piece.text}</p>\n`
+    case 'link':
+      return html`<p><a href="${piece.url}">${piece.label}</a></p>\n`
+    case 'list':
+      return html`<ul>${piece.lines.map((line) => html`<li><code>${line}</code></li>`)}</ul>\n`
+  }
+}
+
+/** As `2026-11-29 14:05 UTC`. */
+export function moment(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

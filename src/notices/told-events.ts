@@ -1,0 +1,44 @@
+/**
+ * The events that people are written to about, in the order in which they happened, and the
+ * place up to which that was done: kept in the database, so that a restart tells nobody twice.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../storage/prepared.js'
+import { serviceState, setServiceState } from '../storage/service-state.js'
+import type { Write } from '../storage/write.js'
+
+const CURSOR = 'notices_cursor'
+
+export const toldTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
+export type ToldType = (typeof toldTypes)[number]
+
+export interface ToldEvent {
+  readonly seq: number
+  readonly workspace_id: string
+  readonly type: ToldType
+  readonly created_at: number
+  /** JSON. */
+  readonly data: string
+}
+
+/** The words of the partial index `events_told`, so that it serves: there are millions of others. */
+const isTold = sql<boolean>`type in (${sql.join(toldTypes.map((type) => sql.lit(type)))})`
+
+export const toldAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'workspace_id', 'type', 'created_at', 'data'])
+    .where(isTold)
+    .where('seq', '>', slot('seq'))
+    .orderBy('seq')
+    .limit(slot('limit'))
+    .$castTo<ToldEvent>(),
+)
+
+export function cursorOf(read: Read): number {
+  return Number(serviceState(read, { key: CURSOR })[0]?.value ?? 0)
+}
+
+export function moveCursor(seq: number): Write {
+  return setServiceState({ key: CURSOR, value: String(seq) })
+}

@@ -1,0 +1,129 @@
+/**
+ * The parts of an OpenAPI 3.1 document that a reader is shown. The document is our own
+ * (`api/openapi.ts`), so only the forms that it uses are known.
+ */
+
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly format?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxLength?: number
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: Schema
+}
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+
+export interface Operation {
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description?: string
+  readonly operationId: string
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Content }
+  readonly security?: readonly object[]
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+}
+
+export interface OpenApi {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> }
+}
+
+export interface Endpoint {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
+
+export function endpointsOf({ paths }: OpenApi): readonly Endpoint[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
+  )
+}
+
+/** One line of a table of fields; those of objects and lists stand below it with their whole path. */
+export interface Field {
+  readonly path: string
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+}
+
+/** Against schemas that contain themselves. */
+const DEEPEST = 8
+
+export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 0): readonly Field[] {
+  const whole = resolved(document, schema)
+  if (depth > DEEPEST) return []
+  const { properties, items, anyOf, oneOf, required = [] } = whole
+  if (properties !== undefined) {
+    return Object.entries(properties).flatMap(([name, field]) => {
+      const path = above === '' ? name : `${above}.${name}`
+      const isRequired = required.includes(name)
+      return [fieldOf(document, path, field, isRequired), ...fieldsOf(document, field, path, depth + 1)]
+    })
+  }
+  if (items !== undefined) return fieldsOf(document, items, `${above}[]`, depth + 1)
+  // Of several forms each field once, as the first form has it.
+  const seen = new Map<string, Field>()
+  for (const branch of [...(anyOf ?? []), ...(oneOf ?? [])]) {
+    for (const field of fieldsOf(document, branch, above, depth + 1))
+      if (!seen.has(field.path)) seen.set(field.path, field)
+  }
+  return [...seen.values()]
+}
+
+function fieldOf(document: OpenApi, path: string, schema: Schema, required: boolean): Field {
+  return { path, type: typeOf(document, schema), required, description: about(document, schema) }
+}
+
+export function about(document: OpenApi, schema: Schema): string {
+  const {
+    description = '',
+    enum: words,
+    default: usual,
+    minimum,
+    maximum,
+  } = { ...resolved(document, schema), ...schema }
+  const allowed = words === undefined ? '' : `One of ${words.map((word) => JSON.stringify(word)).join(', ')}.`
+  const range = minimum === undefined || maximum === undefined ? '' : `From ${minimum} to ${maximum}.`
+  const without = usual === undefined || description.includes('Default') ? '' : `Default ${JSON.stringify(usual)}.`
+  return [description, allowed, range, without].filter((part) => part !== '').join(' ')
+}
+
+/** As `string`, `integer or null`, `list of objects`. */
+export function typeOf(document: OpenApi, schema: Schema): string {
+  const { type, items, anyOf, oneOf, format, const: only } = resolved(document, schema)
+  if (only !== undefined) return JSON.stringify(only)
+  const branches = anyOf ?? oneOf
+  if (branches !== undefined) return [...new Set(branches.map((branch) => typeOf(document, branch)))].join(' or ')
+  if (type === 'array') return items === undefined ? 'list' : `list of ${typeOf(document, items)}`
+  const names = typeof type === 'string' ? [type] : (type ?? ['any'])
+  return names.map((name) => (name === 'string' && format !== undefined ? format : name)).join(' or ')
+}
+
+export function resolved(document: OpenApi, schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1)
+  return name === undefined ? schema : (document.components?.schemas?.[name] ?? {})
+}

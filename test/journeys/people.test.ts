@@ -1,0 +1,219 @@
+/** What people get by mail, from the request to their mail server; and the end of a workspace across a crash. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { simpleParser } from 'mailparser'
+import t, { type Test } from 'tap'
+import { Agent, request } from 'undici'
+import { recordEvent } from '../../src/events/event-log.js'
+import { databaseFile, openDatabase } from '../../src/storage/open.js'
+import type { Read } from '../../src/storage/prepared.js'
+import { bulkEmail } from '../helpers/bulk.js'
+import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
+import { answered, serve, settledInstallation } from './support/program.js'
+
+async function withSink(t: Test): Promise<{ app: TestDaemon; sink: ScriptedSink }> {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  return { app: await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } }), sink }
+}
+
+const invite = async (app: TestDaemon, email: string): Promise<string> => {
+  const body = { email, role: 'member', workspaceId: app.workspaceId }
+  return (await app.rest('POST', '/v1/members', { body })).json<{ data: { id: string } }>().data.id
+}
+
+/** The verdict on the signature of the service. */
+async function dkimOf(app: TestDaemon, raw: Buffer): Promise<unknown> {
+  const [key] = app.rows<{ record: string }>(
+    `select public_record as record from dkim_keys where workspace_id = 'service'`,
+  )
+  const { results } = await dkimVerify(raw, { resolver: async () => [[key?.record ?? '']], strict: true })
+  return results.map(({ signingDomain, status }) => [signingDomain, status.result])
+}
+
+t.test('an invitation arrives as signed mail of the service, whose link lets in', async (t) => {
+  const { app, sink } = await withSink(t)
+  await app.rest('PATCH', `/v1/workspaces/${app.workspaceId}`, { body: { name: 'Zürich <b>Bcc: x@evil.test</b>' } })
+  await invite(app, 'nina@b.test')
+  await sink.until(() => sink.messages.length === 1)
+  const [message] = sink.messages
+  if (message === undefined) throw new Error('nothing came')
+  t.match(message, { mailFrom: '<>', rcptTo: [/^<nina@b\.test>/] })
+  t.same(await dkimOf(app, message.raw), [['mail.service.test', 'pass']])
+  const mail = await simpleParser(message.raw)
+  t.match(mail, {
+    subject: 'Invitation to Zürich <b>Bcc: x@evil.test</b>',
+    from: { text: '"Posthorn" <posthorn@mail.service.test>' },
+    text: /^owner@a\.test invites you to join "Zürich <b>Bcc: x@evil\.test<\/b>" as a member\./,
+  })
+  t.notOk(mail.headers.has('bcc'))
+  t.equal(mail.headers.get('auto-submitted'), 'auto-generated')
+  t.match(mail.html, 'Zürich &lt;b&gt;')
+  const url = /https:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? ''
+  t.match(url, /^https:\/\/mail\.service\.test\/ui\/invitation\?token=/)
+  t.ok(String(mail.html).includes(`href="${url}"`))
+  t.match(app.rows(`select source, workspace_id from emails`), [{ source: 'service', workspace_id: 'service' }])
+  t.equal((await app.rest('GET', '/v1/usage')).json<{ usage: { emails_sent: number } }>().usage.emails_sent, 0)
+
+  const token = new URL(url).searchParams.get('token')
+  const body = { token, full_name: 'Nina', password: 'correct horse battery' }
+  const accepted = await app.rest('POST', '/v1/invitations/accept', { key: null, body })
+  t.equal(accepted.status, 201)
+  const { api_key: key } = accepted.json<{ data: { api_key: string } }>().data
+  const sent = await app.rest('POST', '/v1/emails', {
+    key,
+    body: { from: 'app@a.test', to: 'nina@b.test', subject: 's', text: 't' },
+  })
+  t.equal(sent.status, 201, 'and she sends')
+  t.same(app.errors, [])
+})
+
+t.test('each event is told once, over restarts; what was cancelled before is not', async (t) => {
+  const { app, sink } = await withSink(t)
+  await invite(app, 'one@b.test')
+  await sink.until(() => sink.messages.length === 1)
+  await app.stop()
+  const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
+  const { commit } = again.daemon.database
+  const nobody = { workspaceId: again.workspaceId, type: 'invitation.created', emailId: null, recipient: null } as const
+  // An invitation that is gone by now, one that cannot be read, and then one that waits.
+  await commit([
+    recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
+    { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
+    recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
+  ])
+  await invite(again, 'two@b.test')
+  await sink.until(() => sink.messages.length === 2)
+  await again.stop()
+  const third = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
+  await invite(third, 'three@b.test')
+  await sink.until(() => sink.messages.length === 3)
+  t.same(
+    sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]),
+    ['one@b.test', 'two@b.test', 'three@b.test'],
+  )
+  t.match(again.errors.join(), /a notice could not be written/)
+  t.same([...app.errors, ...third.errors], [])
+})
+
+t.test('owner and admins hear of a domain whose records are gone, and members do not', async (t) => {
+  const { app, sink } = await withSink(t)
+  const { commit } = app.daemon.database
+  const add = (id: string, role: string): object => ({ id, role })
+  for (const { id, role } of [add('boss', 'admin'), add('mere', 'member')] as { id: string; role: string }[]) {
+    await commit([
+      {
+        sql: 'insert into users (id, email, full_name, created_at) values (?, ?, ?, 0)',
+        parameters: [id, `${id}@b.test`, id],
+      },
+      {
+        sql: 'insert into members (id, workspace_id, user_id, role, joined_at) values (?, ?, ?, ?, 0)',
+        parameters: [`m-${id}`, app.workspaceId, id, role],
+      },
+    ])
+  }
+  const event = { workspaceId: app.workspaceId, emailId: null, recipient: null, at: 1 }
+  const records = [
+    { type: 'CNAME', name: 'posthorn.a.test', expected: 'x.mail.service.test', found: null, status: 'pending' },
+    {
+      type: 'CNAME',
+      name: 'dkim1._domainkey.a.test',
+      expected: 'y.mail.service.test',
+      found: null,
+      status: 'verified',
+    },
+  ]
+  const data = { domain: 'a.test', fails_at: '2026-11-25T10:00:00.000Z', records }
+  await commit([recordEvent({ ...event, type: 'domain.broken', data })])
+  await sink.until(() => sink.messages.length === 2)
+  const to = sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]).sort()
+  t.same(to, ['boss@b.test', 'owner@a.test'])
+  const mail = await simpleParser(sink.messages[0]?.raw ?? '')
+  t.match(mail, { subject: 'a.test: DNS records are missing', text: /stops on 2026-11-25 10:00 UTC/ })
+  t.match(mail.text, 'posthorn.a.test CNAME x.mail.service.test')
+  t.notMatch(mail.text, 'dkim1')
+  await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test', asked: true } })])
+  await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test' } })])
+  await sink.until(() => sink.messages.length === 4)
+  t.match((await simpleParser(sink.messages[3]?.raw ?? '')).subject, 'a.test: sending has stopped')
+  t.same(app.errors, [])
+})
+
+t.test('mail that waits in a workspace that is deleted is not sent, and others are', async (t) => {
+  let open = false
+  const sink = await openSink({ script: { rcpt: () => (open ? '250 2.1.5 ok' : '450 4.2.0 later') } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const mine = await app.accepted({ to: ['bob@b.test'] })
+  const theirs = await app.accepted({ key: app.otherKey, from: 'app@other.test', to: ['bob@b.test'] })
+  await app.attempted(mine)
+  await app.attempted(theirs)
+  t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
+  open = true
+  app.advance(3_600_000)
+  await sink.until(() => sink.messages.length === 1)
+  await until('nothing of it waits', () => app.rows('select 1 from queue').length === 0)
+  t.match(app.story(theirs), { status: 'delivered' })
+  t.match(sink.messages, [{ mailFrom: /posthorn\.other\.test/ }])
+  t.same(app.errors, [])
+})
+
+/** Tables that have rows of it. */
+function tablesWith(read: Read, workspaceId: string): string[] {
+  const tables = read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])
+  return tables.flatMap(({ name }) => {
+    const columns = read<{ name: string }>(`select name from pragma_table_info('${name}')`, [])
+    const where = columns.map((column) => `"${column.name}" = ?`).join(' or ')
+    const ids = columns.map(() => workspaceId)
+    return read(`select 1 from "${name}" where ${where} limit 1`, ids).length > 0 ? [name] : []
+  })
+}
+
+t.test('a daemon that is killed while it erases a workspace ends the erasure when it comes back', async (t) => {
+  const at = await settledInstallation(t, 1, '127.0.0.0/8')
+  const other = await answered(at, 'workspace', 'create', 'Other', '--email', 'owner@other.test')
+  const database = await openDatabase({ file: databaseFile(at.dataDir) })
+  const now = Date.now()
+  const scheduledFor = now + 86_400_000
+  for (const [workspaceId, count] of [
+    [at.workspace, 15],
+    [String(other['workspace_id']), 1],
+  ] as const) {
+    for (let portion = 0; portion < count; portion += 1) {
+      const emails = Array.from({ length: 200 }, () =>
+        bulkEmail({ workspaceId, to: 'bob@sink.test', at: now, scheduledFor }),
+      )
+      await database.commit(emails.flatMap(({ writes }) => writes))
+    }
+  }
+  await database.close()
+  const daemon = await serve(t, at)
+  const agent = new Agent({
+    connect: { ca: readFileSync(join(at.dataDir, 'tls', 'cert.pem')), servername: 'localhost' },
+  })
+  t.teardown(() => agent.destroy())
+  const { statusCode } = await request(`https://127.0.0.1:${daemon.apiPort}/v1/workspaces/${at.workspace}`, {
+    dispatcher: agent,
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${at.key}` },
+  })
+  daemon.signal('SIGKILL')
+  t.equal(statusCode, 200)
+  t.equal(await daemon.ended, 'SIGKILL')
+
+  const left = await openDatabase({ file: databaseFile(at.dataDir) })
+  t.teardown(() => left.close())
+  const { read } = left
+  const before = tablesWith(read, at.workspace)
+  t.ok(before.includes('emails') && before.includes('erasures'), 'it was in the middle')
+  t.notOk(before.includes('workspaces') || before.includes('members') || before.includes('dkim_keys'))
+  t.same(await answered(at, 'verify-data'), { ok: true, problems: [] }, 'which is no damage')
+  const again = await serve(t, at)
+  await until('it is erased', () => tablesWith(read, at.workspace).length === 0, 20_000)
+  t.match(read('select count(*) as count from emails', []), [{ count: 200 }], 'and nothing of the other')
+  again.signal('SIGTERM')
+  t.equal(await again.ended, 0)
+})

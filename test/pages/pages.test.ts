@@ -1,0 +1,214 @@
+/** Pages for people: what their HTML holds, what a browser may do with it, and what a form is answered. */
+import { createHash, createSecretKey } from 'node:crypto'
+import fc from 'fast-check'
+import { Parser } from 'htmlparser2'
+import t, { type Test } from 'tap'
+import { invitationToken } from '../../src/accounts/invitation-token.js'
+import { escaped, html } from '../../src/mail/markup.js'
+import type { RestAnswer } from '../helpers/rest-client.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+
+interface Seen {
+  readonly tags: readonly string[]
+  readonly attributes: readonly (readonly [name: string, value: string])[]
+  readonly text: string
+}
+
+/** As a parser of HTML reads it. */
+function seen(page: string): Seen {
+  const tags: string[] = []
+  const attributes: (readonly [string, string])[] = []
+  let text = ''
+  const parser = new Parser({
+    onopentag: (name, found) => {
+      tags.push(name)
+      attributes.push(...Object.entries(found))
+    },
+    ontext: (piece) => {
+      text += piece
+    },
+  })
+  parser.end(page)
+  return { tags, attributes, text }
+}
+
+const attribute = (page: string, name: string, of: string): string | undefined =>
+  new RegExp(`<${of}[^>]* ${name}="([^"]*)"`).exec(page)?.[1]
+
+t.test('whatever a value is, it stays text, in content and in attributes', async (t) => {
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', '/', '=', ' ', 'a', '-', '!') }),
+  )
+  fc.assert(
+    fc.property(anything, (value) => {
+      const { tags, attributes } = seen(html`<p title="${value}">${value}</p>`.text)
+      return tags.join() === 'p' && attributes.length === 1
+    }),
+    { numRuns: 2_000 },
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme-ascii' }), (value) => {
+      const { attributes, text } = seen(html`<p title="${value}">${value}</p>`.text)
+      return text === value && attributes[0]?.[1] === value
+    }),
+  )
+  t.equal(escaped(`<a href="x">&'\0`), '&lt;a href=&quot;x&quot;&gt;&amp;&#39;')
+  t.equal(html`${[html`<i>${1}</i>`, html`<b></b>`]}${null}`.text, '<i>1</i><b></b>')
+})
+
+const page = (
+  app: TestDaemon,
+  path: string,
+  form?: Readonly<Record<string, string>>,
+  headers = {},
+): Promise<RestAnswer> =>
+  app.rest(form === undefined ? 'GET' : 'POST', path, {
+    key: null,
+    ...(form === undefined ? {} : { body: new URLSearchParams(form).toString() }),
+    headers: { ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }), ...headers },
+  })
+
+/** It runs nothing, asks nobody, and its one style is the one that its policy names. */
+function harmless(t: Test, answer: RestAnswer): void {
+  const { tags, attributes } = seen(answer.text)
+  t.same(
+    tags.filter((tag) => ['script', 'img', 'link', 'iframe', 'object', 'base', 'meta'].includes(tag) && tag !== 'meta'),
+    [],
+  )
+  t.same(
+    attributes.filter(([name]) => name.startsWith('on') || name === 'style' || name === 'src'),
+    [],
+  )
+  const addresses = attributes.filter(([name]) => name === 'href' || name === 'action').map(([, value]) => value)
+  t.same(
+    addresses.filter((value) => !/^[#/]/.test(value)),
+    [],
+    'all addresses are our own',
+  )
+  const style = /<style>([\s\S]*)<\/style>/.exec(answer.text)?.[1] ?? ''
+  t.notMatch(style, /url\(|@import/)
+  const policy = String(answer.headers['content-security-policy'])
+  t.match(policy, `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`)
+  t.match(policy, /^default-src 'none';.*form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/)
+  t.match(answer.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'same-origin',
+    'x-frame-options': 'DENY',
+  })
+}
+
+t.test('the documentation names every endpoint, its fields and its codes', async (t) => {
+  const app = await testDaemon(t)
+  const docs = await page(app, '/ui/docs')
+  t.equal(docs.status, 200)
+  harmless(t, docs)
+  const { text, attributes } = seen(docs.text)
+  const ids = attributes.filter(([name]) => name === 'id').map(([, value]) => value)
+  t.equal(new Set(ids).size, ids.length)
+  const jumps = attributes.flatMap(([name, value]) =>
+    name === 'href' && value.startsWith('#') ? [value.slice(1)] : [],
+  )
+  t.same(
+    jumps.filter((id) => !ids.includes(id)),
+    [],
+    'every jump has its place',
+  )
+  for (const { method, path } of app.daemon.routes) {
+    const shown = `/v1${path.replace(/:(\w+)/g, '{$1}')}`
+    t.ok(text.includes(`${method}${shown}`), `${method} ${path}`)
+  }
+  for (const word of ['to[].email_address.address', 'validation_error', 'Needs no key.', 'Bearer KEY', 'owner_id']) {
+    t.ok(text.includes(word), word)
+  }
+  t.notMatch(text, /undefined|\[object|NaN/)
+})
+
+async function invited(app: TestDaemon, email: string): Promise<string> {
+  const body = { email, role: 'member', workspaceId: app.workspaceId }
+  const answer = await app.rest('POST', '/v1/members', { body })
+  const { id } = answer.json<{ data: { id: string } }>().data
+  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
+  return invitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+}
+
+const password = 'correct horse battery'
+
+t.test('an invitation is accepted with a plain form, once', async (t) => {
+  const app = await testDaemon(t)
+  await app.rest('PATCH', `/v1/workspaces/${app.workspaceId}`, { body: { name: '<script>alert(1)</script>' } })
+  const token = await invited(app, 'nina@b.test')
+  const form = await page(app, `/ui/invitation?token=${token}`)
+  t.equal(form.status, 200)
+  harmless(t, form)
+  t.match(seen(form.text).text, /owner@a\.test invites nina@b\.test to <script>alert\(1\)<\/script> as a member/)
+  t.equal(attribute(form.text, 'action', 'form'), '/ui/invitation')
+  t.equal(attribute(form.text, 'value', 'input type="hidden" name="token"'), token)
+
+  const filled = { token, full_name: 'Nina "Neu"', password: 'too short' }
+  const again = await page(app, '/ui/invitation', filled)
+  t.equal(again.status, 400)
+  harmless(t, again)
+  t.match(seen(again.text), { text: /at least 12 characters/ })
+  t.ok(
+    seen(again.text).attributes.some(([, value]) => value === 'Nina "Neu"'),
+    'the name is not lost',
+  )
+  t.notMatch(again.text, 'too short', 'the password does not come back')
+
+  const done = await page(app, '/ui/invitation', { ...filled, password })
+  t.equal(done.status, 201)
+  harmless(t, done)
+  const key = /ph_[\w-]{43}/.exec(done.text)?.[0] ?? ''
+  t.equal((await app.rest('GET', '/v1/emails', { key })).status, 200)
+  const twice = await page(app, '/ui/invitation', { ...filled, password })
+  t.equal(twice.status, 409)
+  t.match(seen(twice.text).text, /accepted already/)
+  t.equal((await page(app, `/ui/invitation?token=${token}`)).status, 409)
+
+  const other = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
+  const { id } = (await app.rest('POST', '/v1/members', { key: app.otherKey, body: other })).json<{
+    data: { id: string }
+  }>().data
+  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
+  const second = invitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+  const known = await page(app, `/ui/invitation?token=${second}`)
+  t.match(seen(known.text).text, /has an account here/)
+  t.notMatch(known.text, /name="full_name"/)
+  t.equal((await page(app, '/ui/invitation', { token: second, password: 'a wrong password' })).status, 403)
+  t.equal((await page(app, '/ui/invitation', { token: second, password })).status, 201)
+  t.same(app.errors, [])
+})
+
+t.test('what is no form of ours is refused, as a page', async (t) => {
+  const app = await testDaemon(t)
+  const token = await invited(app, 'nina@b.test')
+  const form = { token, full_name: 'Nina', password }
+  const cases: readonly (readonly [what: string, status: number, answer: Promise<RestAnswer>])[] = [
+    ['of another site', 403, page(app, '/ui/invitation', form, { origin: 'https://evil.test' })],
+    ['of nowhere', 403, page(app, '/ui/invitation', form, { origin: 'null' })],
+    ['of another site, without an origin', 403, page(app, '/ui/invitation', form, { 'sec-fetch-site': 'cross-site' })],
+    ['of another type', 415, app.rest('POST', '/ui/invitation', { key: null, body: form })],
+    ['too long', 413, page(app, '/ui/invitation', { ...form, full_name: 'x'.repeat(20_000) })],
+    ['at a page without one', 405, page(app, '/ui/docs', form)],
+    ['without a token', 404, page(app, '/ui/invitation', { password })],
+    ['no token at all', 404, page(app, '/ui/invitation')],
+    ['a token that is made up', 404, page(app, `/ui/invitation?token=${'x'.repeat(80)}`)],
+    ['no page', 404, page(app, '/ui/nothing')],
+    ['no page', 404, page(app, '/ui/')],
+  ]
+  for (const [what, status, asked] of cases) {
+    const answer = await asked
+    t.equal(answer.status, status, what)
+    t.match(answer.headers, { 'content-type': /^text\/html/ }, what)
+  }
+  const [endpoint] = app.daemon.api
+  if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port')
+  const own = `https://127.0.0.1:${endpoint.port}`
+  t.equal((await page(app, '/ui/invitation', form, { origin: own })).status, 201, 'a browser that shows our own page')
+  t.equal((await app.rest('GET', '/uix', { key: null })).status, 404)
+  t.match((await app.rest('GET', '/uix', { key: null })).headers, { 'content-type': /json/ })
+  t.same(app.errors, [])
+})

@@ -35,12 +35,7 @@ export const rows: Readonly<Record<string, readonly string[]>> = {
   ],
   Tracking: ['GET /v1/track/open/:emailId', 'GET /v1/track/click/:trackingId'],
   'Metrics and usage': ['GET /v1/metrics', 'GET /v1/metrics/links', 'GET /v1/usage'],
-  Exports: [
-    'POST /v1/exports',
-    'GET /v1/exports',
-    'GET /v1/exports/:id/download',
-    'DELETE /v1/exports',
-  ],
+  Exports: ['POST /v1/exports', 'GET /v1/exports', 'GET /v1/exports/:id/download', 'DELETE /v1/exports'],
   Files: ['POST /v1/files'],
   'SMS verification': ['POST /v1/sms/verify/send', 'POST /v1/sms/verify/check'],
   Webhooks: ['POST /v1/webhooks', 'GET /v1/webhooks', 'PATCH /v1/webhooks/:id', 'DELETE /v1/webhooks/:id'],
@@ -71,14 +66,15 @@ export const toCome: readonly string[] = [
   ...sectionsToCome.flatMap((section) => rows[section] ?? []),
 ]
 
-/** Routes that the document does not name, and the tests that prove them. */
-export const beyond: Readonly<Record<string, string>> = {
-  'POST /v1/templates/:id/render': 'test/api/templates.test.ts',
-  'POST /v1/audiences/:id/import': 'test/api/contact-files.test.ts',
-  'GET /v1/audiences/:id/export': 'test/api/contact-files.test.ts',
-  'POST /v1/suppressions/import': 'test/api/suppressions.test.ts',
-  'GET /v1/inbound/:id/raw': 'test/api/inbound.test.ts',
-  'GET /v1/inbound/:id/attachments/:place': 'test/api/inbound.test.ts',
-  'POST /v1/inbound/:id/feedback': 'test/api/inbound.test.ts',
-  'POST /v1/domains/:id/rotate': 'test/api/domains.test.ts',
-}
+/** Routes that the document does not name. Who may use them, and whose they are: test/api/isolation.test.ts. */
+export const beyond: readonly string[] = [
+  'POST /v1/templates/:id/render',
+  'POST /v1/audiences/:id/import',
+  'GET /v1/audiences/:id/export',
+  'POST /v1/suppressions/import',
+  'GET /v1/inbound/:id/raw',
+  'GET /v1/inbound/:id/attachments/:place',
+  'POST /v1/inbound/:id/feedback',
+  'POST /v1/domains/:id/rotate',
+  'POST /v1/invitations/accept',
+]

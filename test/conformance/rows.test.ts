@@ -1,6 +1,8 @@
 /** Every row of the interface's tables, asked of the daemon as its document says. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { bring, idOfReply, processed } from '../helpers/bring-mail.js'
+import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'
 import { contacts } from './rows/contacts.js'
@@ -9,8 +11,11 @@ import { domains } from './rows/domains.js'
 import { emails } from './rows/emails.js'
 import { general } from './rows/general.js'
 import { inbound } from './rows/inbound.js'
+import { members } from './rows/members.js'
 import { suppressions } from './rows/suppressions.js'
-import { prove } from './support/prove.js'
+import { workspaces } from './rows/workspaces.js'
+import { statusOfCode } from './support/errors.js'
+import { prove, proveCase } from './support/prove.js'
 import { world } from './support/world.js'
 
 /** Of domains whose owners publish all that they are told to, or some of it; of the last nobody can ask. */
@@ -74,20 +79,45 @@ interface Registered {
 }
 const missing = { name: '', value: '' }
 
-for (const resource of [
-  apiKeys,
-  emails,
-  templates,
-  files,
-  audiences,
-  contacts,
-  domains,
-  suppressions,
-  inbound,
-  general,
-]) {
-  t.test(resource.name, (t) => prove(t, one, resource))
-}
+const resources = [
+  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
+  // Last: what is done here ends keys and workspaces.
+  ...[workspaces, members],
+]
+for (const resource of resources) t.test(resource.name, (t) => prove(t, one, resource))
+
+t.test('every row of the document is proved here, or is not there yet', async (t) => {
+  const proved = new Set(resources.flatMap((resource) => resource.rows.map(({ row }) => row)))
+  const all = Object.values(rows).flat()
+  t.same(
+    all.filter((row) => proved.has(row) === toCome.includes(row)),
+    [],
+  )
+  const routes = app.daemon.routes.map(({ method, path }) => `${method} /v1${path}`)
+  t.same(
+    routes.filter((route) => !proved.has(route) && !beyond.includes(route)),
+    [],
+    'and so is every route',
+  )
+  t.same(
+    beyond.filter((route) => !routes.includes(route)),
+    [],
+  )
+  for (const row of toCome) {
+    await proveCase(t, one, row, { says: `${row} is not there yet`, id: 'x', refused: { code: 'not_found' } })
+  }
+  const words = readFileSync('docs/interface.md', 'utf8')
+  t.same(
+    [...all, ...beyond].filter((row) => !words.includes(`\`${row}\``)),
+    [],
+    'docs/interface.md tells of each',
+  )
+  t.same(
+    Object.keys(statusOfCode).filter((code) => !words.includes(`\`${code}\``)),
+    [],
+    'and of each code',
+  )
+})
 
 t.test('nothing of it was an error in the log', async (t) => {
   t.same(app.errors, [])

@@ -43,4 +43,19 @@ export const allowed: readonly Allowed[] = [
       'where substr(domains.id, 15) = ? order by "dkim_keys"."selector"',
     because: 'one domain is found by an index, and what is sorted are its two keys',
   },
+  {
+    statement:
+      'select "id", "email", "full_name", "avatar_url", "password_hash", "created_at" from "users" order by "email"',
+    because: 'the operator asks for all users there are',
+  },
+  {
+    statement:
+      'select "workspaces"."id", "workspaces"."name", "workspaces"."slug", "workspaces"."icon_url", ' +
+      '"workspaces"."created_at", "members"."role", "owners"."user_id" as "owner_id" from "members" ' +
+      'inner join "workspaces" on "workspaces"."id" = "members"."workspace_id" ' +
+      'inner join "members" as "owners" on "owners"."workspace_id" = "workspaces"."id" ' +
+      'where "members"."user_id" = ? and "owners"."role" = ? ' +
+      'order by "workspaces"."created_at", "workspaces"."id" limit ? offset ?',
+    because: 'the workspaces of one user, found by an index of members; their order is of another table',
+  },
 ]

@@ -44,18 +44,13 @@ export async function openDoors(
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
-  const { read } = database
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
-  // Before anything is accepted: what was cut off is put in order while nothing new is under way.
-  await delivery.runner.start()
-  receiving.start()
-  domainChecks.start()
-  rooms.people.start()
+  await begin(rooms)
   const sending = sendingIn(own.config.service.hostname, database, rooms)
-  const accepting = accept({ read, clock, ...sending })
+  const accepting = accept({ read: database.read, clock, ...sending })
   const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
   open.push(submission)
   const mx = await openMx({ ...own, receiving })
@@ -75,6 +70,14 @@ export async function openDoors(
     checking: domainChecks.checking,
   })
   return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+}
+
+/** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
+async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+  await delivery.runner.start()
+  receiving.start()
+  domainChecks.start()
+  people.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>

@@ -48,43 +48,48 @@ export async function openRooms(
   suppressions: SuppressionBook,
   ends: Ends,
 ): Promise<Rooms> {
-  const { config, clock, log, patience = usual } = parts
-  const edges = { ...systemEdges(), ...parts.edges }
+  const { config, clock, log } = parts
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
-  const keys = keyChain(database)
-  const limits = openLimits({ config, log, database })
-  ends.push(() => limits.stop())
-  const signing = new SigningThread()
-  ends.push(() => signing.stop())
-  const delivery = wireDelivery({ config, clock, log, edges, database, identity, keys, signing })
-  ends.push(() => delivery.stop(patience.delivery))
-  ending(ends, startHousekeeping({ config, clock, log, database }))
-  const mime = new MimeReader(defaultMimeLimits, studyModule)
-  ends.push(() => mime.close())
+  const own = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
+  const books = openBooks(own)
+  const limits = ending(ends, openLimits(own))
+  const engines = openEngines({ ...own, ...books }, ends, parts.patience ?? usual)
+  const { delivery } = engines
+  ending(ends, startHousekeeping(own))
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const walks = ending(ends, domainWalks({ ...database, log, walked }))
   const removals = ending(ends, audienceRemovals({ ...database, log }))
-  const people = ending(ends, wirePeople({ config, clock, log, database, identity, delivery }))
-  const domainsOfAll = receivingBook(database)
-  const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const receiving = wireReceiving({ config, clock, log, edges, database, identity, domainsOfAll, mime, offer })
-  ends.push(() => receiving.stop())
-  const books = { domains: domainBook(database), domainsOfAll, keys, templates: templateBook(database) }
-  const remembered = { keyRing: keyRing({ ...database, clock }), ...books }
-  const changed = (place: DomainPlace): void => forgetDomain(remembered, place)
-  const domainChecks = ending(ends, wireDomainChecks({ config, clock, log, edges, database, changed }))
-  const engines = {
-    signing,
-    delivery,
-    receiving,
-    limits,
-    mime,
-    walks,
-    domainChecks,
-    people,
-    audienceRemovals: removals,
+  const people = ending(ends, wirePeople({ ...own, delivery }))
+  const changed = (place: DomainPlace): void => forgetDomain(books, place)
+  const domainChecks = ending(ends, wireDomainChecks({ ...own, changed }))
+  const work = { walks, audienceRemovals: removals, people, domainChecks }
+  return { ...books, ...engines, ...work, limits, suppressions, identity }
+}
+
+/** What is remembered of keys, domains and templates. */
+function openBooks({ clock, database }: Own): Books {
+  return {
+    keyRing: keyRing({ ...database, clock }),
+    domains: domainBook(database),
+    domainsOfAll: receivingBook(database),
+    keys: keyChain(database),
+    templates: templateBook(database),
   }
-  return { ...remembered, ...engines, suppressions, identity }
+}
+
+type Own = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity'>
+type Books = Pick<Rooms, 'keyRing' | 'domains' | 'domainsOfAll' | 'keys' | 'templates'>
+type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
+
+function openEngines(own: Own & Books, ends: Ends, patience: NonNullable<DaemonParts['patience']>): Engines {
+  const signing = ending(ends, new SigningThread())
+  const delivery = wireDelivery({ ...own, signing })
+  ends.push(() => delivery.stop(patience.delivery))
+  const mime = new MimeReader(defaultMimeLimits, studyModule)
+  ends.push(() => mime.close())
+  const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
+  const receiving = ending(ends, wireReceiving({ ...own, mime, offer }))
+  return { signing, delivery, mime, receiving }
 }
 
 /** The same, and it is ended with the rest. */

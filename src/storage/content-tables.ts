@@ -46,6 +46,9 @@ export interface CachedFileChunksTable {
   bytes: Buffer
 }
 
+/** Octets that a cached file counts beside its own size: what the triggers of its migration say. */
+export const CACHED_FILE_ROW = 4096
+
 /** What the cached files of a workspace count together: kept by triggers. */
 export interface CachedFileTotalsTable {
   workspace_id: string

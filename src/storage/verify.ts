@@ -6,6 +6,7 @@
  */
 import SQLite from 'better-sqlite3'
 import { connect } from './connection.js'
+import { CACHED_FILE_ROW } from './content-tables.js'
 import { workspaceTables } from './erase.js'
 import { storageError } from './faults.js'
 import { type Migrations, refuseNewer } from './migrate.js'
@@ -78,6 +79,21 @@ const checks: readonly Check[] = [
     sql: `select id from contacts where audience_id is not null
       and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
       and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
+  },
+  {
+    check: 'cached-file-chunks',
+    message: 'cached files whose chunks are not all of them',
+    sql: `select key from cached_files where size <> (
+      select coalesce(sum(octet_length(bytes)), 0) from cached_file_chunks as chunk
+      where chunk.workspace_id = cached_files.workspace_id and chunk.key = cached_files.key)`,
+  },
+  {
+    check: 'cached-file-totals',
+    message: 'kept sizes of cached files that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, sum(size + ${CACHED_FILE_ROW}) as bytes from cached_files group by workspace_id
+        union all select workspace_id, -bytes from cached_file_totals)
+      group by workspace_id having sum(bytes) <> 0`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,

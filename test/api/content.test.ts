@@ -1,4 +1,8 @@
-/** Templates and cached files over REST, and the messages that come of them. */
+/**
+ * Templates and cached files over REST, and the messages that come of them.
+ *
+ * Most tests share a daemon and its sink; those have their own that look at all that is there.
+ */
 import { type ParsedMail, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../src/api/answer.js'
@@ -20,6 +24,8 @@ async function appWithSink(t: Test): Promise<{ app: TestDaemon; sink: ScriptedSi
   t.teardown(() => sink.close())
   return { app: await testDaemon(t, { routes: { 'b.test': sink } }), sink }
 }
+
+const { app, sink } = await appWithSink(t)
 
 function form(content: Buffer, type: string | null): Buffer {
   const about = type === null ? '' : `Content-Type: ${type}\r\n`
@@ -54,18 +60,23 @@ async function made(app: TestDaemon, template: object, key = app.key): Promise<s
 
 const post = (app: TestDaemon, body: object): Promise<RestAnswer> => app.rest('POST', '/v1/emails', { body })
 
+/** The id of an email that the sink has taken. */
+async function sent(app: TestDaemon, body: object): Promise<string> {
+  const answer = await post(app, body)
+  if (answer.status !== 201) throw new Error(answer.text)
+  const { id } = answer.json<{ readonly id: string }>()
+  await app.settled(id)
+  return id
+}
+
 /** Sends, and reads what the sink took. */
 async function arrived(
   app: TestDaemon,
   sink: ScriptedSink,
   body: object,
 ): Promise<ParsedMail & { readonly id: string }> {
-  const answer = await post(app, body)
-  if (answer.status !== 201) throw new Error(answer.text)
-  const { id } = answer.json<{ readonly id: string }>()
-  await app.settled(id)
-  const raw = sink.messages.at(-1)?.raw ?? Buffer.alloc(0)
-  return { ...(await simpleParser(raw)), id }
+  const id = await sent(app, body)
+  return { ...(await simpleParser(sink.messages.at(-1)?.raw ?? '')), id }
 }
 
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
@@ -124,7 +135,6 @@ t.test('a template is made, listed, shown, changed and deleted', async (t) => {
 })
 
 t.test('two changes at once lose nothing of each other', async (t) => {
-  const { app } = await appWithSink(t)
   const id = await made(app, { name: 'n', subject: 's', text: 't' })
   const changes = [{ name: 'new' }, { subject: '{{a}}' }, { html: '{{b}}' }, { text: '{{c}}' }]
   await Promise.all(changes.map((body) => app.rest('PATCH', `/v1/templates/${id}`, { body })))
@@ -167,7 +177,6 @@ t.test('a page of the list holds as much of bodies as an answer should', async (
 })
 
 t.test('a preview shows what a send would say, and sends nothing', async (t) => {
-  const { app, sink } = await appWithSink(t)
   const id = await made(app, { name: 'n', subject: 'Hi {{n}}', html: '<a href="{{unsubscribe_url}}">{{n}}</a>' })
   const render = (body: object) => app.rest('POST', `/v1/templates/${id}/render`, { body })
   const shown = await render({ template_data: { n: '<B>\n' } })
@@ -179,11 +188,10 @@ t.test('a preview shows what a send would say, and sends nothing', async (t) => 
   t.same(refusal(await render({ template_data: { n: 'x'.repeat(16 * MB) } })), [413, 'payload_too_large'])
   t.same(refusal(await render({ template_data: [] })), [400, 'validation_error'])
   t.same(refusal(await app.rest('POST', '/v1/templates/x/render', { body: {} })), [404, 'template_not_found'])
-  t.equal(sink.messages.length, 0)
+  t.same([sink.messages.length, app.rows('select 1 from emails')], [0, []])
 })
 
 t.test('a send by template brings its subject and bodies, in both shapes of a request', async (t) => {
-  const { app, sink } = await appWithSink(t)
   const template_id = await made(app, {
     name: 'n',
     subject: 'Grüße, {{name}}',
@@ -213,9 +221,10 @@ t.test('a send by template brings its subject and bodies, in both shapes of a re
 })
 
 t.test('a send that its template cannot serve is refused, alone and in a batch', async (t) => {
-  const { app, sink } = await appWithSink(t)
   const template_id = await made(app, { name: 'n', subject: '{{a}}', text: '{{b.c}} {{a}}' })
   const empty = await made(app, { name: 'n', subject: 's' })
+  const emails = (): number => app.rows('select 1 from emails').length
+  const before = { emails: emails(), taken: sink.messages.length }
   const theirs = await made(app, { name: 'n', subject: 's', text: 't' }, app.otherKey)
   const lacking = await post(app, { ...email, template_id, template_data: { b: { c: null } } })
   t.same(refusal(lacking), [400, 'invalid_template_variables'])
@@ -248,15 +257,14 @@ t.test('a send that its template cannot serve is refused, alone and in a batch',
       },
     ],
   )
-  await sink.until(() => sink.messages.length === 1)
-  t.equal(app.rows('select 1 from emails').length, 1)
+  await sink.until(() => sink.messages.length === before.taken + 1)
+  t.equal(emails(), before.emails + 1)
   t.same(app.errors, [])
 })
 
 t.test('a batch that would make much of little is refused, also where none of it may be sent', async (t) => {
-  const { app } = await appWithSink(t)
   const template_id = await made(app, { name: 'n', subject: 's', text: '{{a}}'.repeat(10_000) })
-  const one = { ...email, from: 'app@nobody.test', template_id, template_data: { a: 'x'.repeat(100) } }
+  const one = { ...email, from: 'app@nobody.test', template_id, template_data: { a: 'x'.repeat(1_000) } }
   const batch = await app.rest('POST', '/v1/emails/batch', { body: Array.from({ length: 100 }, () => one) })
   t.same(refusal(batch), [413, 'payload_too_large'])
 })
@@ -276,7 +284,6 @@ t.test('whoever writes to the link that unsubscribes is on the list, and was the
 })
 
 t.test('a file is stored under a key of its own, with the type of its part or of its name', async (t) => {
-  const { app } = await appWithSink(t)
   const rows: readonly (readonly [name: string, said: string | null, type: string])[] = [
     ['bill.pdf', null, 'application/pdf'],
     ['bill.pdf', 'application/octet-stream', 'application/pdf'],
@@ -300,21 +307,25 @@ t.test('a file is stored under a key of its own, with the type of its part or of
 })
 
 t.test('10 MB are stored whole, a byte more is refused and leaves nothing', async (t) => {
-  const { app, sink } = await appWithSink(t)
   const large = Buffer.alloc(10 * MB, Buffer.from(Array.from({ length: 251 }, (_, at) => at)))
+  const stored = (): unknown =>
+    app.rows(
+      'select count(*) n, (select bytes from cached_file_totals) bytes, (select count(*) from cached_file_chunks) chunks from cached_files',
+    )
   const file_cache_key = await uploaded(app, 'large.bin', large)
-  const mail = await arrived(app, sink, { ...email, subject: 's', text: 't', attachments: [{ file_cache_key }] })
-  t.ok(mail.attachments[0]?.content.equals(large))
+  const before = stored()
+  await sent(app, { ...email, subject: 's', text: 't', attachments: [{ file_cache_key }] })
+  const raw = String(sink.messages.at(-1)?.raw)
+  const [, base64 = ''] = /filename=large\.bin\r\n\r\n([A-Za-z0-9+/=\r\n]+)\r\n--/.exec(raw) ?? []
+  t.ok(Buffer.from(base64, 'base64').equals(large))
   t.same(refusal(await upload(app, 'x', Buffer.alloc(10 * MB + 1))), [400, 'attachment_too_large'])
-  t.equal(app.rows('select 1 from cached_files').length, 1)
-  t.same(app.rows('select bytes from cached_file_totals'), [{ bytes: 10 * MB + 4096 }])
+  t.same(stored(), before)
   const twice = { attachments: [{ file_cache_key }, { file_cache_key, name: 'again.bin' }] }
   t.same(refusal(await post(app, { ...email, subject: 's', text: 't', ...twice })), [413, 'payload_too_large'])
   t.same(app.errors, [])
 })
 
 t.test('cached files go out as attachments and images beside others, in replies too', async (t) => {
-  const { app, sink } = await appWithSink(t)
   const bill = await uploaded(app, 'bill.pdf', Buffer.from('%PDF'))
   const logo = await uploaded(app, 'logo.png', png, { type: 'image/png' })
   const html = '<img src="cid:logo">'
@@ -357,7 +368,6 @@ t.test('cached files go out as attachments and images beside others, in replies 
 })
 
 t.test('a file that is not there, or is of another workspace, is told with its field', async (t) => {
-  const { app } = await appWithSink(t)
   const theirs = await uploaded(app, 'a.txt', png, { key: app.otherKey })
   const plain = { ...email, subject: 's', text: 't' }
   const rows: readonly (readonly [files: object, field: string])[] = [

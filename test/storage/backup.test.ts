@@ -158,6 +158,9 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
     row('recipients', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
     row('queue', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1' }),
     row('emails', { id: 'own', workspace_id: 'service', status: 'delivered' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
   ])
   t.same(verifyData(file), [])
 
@@ -171,6 +174,9 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
     row('queue', { id: 'r4', email_id: 'gone', workspace_id: 'ws_1' }),
     row('attempts', { email_id: 'gone', workspace_id: 'ws_1' }),
     row('suppressions', { workspace_id: 'ws_gone' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
+    { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
   ])
   t.same(
     verifyData(file).map(({ check, message }) => `${check}: ${message}`),
@@ -179,6 +185,8 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
       'queue-email: 1 queue entries without their email: gone',
       'recipient-queue: 1 unsettled recipients without a queue entry: r2',
       'email-raw: 1 unsettled emails without their raw message: bare',
+      'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
+      'cached-file-totals: 1 kept sizes of cached files that are not what is there: ws_1',
       'attempts-email: 1 rows of attempts without their email: gone',
       'suppressions-workspace: 1 rows of suppressions without their workspace: ws_gone',
     ],

@@ -49,10 +49,11 @@ const offsets = (count) => [0, 100, 1000, 10_000, DEEP, 1_000_000].filter((offse
 
 export function pageQuestions({ suppressions, audiences }, counts) {
   const question = (title, path, count = PAGES) => ({ title, requests: times(count, () => get(path())) })
-  const atOffsets = (path, count) =>
+  const atOffsets = (path, count, shown = path) =>
     [...offsets(count), count - 100].map((offset) =>
-      question(`${path}&offset=${offset}`, () => `${path}&offset=${offset}`, offset >= DEEP ? DEEP_PAGES : PAGES),
+      question(`${shown}&offset=${offset}`, () => `${path}&offset=${offset}`, offset >= DEEP ? DEEP_PAGES : PAGES),
     )
+  const ofAudience = (id) => `/v1/contacts?audience_id=${id}&limit=100`
   const cursor = () => Buffer.from(any(suppressions)).toString('base64url')
   return [
     ...atOffsets('/v1/emails?limit=100', counts.emails),
@@ -69,7 +70,7 @@ export function pageQuestions({ suppressions, audiences }, counts) {
       : [
           ...atOffsets('/v1/contacts?limit=100', counts.contacts),
           question('/v1/contacts?page=1&per_page=100', () => '/v1/contacts?page=1&per_page=100'),
-          ...atOffsets(`/v1/contacts?audience_id=${audiences[0]}&limit=100`, Math.floor(counts.contacts / 10)),
+          ...atOffsets(ofAudience(audiences[0]), Math.floor(counts.contacts / 10), ofAudience('(one)')),
         ]),
   ]
 }

@@ -36,8 +36,7 @@ const withoutWorkspace: Case = {
 const memberRows: readonly Row[] = [
   {
     row: 'GET /v1/members',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       { says: 'all of the workspace', query: here, shape: data(list(member, { exactly: 3 })) },
       { says: 'for a member too', query: here, as: 'member', shape: data(list(member, { exactly: 3 })) },
@@ -47,8 +46,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'POST /v1/members',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'an invitation',
@@ -94,8 +92,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'PATCH /v1/members/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'another role',
@@ -139,8 +136,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'GET /v1/invitations',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       { says: 'those that are pending', query: here, shape: data(list(pending, { exactly: 2 })) },
       { says: "of another's workspace", query: there, refused: { code: 'not_found', id: '{other_workspace}' } },
@@ -149,8 +145,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'DELETE /v1/invitations/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       forbidden('member', { id: '{invitation}', query: here }),
       {
@@ -165,8 +160,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'DELETE /v1/invitations',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'by the query',
@@ -179,8 +173,7 @@ const memberRows: readonly Row[] = [
   },
   {
     row: 'DELETE /v1/members/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       forbidden('member', { id: '{admin_member}', query: here }),
       { says: 'the owner stays', id: '{owner_member}', query: here, refused: { code: 'conflict' } },

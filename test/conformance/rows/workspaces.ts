@@ -42,8 +42,7 @@ export const forbidden = (as: Asker, more: Omit<Case, 'says'>): Case => ({
 const workspaceRows: readonly Row[] = [
   {
     row: 'POST /v1/workspaces',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'a name is enough, and who asks is its owner',
@@ -73,8 +72,7 @@ const workspaceRows: readonly Row[] = [
   },
   {
     row: 'GET /v1/workspaces',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       { says: 'every one that the caller belongs to', shape: data(list(workspace, { atLeast: 3 })) },
       {
@@ -93,8 +91,7 @@ const workspaceRows: readonly Row[] = [
   },
   {
     row: 'GET /v1/workspaces/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'with the count of its members',
@@ -115,8 +112,7 @@ const workspaceRows: readonly Row[] = [
   },
   {
     row: 'PATCH /v1/workspaces/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       {
         says: 'another name',
@@ -145,8 +141,7 @@ const workspaceRows: readonly Row[] = [
   },
   {
     row: 'DELETE /v1/workspaces/:id',
-    who: [],
-    probe: null,
+    who: null,
     cases: [
       forbidden('admin', { id: '{workspace}' }),
       forbidden('member', { id: '{workspace}' }),

@@ -29,8 +29,6 @@ export const readsOwn: Who = ['owner', 'admin', 'member', 'read', 'send']
 export const writes: Who = ['owner', 'admin', 'member']
 export const administrates: Who = ['owner', 'admin']
 export const readsSettings: Who = ['owner', 'admin', 'member', 'read']
-/** Rows that name a workspace in their request are refused for that workspace, not for the area. */
-export const anybody: Who = ['owner', 'admin', 'member', 'send', 'read']
 
 export interface Refused {
   readonly code: string
@@ -68,12 +66,15 @@ export interface Case {
 export interface Row {
   /** As the document has it: `POST /v1/contacts/:id`. */
   readonly row: string
-  readonly who: Who
+  /** Null: the cases themselves say it. */
+  readonly who: Who | null
   /**
    * What is asked with every key: by default an id that is nobody's and a body that is empty, so that
-   * whoever may gets to hear of that. Null: the cases themselves say who may.
+   * whoever may gets to hear of that.
    */
-  readonly probe?: Pick<Case, 'id' | 'query' | 'body' | 'headers'> | null
+  readonly probe?: Pick<Case, 'id' | 'query' | 'body' | 'headers'>
+  /** Needs no key. */
+  readonly open?: true
   readonly cases: readonly Case[]
 }
 

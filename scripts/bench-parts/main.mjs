@@ -17,6 +17,7 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
+import { measureZone } from './zone.mjs'
 
 let options
 try {
@@ -84,6 +85,10 @@ const run = {
   },
   api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
+  zone: () => {
+    const { domains, messages, rounds } = options
+    return measureZone({ folder, domains, messages: messages ?? 30_000, rounds: rounds ?? 3 })
+  },
   queue: () =>
     queueCurve({
       folder,

@@ -4,10 +4,9 @@ import { foundAudience } from '../audiences/audiences.js'
 import { contactsCsv } from '../audiences/export-contacts.js'
 import { type ImportReport, importContacts, MAX_LINES } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
-import type { MemoryShares } from '../platform/memory-shares.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/write.js'
-import { withWholeFile } from './file-in-memory.js'
+import { type FilesInMemory, withWholeFile } from './file-in-memory.js'
 import { importLimit, refusedLines } from './import-report.js'
 import { contentDisposition } from './inbound/attachment-file.js'
 import { json, type Route, route, uploadRoute } from './route.js'
@@ -16,8 +15,7 @@ export interface AudienceFileDeps {
   readonly read: Read
   readonly commit: Commit
   readonly clock: Clock
-  /** Of files in memory. */
-  readonly files: MemoryShares
+  readonly files: FilesInMemory
 }
 
 const truth = z
@@ -60,7 +58,7 @@ function importRoute({ files, ...deps }: AudienceFileDeps): Route {
     refusals: ['audience_not_found', 'payload_too_large'],
     receive: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query: { resubscribe }, file }) => {
       foundAudience(deps.read, workspaceId, audienceId)
-      const done: ImportReport = await withWholeFile(file, files.of(workspaceId), (bytes) =>
+      const done: ImportReport = await withWholeFile(file, files, workspaceId, (bytes) =>
         importContacts(deps, { workspaceId, audienceId, resubscribe }, bytes),
       )
       return json(200, done)

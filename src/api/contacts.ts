@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import { foundAudience } from '../audiences/audiences.js'
-import { countContacts, listContacts } from '../audiences/contact-list.js'
+import { contactsNamed, countContacts, listContacts } from '../audiences/contact-list.js'
 import { type Contact, contactById, removeContact } from '../audiences/contacts.js'
 import { addContact, alterContact } from '../audiences/put-contact.js'
 import type { Refusal } from '../mail/refusal.js'
@@ -23,9 +23,9 @@ import {
   shownContact,
   shownWhenAdded,
 } from './contact-fields.js'
-import { askedFor, numberedPageOf, oneForm, twoForms } from './paging.js'
+import { askedFor, numberedPageOf, oneForm, sliceOf, twoForms } from './paging.js'
 import { type Call, json, type Route, route } from './route.js'
-import { notFound, uuid } from './values.js'
+import { addressInQuery, notFound, uuid } from './values.js'
 
 export interface ContactDeps {
   readonly read: Read
@@ -35,7 +35,11 @@ export interface ContactDeps {
 const DEFAULT_LIMIT = 50
 
 const listQuery = z
-  .strictObject({ ...twoForms(DEFAULT_LIMIT), audience_id: audienceId.optional() })
+  .strictObject({
+    ...twoForms(DEFAULT_LIMIT),
+    audience_id: audienceId.optional(),
+    email: addressInQuery.optional().meta({ description: 'Of contacts with this address alone.' }),
+  })
   .superRefine(oneForm)
 
 const tag = 'Contacts'
@@ -75,14 +79,16 @@ function list({ read }: ContactDeps): Route {
         schema: z.union([z.strictObject({ data: z.array(contact) }), numberedPageOf(contact)]),
       },
     },
-    refusals: ['audience_not_found'],
-    run: async ({ principal: { workspaceId }, query: { audience_id: audienceId = null, ...place } }) => {
+    refusals: ['invalid_email_address', 'audience_not_found'],
+    run: async ({ principal: { workspaceId }, query: { audience_id: audienceId = null, email, ...place } }) => {
       if (audienceId !== null) foundAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
       const { slice, metaOf } = askedFor(place, DEFAULT_LIMIT)
-      const data = (await listContacts(read, filter, slice)).map(shownContact)
+      const named = email === undefined ? null : contactsNamed(read, filter, email)
+      const rows = named === null ? await listContacts(read, filter, slice) : sliceOf(named, slice)
+      const data = rows.map(shownContact)
       if (metaOf === null) return json(200, { data })
-      return json(200, { success: true, data, meta: metaOf(countContacts(read, filter)) })
+      return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
     },
   })
 }

@@ -6,24 +6,36 @@ import { Refusal } from '../mail/refusal.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
 import type { UploadedFile } from './upload.js'
 
-/** Rejects with a Refusal `unavailable` where there is no room, or with what is wrong with the request. */
+export interface FilesInMemory {
+  readonly memory: MemoryShares
+  /** False: the disk is nearly full. */
+  readonly mayTake: () => boolean
+}
+
+/** Rejects with a Refusal `storage-full` or `unavailable`, or with what is wrong with the request. */
 export async function withWholeFile<T>(
   { bytes }: UploadedFile,
-  memory: ReturnType<MemoryShares['of']>,
+  { memory: shares, mayTake }: FilesInMemory,
+  workspaceId: string,
   use: (file: Buffer) => Promise<T>,
 ): Promise<T> {
+  if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
+  const memory = shares.of(workspaceId)
   const chunks: Buffer[] = []
-  let size = 0
+  let held = 0
   try {
     for await (const chunk of bytes) {
       // Twice: joining them needs their size once more.
       if (!memory.take(chunk.length * 2)) throw noRoom()
-      size += chunk.length
+      held += chunk.length * 2
       chunks.push(chunk)
     }
-    return await use(Buffer.concat(chunks.splice(0), size))
+    const file = Buffer.concat(chunks.splice(0), held / 2)
+    memory.give(held - file.length)
+    held = file.length
+    return await use(file)
   } finally {
-    memory.give(size * 2)
+    memory.give(held)
   }
 }
 

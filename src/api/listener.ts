@@ -6,7 +6,7 @@
  * over, all that are left.
  */
 import { chmod } from 'node:fs/promises'
-import { type AddressInfo, Server } from 'node:net'
+import { type AddressInfo, type ListenOptions, Server } from 'node:net'
 import { clearSocketFile } from '../platform/socket-file.js'
 import { type ApiServer, apiServer, type ServerDeps, secureOptions, type TlsPair } from './api-server.js'
 
@@ -57,15 +57,14 @@ async function bound(server: Server, endpoint: ApiEndpoint): Promise<ApiEndpoint
     await chmod(endpoint.path, SOCKET_MODE)
     return endpoint
   }
-  await listening(server, { host: endpoint.host, port: endpoint.port })
+  const { host, port: wanted } = endpoint
+  // `[::]` beside `0.0.0.0` on one port.
+  await listening(server, { host, port: wanted, ipv6Only: host.includes(':') })
   const { address, port } = server.address() as AddressInfo // bound to a port, never to a path
   return { kind: endpoint.kind, host: address, port }
 }
 
-function listening(
-  server: Server,
-  where: { readonly path: string } | { readonly host: string; readonly port: number },
-): Promise<void> {
+function listening(server: Server, where: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(where, () => {

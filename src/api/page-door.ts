@@ -96,6 +96,7 @@ async function requestOf(ctx: ApiContext, pages: Pages, deps: PageDoorDeps): Pro
   if (!looks && !(method === 'POST' && found.form)) {
     throw methodNotAllowed(method, found.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
   }
+  requireHttps(ctx.req, deps.peerOf(ctx.req))
   const { remoteAddress } = ctx.state.visit
   return {
     path,
@@ -123,10 +124,21 @@ async function formOf({ req, res, state }: ApiContext, deps: PageDoorDeps): Prom
   }
 }
 
-function requireOwnPage({ headers }: IncomingMessage, peer: Peer): void {
-  const { origin, host } = headers
+function schemeOf({ headers }: IncomingMessage, peer: Peer): ReturnType<typeof clientScheme> {
   const said = headers['x-forwarded-proto']
-  const scheme = clientScheme(peer, Array.isArray(said) ? said.join(',') : said)
+  return clientScheme(peer, Array.isArray(said) ? said.join(',') : said)
+}
+
+/** A proxy says how it was spoken to: nobody's password goes over plain HTTP. */
+function requireHttps(request: IncomingMessage, peer: Peer): void {
+  if (!peer.trusted || schemeOf(request, peer) !== 'http') return
+  throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
+}
+
+function requireOwnPage(request: IncomingMessage, peer: Peer): void {
+  const { headers } = request
+  const { origin, host } = headers
+  const scheme = schemeOf(request, peer)
   const site = headers['sec-fetch-site']
   const foreign =
     origin === undefined

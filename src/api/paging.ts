@@ -138,6 +138,11 @@ export function askedFor({ limit, offset = 0, page, per_page }: TwoForms, defaul
   return { slice, metaOf: (total) => ({ total, page: page ?? 1, page_size: size, pages: Math.ceil(total / size) }) }
 }
 
+/** Of a list that is there whole. */
+export function sliceOf<Row>(rows: readonly Row[], { offset, limit }: Slice): readonly Row[] {
+  return rows.slice(offset, offset + limit)
+}
+
 function pageSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
   return { offset: (page - 1) * perPage, limit: perPage }
 }

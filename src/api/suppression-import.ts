@@ -1,17 +1,17 @@
 /** POST /v1/suppressions/import: the suppression list of another provider, or our own, from a CSV file. */
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
-import type { MemoryShares } from '../platform/memory-shares.js'
+import type { Clock } from '../platform/clock.js'
 import { importSuppressions, MAX_LINES, type SuppressionReport } from '../suppressions/import-suppressions.js'
 import { suppressionReasons } from '../suppressions/suppressions.js'
-import { withWholeFile } from './file-in-memory.js'
+import { type FilesInMemory, withWholeFile } from './file-in-memory.js'
 import { importLimit, refusedLines } from './import-report.js'
 import { json, type Route, uploadRoute } from './route.js'
 import type { SuppressionDeps } from './suppressions.js'
 
 export interface SuppressionImportDeps extends SuppressionDeps {
-  /** Of files in memory. */
-  readonly files: MemoryShares
+  readonly clock: Clock
+  readonly files: FilesInMemory
 }
 
 const query = z.strictObject({
@@ -55,8 +55,8 @@ export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps
           details: counts,
         }),
       ]
-      const done = await withWholeFile(file, files.of(workspaceId), (bytes) =>
-        importSuppressions(deps, { workspaceId, reason, now }, bytes, note),
+      const done = await withWholeFile(file, files, workspaceId, (bytes) =>
+        importSuppressions(deps, { workspaceId, reason }, bytes, note),
       )
       return json(200, done)
     },

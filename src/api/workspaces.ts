@@ -20,6 +20,7 @@ import {
 } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp as iso } from '../platform/clock.js'
+import { type InTurn, inTurn } from '../platform/in-turn.js'
 import { closeWorkspace } from '../storage/erase.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
@@ -62,7 +63,13 @@ const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 
 const tag = 'Workspaces'
 
-export function workspaceRoutes(deps: WorkspaceDeps): readonly Route[] {
+interface OwnDeps extends WorkspaceDeps {
+  /** Choosing a slug. */
+  readonly inTurn: InTurn
+}
+
+export function workspaceRoutes(given: WorkspaceDeps): readonly Route[] {
+  const deps = { ...given, inTurn: inTurn() }
   return [list(deps), create(deps), show(deps), patch(deps), remove(deps)]
 }
 
@@ -87,7 +94,7 @@ function list({ read }: WorkspaceDeps): Route {
   })
 }
 
-function create(deps: WorkspaceDeps): Route {
+function create(deps: OwnDeps): Route {
   return route({
     method: 'POST',
     path: '/workspaces',
@@ -129,11 +136,17 @@ function requireRoom(read: Read, userId: string): void {
   throw new Refusal('conflict', `one person may own ${MAX_OWNED} workspaces`, { limit: MAX_OWNED, count })
 }
 
-/** Two that choose the same slug at the same moment: the later one chooses again. */
-async function whenSlugIsFree<T>(
-  { commit }: WorkspaceDeps,
-  make: () => { readonly of: T; readonly writes: readonly Write[] },
-): Promise<T> {
+/** One after the other, so that no two choose the same; where another process did, it chooses again. */
+function whenSlugIsFree<T>({ inTurn, commit }: Pick<OwnDeps, 'inTurn' | 'commit'>, make: () => Made<T>): Promise<T> {
+  return inTurn(() => committedWithSlug(commit, make))
+}
+
+interface Made<T> {
+  readonly of: T
+  readonly writes: readonly Write[]
+}
+
+async function committedWithSlug<T>(commit: Commit, make: () => Made<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     const made = make()
     try {
@@ -145,7 +158,7 @@ async function whenSlugIsFree<T>(
   }
 }
 
-const SLUG_ATTEMPTS = 20
+const SLUG_ATTEMPTS = 5
 
 function show({ read }: WorkspaceDeps): Route {
   return route({
@@ -164,7 +177,7 @@ function show({ read }: WorkspaceDeps): Route {
   })
 }
 
-function patch(deps: WorkspaceDeps): Route {
+function patch(deps: OwnDeps): Route {
   return route({
     method: 'PATCH',
     path: '/workspaces/:id',
@@ -180,7 +193,7 @@ function patch(deps: WorkspaceDeps): Route {
 }
 
 async function changed(
-  deps: WorkspaceDeps,
+  deps: OwnDeps,
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof change>>,
 ): Promise<Answer> {
   const { read } = deps

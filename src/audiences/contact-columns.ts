@@ -46,6 +46,9 @@ const kindOf = new Map(
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
 export function contactColumns({ line, cells, cut }: CsvRow): readonly ContactColumn[] {
   if (cut) throw wrongHeader(line, `has more than ${MAX_CELLS} columns`)
+  if (!cells.some((cell) => kindOfName(cell) === 'email')) {
+    throw wrongHeader(line, `has no column for the address, such as "email": ${shown(cells.join(', '))}`)
+  }
   const columns = cells.map((cell) => columnOf(unguarded(cell), line))
   const seen = new Set<string>()
   for (const column of columns) {
@@ -54,14 +57,17 @@ export function contactColumns({ line, cells, cut }: CsvRow): readonly ContactCo
     if (seen.has(name)) throw wrongHeader(line, `has the column ${shown(name)} twice`)
     seen.add(name)
   }
-  if (!seen.has('email')) throw wrongHeader(line, 'has no column for the address, such as "email"')
   return columns
+}
+
+function kindOfName(name: string): Exclude<ContactColumn['kind'], 'key'> | undefined {
+  return kindOf.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
 
 const LONGEST_KEY = 255
 
 function columnOf(name: string, line: number): ContactColumn {
-  const kind = kindOf.get(name.toLowerCase().replace(/[\s._-]/g, ''))
+  const kind = kindOfName(name)
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
   if (key === '__proto__' || key.length > LONGEST_KEY || /\p{Cc}/u.test(key) || key.includes(UNREADABLE)) {

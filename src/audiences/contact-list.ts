@@ -7,8 +7,9 @@
  * place a million contacts deep holds nobody up.
  */
 import { setImmediate as breath } from 'node:timers/promises'
+import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Contact } from './contacts.js'
+import { type Contact, contactsByKey } from './contacts.js'
 
 export interface ContactFilter {
   readonly workspaceId: string
@@ -39,6 +40,17 @@ export async function listContacts(
     before = next.id
   }
   return contactsBelow(read, filter, before, limit)
+}
+
+/** Those with one address: there is at most one in each audience. */
+export function contactsNamed(
+  read: Read,
+  { workspaceId, audienceId }: ContactFilter,
+  email: Address,
+): readonly Contact[] {
+  return contactsByKey(read, { workspaceId, key: email.toLowerCase() })
+    .filter(({ audience_id }) => audienceId === null || audience_id === audienceId)
+    .toSorted((one, other) => (one.id < other.id ? 1 : -1))
 }
 
 /** The whole list in pages of `limit`; what comes meanwhile is not met. */

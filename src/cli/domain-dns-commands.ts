@@ -1,17 +1,15 @@
 /** `domain verify|rotate`: what asks DNS, beside the daemon, which hears of it by the database. */
-import { operator, recordAct } from '../accounts/audit-log.js'
+import { operator } from '../accounts/audit-log.js'
 import { checkingIn, openAsk } from '../domains/asking.js'
 import type { ShownFinding } from '../domains/domain-checks.js'
-import { refuseTaken } from '../domains/new-domain.js'
 import { type Rotation, type RotationDeps, rotateKeys } from '../domains/rotate-keys.js'
-import { forceVerified } from '../domains/sending-domains.js'
-import { verifyDomain } from '../domains/verify-domain.js'
+import { forcedVerification, verifyDomain } from '../domains/verify-domain.js'
 import { assertNever } from '../mail/assert-never.js'
 import { Refusal } from '../mail/refusal.js'
 import { systemDice } from '../platform/dice.js'
 import type { Database } from '../storage/database.js'
 import { type Answer, type Call, type Command, flag } from './command.js'
-import { type Chosen, chosen, found, shown } from './domain-choice.js'
+import { chosen, found, shown } from './domain-choice.js'
 import { moment } from './table.js'
 
 const options = { workspace: 'string', force: 'boolean' } as const
@@ -36,7 +34,10 @@ export const domainDnsCommands: readonly Command[] = [
 async function verify(call: Call): Promise<Answer> {
   const it = await chosen(call)
   const row = found(it)
-  if (flag(call.options, 'force')) return force(call, it, row.id)
+  if (flag(call.options, 'force')) {
+    await it.database.commit(forcedVerification(it.database.read, row, operator, call.clock()))
+    return shown(call, it)
+  }
   try {
     await asking(call, it.database, (deps) => verifyDomain(deps, row, operator, call.clock()))
     return shown(call, it)
@@ -47,28 +48,14 @@ async function verify(call: Call): Promise<Answer> {
   }
 }
 
-async function force(call: Call, it: Chosen, id: string): Promise<Answer> {
-  const { workspaceId, domain, database } = it
-  refuseTaken(database.read, workspaceId, domain)
-  const at = call.clock()
-  const details = { domain, forced: true }
-  await database.commit([
-    forceVerified({ workspaceId, domain, at }),
-    recordAct({ workspaceId, actor: operator, action: 'domain.verified', target: id, at, details }),
-  ])
-  return shown(call, it)
-}
-
 function differences(message: string, records: readonly ShownFinding[]): string[] {
   const wrong = records.filter(({ status }) => status !== 'verified')
-  return [
-    message,
-    ...wrong.flatMap(({ name, expected, found: there }) => [
-      `  ${name}.`,
-      `    expected CNAME ${expected}.`,
-      `    found    ${there ?? 'nothing'}`,
-    ]),
-  ]
+  return [message, ...wrong.flatMap(difference)]
+}
+
+function difference({ name, expected, found: there, status }: ShownFinding): string[] {
+  const nothing = status === 'pending' ? 'no answer' : 'nothing'
+  return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${there ?? nothing}`]
 }
 
 async function rotate(call: Call): Promise<Answer> {

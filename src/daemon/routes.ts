@@ -80,7 +80,7 @@ export interface RouteParts {
 export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
-  const files = memoryShares(memoryBudget(FILES.all), FILES.share)
+  const files = { memory: memoryShares(memoryBudget(FILES.all), FILES.share), mayTake: parts.mayTake }
   const creating = creatingIn(parts)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
@@ -92,7 +92,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...contentRoutes(parts),
     ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
-    suppressionImportRoute({ read, commit, files }),
+    suppressionImportRoute({ read, commit, clock: parts.clock, files }),
     ...inboundRoutes(parts, creating),
     ...peopleRoutes(parts),
     ...usageRoutes({ read, planOf: limits.plans.of }),

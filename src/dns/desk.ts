@@ -32,26 +32,10 @@ export interface Desk {
 const betweenReports = 10_000
 
 export function deskOf(deps: DeskDeps): Desk {
-  const { zone, rate, clock } = deps
+  const { zone, rate, clock, secondaries } = deps
   const faults = reporter(deps)
-  const isSecondary = (client: string): boolean => deps.secondaries.some((network) => contains(network, client))
-  const judged = (judge: () => Reply): Reply => {
-    try {
-      return judge()
-    } catch (error) {
-      faults(error)
-      return faultReply('SERVFAIL')
-    }
-  }
-
-  function* transfer(query: Query): Generator<Buffer> {
-    try {
-      yield* transferMessages(zone, query)
-    } catch (error) {
-      if (!(error instanceof TransferOutdated)) faults(error)
-      throw error
-    }
-  }
+  const isSecondary = (client: string): boolean => secondaries.some((network) => contains(network, client))
+  const judged = (judge: () => Reply): Reply => sound(judge, faults)
 
   return {
     overUdp: (message, client) => {
@@ -64,18 +48,38 @@ export function deskOf(deps: DeskDeps): Desk {
           : judged(() => answerOverUdp(zone, incoming.query, () => isSecondary(client)))
       const verdict = rate.judge(client, toldAs(reply), clock())
       if (verdict === 'drop') return null
-      return verdict === 'truncate' ? truncatedMessage(head) : replyMessage(head, reply, longestOverUdp(head.edns))
+      return verdict === 'truncate'
+        ? truncatedMessage(head, reply)
+        : replyMessage(head, reply, longestOverUdp(head.edns))
     },
     overTcp: (message, client) => {
       const incoming = readQuery(message)
       if (incoming.kind === 'drop') return []
       if (incoming.kind === 'fault') return [replyMessage(incoming.head, faultReply(incoming.code), longestOverTcp)]
       const { query } = incoming
-      const isWhole = isTransfer(query)
-      if (isWhole && isOfZone(zone, query) && isSecondary(client)) return transfer(query)
-      const reply = isWhole ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
+      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client)) return transferTo(zone, query, faults)
+      const reply = isTransfer(query) ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
       return [replyMessage(query, reply, longestOverTcp)]
     },
+  }
+}
+
+/** A fault of ours is told as one. */
+function sound(judge: () => Reply, faults: Faults): Reply {
+  try {
+    return judge()
+  } catch (error) {
+    faults(error)
+    return faultReply('SERVFAIL')
+  }
+}
+
+function* transferTo(zone: ServiceZone, query: Query, faults: Faults): Generator<Buffer> {
+  try {
+    yield* transferMessages(zone, query)
+  } catch (error) {
+    if (!(error instanceof TransferOutdated)) faults(error)
+    throw error
   }
 }
 
@@ -100,7 +104,9 @@ function toldAs({ code, answers: [first] }: Reply): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
 }
 
-function reporter({ log, clock }: DeskDeps): (error: unknown) => void {
+type Faults = (error: unknown) => void
+
+function reporter({ log, clock }: DeskDeps): Faults {
   let last = Number.NEGATIVE_INFINITY
   return (error) => {
     if (clock() - last < betweenReports) return

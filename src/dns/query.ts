@@ -56,8 +56,8 @@ export type Incoming =
   | { readonly kind: 'drop' }
 
 const headerSize = 12
-/** Octets. */
-export const longestQuery = 4096
+/** Octets, as many as a reply has over UDP: names that point at names cost more to read the longer a message is. */
+export const longestQuery = 1232
 /** Behind the question: EDNS, a signature, the SOA record of an incremental transfer. */
 const mostRecords = 8
 const longestName = 255

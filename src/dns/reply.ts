@@ -55,8 +55,8 @@ export function replyMessage(head: QueryHead & { readonly name?: string }, reply
 }
 
 /** Without any record, so that the client asks again over TCP. */
-export function truncatedMessage(head: QueryHead): Buffer {
-  const message = replyMessage(head, { ...faultReply('NOERROR'), authoritative: true }, payload.least)
+export function truncatedMessage(head: QueryHead, { code, authoritative }: Reply): Buffer {
+  const message = replyMessage(head, { ...faultReply(code), authoritative }, payload.least)
   message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
   return message
 }

@@ -61,7 +61,7 @@ async function openBoth(place: Endpoint, desk: Desk, log: ZoneListenerDeps['log'
   for (let count = 1; ; count += 1) {
     const tcp = await openTcp(place, desk)
     try {
-      return [tcp, await openUdp({ ...place, port: tcp.endpoint.port }, desk, log)]
+      return [tcp, await openUdp(tcp.endpoint, desk, log)]
     } catch (error) {
       await tcp.stop(0)
       if (place.port !== 0 || count === mostTries) throw error

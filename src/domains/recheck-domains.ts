@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { prepareWrite } from '../storage/prepared.js'
-import { ConstraintViolated } from '../storage/write.js'
+import { ConstraintViolated, StorageFault } from '../storage/write.js'
 import type { News } from './check-outcome.js'
 import { type Checked, checkDomain, domainsToCheck } from './domain-checks.js'
 import { advanceRotation, type RotationDeps } from './rotate-keys.js'
@@ -34,7 +34,10 @@ const putOff = prepareWrite<{ workspaceId: string; id: string; until: number }>(
     .where('id', '=', slot('id')),
 )
 
-/** Ends when there is none left, or after the page under way once `signal` is aborted. */
+/**
+ * Ends when there is none left, or after the page under way once `signal` is aborted. Rejects
+ * when nothing can be stored: the next round tries again.
+ */
 export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
   const { read, clock } = deps
   let place = { afterTime: -1, afterId: '' }
@@ -56,6 +59,7 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
     if (verifiedAnywhere(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
     else await lookedAt(deps, row, await checkDomain(deps, row, null, clock()))
   } catch (err) {
+    if (err instanceof StorageFault) throw err
     // Whether another workspace was faster, or something is broken: neither is mended by a look at once.
     if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
     await postpone(HOUR).catch((fault: unknown) => log.error({ err: fault, domain }, 'a check cannot be put off'))

@@ -27,7 +27,7 @@ export function registrableName(text: string, { hostname, zone }: OwnNames): Dom
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
     throw refusal(text, 'any domain but those of the service itself')
   }
-  if (isReserved(name)) throw refusal(text, 'a name that can be in DNS: this one is reserved')
+  if (isReserved(name)) throw refusal(text, 'any name that is not reserved: this one never comes to be in DNS')
   if (isPublicSuffix(name)) throw refusal(text, 'a domain below a public suffix, not the suffix itself')
   return name
 }

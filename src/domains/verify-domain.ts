@@ -4,15 +4,17 @@
  * A look at DNS is a dozen questions to servers of the asker's choice, so one domain gets
  * few of them: ten in a minute.
  */
-import type { Actor } from '../accounts/audit-log.js'
+import { type Actor, recordAct } from '../accounts/audit-log.js'
+import { recordEvent } from '../events/event-log.js'
 import type { DomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
-import { ConstraintViolated } from '../storage/write.js'
+import type { Read } from '../storage/prepared.js'
+import { ConstraintViolated, type Write } from '../storage/write.js'
 import { type CheckDeps, type Checked, checkDomain, shownFindings } from './domain-checks.js'
 import type { Verdict } from './judge-records.js'
 import { refuseTaken } from './new-domain.js'
-import type { SendingDomain } from './sending-domains.js'
+import { forceVerified, type SendingDomain } from './sending-domains.js'
 
 /**
  * The domain as it is when all its records hold; undefined where it is gone. Throws a Refusal:
@@ -32,6 +34,24 @@ export async function verifyDomain(
   })
   if (checked === undefined || checked.verdict === 'proved') return checked?.row
   throw unproved(checked.row.domain, checked.verdict, checked)
+}
+
+/** Verified by the operator's word. Throws a Refusal `domain-taken`. */
+export function forcedVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
+  const { id, workspace_id: workspaceId, domain, status } = row
+  refuseTaken(read, workspaceId, domain as DomainName)
+  const act = {
+    workspaceId,
+    actor,
+    action: 'domain.verified',
+    target: id,
+    at,
+    details: { domain, forced: true },
+  } as const
+  const writes = [forceVerified({ workspaceId, domain, at }), recordAct(act)]
+  if (status === 'verified') return writes
+  const data = { domain_id: id, domain, status: 'verified', asked: true, verified_at: timestamp(at), records: [] }
+  return [...writes, recordEvent({ workspaceId, type: 'domain.verified', emailId: null, recipient: null, at, data })]
 }
 
 const meaning: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {

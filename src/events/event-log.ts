@@ -19,11 +19,12 @@ export type EventType =
   | 'email.unsubscribed'
   | 'email.received'
   | 'domain.verified'
-  /** DNS does not show what it did: a warning, while mail still goes out. */
-  | 'domain.broken'
   | 'domain.failed'
 
-/** What only our own rooms read: never shown to a subscriber. */
+/**
+ * What only our own rooms read: never shown to a subscriber. `domain.broken`: DNS does not show
+ * what it did, a warning while mail still goes out.
+ */
 export const internalEventTypes = ['invitation.created', 'domain.broken'] as const
 export type InternalEventType = (typeof internalEventTypes)[number]
 

@@ -33,7 +33,8 @@ export async function bindServers<Server extends MailServer>(
 function bind<Server extends MailServer>(server: Server, { host, port }: Endpoint): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.server.once('error', reject)
-    server.listen({ host, port }, () => {
+    // `[::]` beside `0.0.0.0` on one port.
+    server.listen({ host, port, ipv6Only: host.includes(':') }, () => {
       server.server.off('error', reject)
       resolve(server)
     })

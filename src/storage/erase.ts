@@ -63,7 +63,7 @@ const places = {
   templates: { key: 'id', by: 'index' },
   cached_file_totals: { key: 'bytes', by: 'index' },
   cached_files: { key: 'key', by: 'index' },
-  cached_file_chunks: { key: 'key', by: 'index' },
+  cached_file_chunks: { key: 'key', by: 'index', portion: LARGE },
   bayes_learned: { key: 'seq', by: 'index' },
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },

@@ -9,7 +9,7 @@
  */
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { timestamp } from '../platform/clock.js'
+import { type Clock, timestamp } from '../platform/clock.js'
 import { CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
 import { type RefusedLine, RefusedLines } from '../platform/refused-lines.js'
 import type { Read } from '../storage/prepared.js'
@@ -33,7 +33,6 @@ export interface SuppressionImport {
   readonly workspaceId: string
   /** Of lines that do not say theirs. */
   readonly reason: SuppressionReason
-  readonly now: number
 }
 
 export interface SuppressionReport {
@@ -50,6 +49,8 @@ interface Records {
   readonly read: Read
   /** Whoever remembers lists hears of it. */
   readonly commit: Commit
+  /** Asked for each line: ids that grow with it are quickly stored. */
+  readonly clock: Clock
 }
 
 /** `note`: writes that go into the last commit, told what was done. Rejects with a Refusal: invalid-parameter, too-large. */
@@ -84,7 +85,7 @@ export async function importSuppressions(
       if (isRefusedLine(line)) refused.add(line)
       else {
         if (portion.length === PORTION) await takeIn(false)
-        portion.push(suppressionOf(line, provider, wanted))
+        portion.push(suppressionOf(line, provider, wanted, deps.clock()))
       }
     }
   }
@@ -138,7 +139,8 @@ async function* linesOf(
 function suppressionOf(
   line: ProviderLine,
   provider: Provider,
-  { workspaceId, reason, now }: SuppressionImport,
+  { workspaceId, reason }: SuppressionImport,
+  now: number,
 ): NewSuppression {
   const why = line.reason ?? reason
   const metadata = {

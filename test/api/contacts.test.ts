@@ -154,6 +154,12 @@ t.test('an address is once in each audience, and once in none', async (t) => {
     t.equal(error(moved).code, 'conflict')
   }
   const other = await contact(app, 'y@b.test', { audience_id: one })
+  const named = async (query: string): Promise<unknown> => (await listed(app, query)).data.map(({ id }) => id).sort()
+  t.same(await named('email=X%40B.test'), there.map(({ id }) => id).sort())
+  t.same(await named(`email=x@b.test&audience_id=${two}`), [there[2]?.id])
+  t.same(await named('email=nobody@b.test'), [])
+  t.match(await listed(app, 'email=x@b.test&page=2&per_page=2'), { data: { length: 1 }, meta: { total: 3, pages: 2 } })
+  t.equal(error(await app.rest('GET', `${PATH}?email=x`)).code, 'invalid_email_address')
   t.equal(error(await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'x@b.test' } })).code, 'conflict')
   t.equal((await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'Y@b.test' } })).status, 200)
   t.equal((await app.rest('POST', PATH, { body: { email: 'x@b.test' }, key: app.otherKey })).status, 201)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { passwords } from '../../src/accounts/passwords.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
@@ -509,4 +510,55 @@ t.test('started as root it works as the owner of the data folder', { skip: !root
   const { uid, gid } = statSync(join(data, 'posthorn.db'))
   t.same([uid, gid], [nobody, nobody])
   t.ok(readFileSync(config, 'utf8').length > 0)
+})
+
+t.test('a workspace is transferred to one of its members, and to nobody else', async (t) => {
+  const { run, data } = place(t)
+  const { workspace_id: id, user_id: first } = await setUp(run)
+  const other = await run('workspace', 'create', 'Other', '--email', 'second@acme.test', '--json')
+  const { user_id: second } = other.json() as Setup
+  t.match(await run('workspace', 'transfer', id), { status: 2, err: /EMAIL is missing/ })
+  t.match(await run('workspace', 'transfer', id, 'second@acme.test'), { status: 1, err: /no member/ })
+  t.match(await run('workspace', 'transfer', id, 'o@acme.test'), { status: 1, err: /owns .* already/ })
+  t.match(await run('workspace', 'transfer', 'ws_none', 'o@acme.test'), { status: 1, err: /no such workspace/ })
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(() => database.close())
+  const member = 'insert into members (id, workspace_id, user_id, role, joined_at) values (?, ?, ?, ?, 1)'
+  await database.commit([{ sql: member, parameters: ['m', id, second, 'member'] }])
+  const done = await run('workspace', 'transfer', id, 'SECOND@acme.test', '--json')
+  t.same(done.json(), { workspace_id: id, owner_id: second, former_owner_id: first })
+  t.same(database.read('select user_id, role from members where workspace_id = ? order by role', [id]), [
+    { user_id: first, role: 'admin' },
+    { user_id: second, role: 'owner' },
+  ])
+  const listed = (await run('user', 'list', '--json')).json()
+  t.match(listed, {
+    data: [
+      { email: 'o@acme.test', has_password: false, workspaces: [{ id, role: 'admin' }] },
+      { email: 'second@acme.test', workspaces: [{}, {}] },
+    ],
+  })
+})
+
+t.test('a password comes from standard input, and is not an argument', async (t) => {
+  const { run, config, data } = place(t)
+  await setUp(run)
+  const set = async (email: string, input: string): Promise<{ status: unknown; err: string }> => {
+    const child = spawn('env', plainNode(main, 'user', 'set-password', email, '--config', config))
+    const closed = once(child, 'close')
+    child.stdin.end(input)
+    const err = await text(child.stderr)
+    return { status: (await closed)[0], err }
+  }
+  t.match(await run('user', 'set-password', 'o@acme.test', 'secret'), { status: 2, err: /unexpected: secret/ })
+  t.match(await set('o@acme.test', 'short\n'), { status: 1, err: /at least 12/ })
+  t.match(await set('x@acme.test', 'correct horse battery\n'), { status: 1, err: /no such user/ })
+  t.same(await set('O@acme.test', 'correct horse battery\nmore\n'), { status: 0, err: '' })
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(() => database.close())
+  const [user] = database.read<{ password_hash: string }>('select password_hash from users', [])
+  t.equal(await passwords().matches('correct horse battery', user?.password_hash ?? null), true)
+  t.match(database.read('select action from audit_log order by seq desc limit 1', []), [
+    { action: 'user.password_set' },
+  ])
 })

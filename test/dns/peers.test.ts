@@ -31,7 +31,7 @@ interface Opened {
   readonly key: { readonly name: string; readonly text: string }
 }
 
-async function opened(t: Test, notify: readonly string[] = []): Promise<Opened> {
+async function opened(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<Opened> {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await founded(database)
   const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`
@@ -40,7 +40,7 @@ async function opened(t: Test, notify: readonly string[] = []): Promise<Opened> 
   const zone = serviceZone(database, zoneSettings(loaded.config))
   const errors: unknown[] = []
   const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
-  const listen = [{ host: '127.0.0.1', port: 0 }]
+  const listen = [{ host, port: 0 }]
   const deps = { zone, listen, secondaries: ['127.0.0.2/32', '127.0.0.1/32'], notify, clock: () => 0, log }
   const listener = await listenForQuestions(deps)
   t.teardown(() => listener.stop(0))
@@ -110,6 +110,46 @@ t.test('Knot copies the zone, and again when it is told of a change', { skip: sk
   await database.commit([{ sql: `update dkim_keys set public_record = 'v=DKIM1; p='`, parameters: [] }])
   await knot.has(serial())
   t.equal(await at(key.name), '"v=DKIM1; p="\n')
+})
+
+/** What matters of an answer of dig: code and flags, and its records in the order of their text. */
+function gist(answer: string): readonly string[] {
+  const [, code = ''] = /status: (\w+)/.exec(answer) ?? []
+  const [, flags = ''] = /;; flags: ([\w ]*);/.exec(answer) ?? []
+  const sections = answer.split('\n;; ').slice(1)
+  const told = sections.filter((section) => /^(ANSWER|AUTHORITY) SECTION/.test(section))
+  return [code, flags, ...told.map((section) => section.trim().replaceAll(/\s+/g, ' '))]
+}
+
+t.test('it answers as its copy at Knot does', { skip: skipWithout('knotd') || skipWithout('dig') }, async (t) => {
+  const knotPort = await freePort()
+  const { port, serial, key } = await opened(t, [`127.0.0.1:${knotPort}`])
+  const knot = await startSecondary(t, knotPort, ZONE, port)
+  await knot.has(serial())
+  const label = key.name.slice('dkim1.'.length)
+  const questions = [
+    ...['SOA', 'NS', 'A', 'AAAA', 'MX', 'TXT', 'CAA', 'DS', 'SRV'].map((type) => [ZONE, type]),
+    ...[key.name, label, `x.${label}`, `_domainkey.${ZONE}`, `_dmarc.${ZONE}`].map((name) => [name, 'TXT']),
+    ...[`mail.${ZONE}`, `MX.${ZONE}`, `nothing.${ZONE}`, `x.mx.${ZONE}`, `_tcp.${ZONE}`, 'elsewhere.test'].map(
+      (name) => [name, 'A'],
+    ),
+    [ZONE, 'A', '-c', 'CH'],
+  ]
+  for (const [name = '', type = '', ...more] of questions) {
+    const ask = (at: number): Promise<string> =>
+      dig(at, '+norecurse', '+noedns', '+noall', '+comments', '+answer', '+authority', ...more, name, type)
+    t.same(gist(await ask(port)), gist(await ask(knot.port)), `${name} ${type} ${more}`)
+  }
+})
+
+t.test('it listens on addresses of IPv6', { skip: skipWithout('dig') }, async (t) => {
+  const { listener } = await opened(t, [], '::1')
+  const [endpoint] = listener.endpoints
+  t.equal(endpoint?.host, '::1')
+  const words = ['dig', '@::1', '-p', `${endpoint?.port}`, '+short', '+norecurse']
+  for (const way of ['+notcp', '+tcp']) {
+    t.equal((await runProgram([...words, way, `mx.${ZONE}`, 'A'])).stdout, '192.0.2.1\n', way)
+  }
 })
 
 /** One connection, and the replies that came over it. */

@@ -3,7 +3,7 @@
  * with their records, and CNAMEs that are followed.
  *
  *     const world = await livingZone(t)
- *     const app = await testDaemon(t, { dns: world })
+ *     const app = await testDaemon(t, { zone: 'dns.servers', settings: { dns: { servers: [world.address] } } })
  *     world.set('dkim1._domainkey.c.test', { CNAME: 'elsewhere.test' })
  *     world.set('posthorn.c.test', 'SERVFAIL')
  */

@@ -1,4 +1,7 @@
 /** What is refused at the door, with which words, and that nothing of it is kept. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { insertKey, newKey } from '../../src/accounts/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
@@ -222,4 +225,22 @@ t.test('a revoked key ends its sessions, whichever process revokes it', async (t
   await client.closed()
   t.match(await say(other, { from: 'app@other.test' }), /^250/, "another workspace's session goes on")
   await t.rejects(app.session(), /535/)
+})
+
+const hasIpv6 = Object.values(networkInterfaces()).some((list = []) => list.some(({ family }) => family === 'IPv6'))
+
+t.test('doors on IPv6 leave their ports of IPv4 alone', { skip: !hasIpv6 && 'no IPv6 here' }, async (t) => {
+  const listen = ['[::]:0']
+  const settings = { api: { listen }, submission: { listen, listen_tls: listen }, inbound: { listen } }
+  const { daemon } = await testDaemon(t, { settings })
+  const doors = [...daemon.api, ...daemon.submission, ...daemon.mx].flatMap((door) => ('port' in door ? [door] : []))
+  t.same(
+    doors.map(({ host }) => host),
+    ['::', '::', '::', '::'],
+  )
+  for (const { port } of doors) {
+    const other = createServer().listen({ host: '0.0.0.0', port })
+    await once(other, 'listening')
+    other.close()
+  }
 })

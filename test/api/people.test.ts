@@ -104,6 +104,7 @@ t.test('what is no name, no icon and too many workspaces is refused', async (t) 
     [{ name: '' }, 'validation_error'],
     [{ name: 'x'.repeat(101) }, 'validation_error'],
     [{ name: 'a\nb' }, 'validation_error'],
+    [{ name: 'a\ud800b' }, 'validation_error'],
     [{ name: 'a', icon_url: 'http://a.test/i' }, 'validation_error'],
     [{ name: 'a', icon_url: 'javascript:alert(1)' }, 'validation_error'],
     [{ name: 'a', icon_url: 'https://user:pw@a.test/' }, 'validation_error'],

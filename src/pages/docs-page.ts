@@ -42,7 +42,7 @@ export function docsPage(document: object): Page {
 <p>${description}</p>
 <p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request bears a key,
 <code>Authorization: Bearer KEY</code>, unless it says that it needs none. Bodies are JSON in UTF-8. The same as this page
-for tools: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
+for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
 ${errorForm}
 ${groups.map(
   (group) => html`<section>
@@ -89,11 +89,11 @@ ${answers(api, operation)}
 
 function parameters(api: OpenApi, { parameters: all = [] }: Operation): Markup | null {
   if (all.length === 0) return null
-  const field = (parameter: Parameter): Field => ({
-    path: parameter.name,
-    type: `${typeOf(api, parameter.schema)}, ${parameter.in}`,
-    required: parameter.required === true,
-    description: parameter.description ?? about(api, parameter.schema),
+  const field = ({ name, in: place, required = false, description, schema }: Parameter): Field => ({
+    path: name,
+    type: `${typeOf(api, schema)}, ${place}`,
+    required,
+    description: about(api, description === undefined ? schema : { ...schema, description }),
   })
   return html`<h4>Parameters</h4>${fieldTable(all.map(field))}`
 }

@@ -161,6 +161,27 @@ t.test('mail that waits in a workspace that is deleted is not sent, and others a
   t.same(app.errors, [])
 })
 
+t.test('an attempt that outlives its workspace ends in peace, and what it wrote is erased too', async (t) => {
+  let answer: (reply: string) => void = () => undefined
+  const message = new Promise<string>((resolve) => {
+    answer = resolve
+  })
+  const sink = await openSink({ script: { message: () => message } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, patience: { door: 100, delivery: 5_000 } })
+  await app.accepted({ to: ['bob@b.test'] })
+  await until('it is on the wire', () => sink.commands.some((line) => /^DATA/i.test(line)))
+  t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
+  await until('it is erased', () => tablesWith(app.daemon.database.read, app.workspaceId).join() === 'erasures')
+  answer('550 5.1.1 no such user')
+  await until('the outcome is written', () => app.rows('select 1 from attempts').length > 0)
+  t.same(app.rows('select 1 from queue where workspace_id = ?', app.workspaceId), [])
+  await app.stop()
+  const later = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink } })
+  await until('and erased', () => tablesWith(later.daemon.database.read, app.workspaceId).length === 0)
+  t.same([...app.errors, ...later.errors], [])
+})
+
 /** Tables that have rows of it. */
 function tablesWith(read: Read, workspaceId: string): string[] {
   const tables = read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])

@@ -39,7 +39,7 @@ export function docsPage(document: object): Page {
     )}</nav>
 <main>
 <h1>${title} <span class="lead">${version}</span></h1>
-<p>${description}</p>
+<p>${prose(description)}</p>
 <p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request bears a key,
 <code>Authorization: Bearer KEY</code>, unless it says that it needs none. Bodies are JSON in UTF-8. The same as this page
 for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
@@ -77,7 +77,7 @@ function section(api: OpenApi, { method, path, operation }: Endpoint): Markup {
 <summary><h3><span class="method ${method}">${method.toUpperCase()}</span><span class="path">${path}</span>
 <span class="lead">${summary}</span></h3></summary>
 <div>
-${description === undefined ? null : html`<p>${description}</p>`}
+${description === undefined ? null : html`<p>${prose(description)}</p>`}
 ${security === undefined ? null : html`<p>Needs no key.</p>`}
 ${parameters(api, operation)}
 ${body(api, operation)}
@@ -95,13 +95,13 @@ function parameters(api: OpenApi, { parameters: all = [] }: Operation): Markup |
     required,
     description: about(api, description === undefined ? schema : { ...schema, description }),
   })
-  return html`<h4>Parameters</h4>${fieldTable(all.map(field))}`
+  return html`<h4>Parameters</h4>${fieldTable(all.map(field), 'request')}`
 }
 
 function body(api: OpenApi, { requestBody }: Operation): Markup | null {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (type === undefined || content?.schema === undefined) return null
-  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema)}`
+  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema, 'request')}`
 }
 
 function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
@@ -112,8 +112,8 @@ function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
     ...good.map(([status, { description, content = {} }]) => {
       const [type, shape] = Object.entries(content)[0] ?? []
       const schema = type === 'application/json' ? shape?.schema : undefined
-      return html`<h4>Answer ${status}</h4><p>${description}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
-${schema === undefined ? null : schemaTable(api, schema)}`
+      return html`<h4>Answer ${status}</h4><p>${prose(description)}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
+${schema === undefined ? null : schemaTable(api, schema, 'answer')}`
     }),
     html`<h4>Refusals</h4><table>${refused.map(
       ([status, { description }]) => html`<tr><td class="type">${status}</td><td>${codes(description)}</td></tr>`,
@@ -126,18 +126,30 @@ function codes(description: string): readonly Markup[] {
   return [...description.matchAll(/`([^`]+)`/g)].map(([, code = '']) => html`<code>${code}</code> `)
 }
 
-function schemaTable(api: OpenApi, schema: Schema): Markup {
+/** A request must have some fields; of an answer it is told which it may lack. */
+type Side = 'request' | 'answer'
+
+function schemaTable(api: OpenApi, schema: Schema, side: Side): Markup {
   const fields = fieldsOf(api, schema)
-  return fields.length === 0 ? html`<p>${typeOf(api, schema)}</p>` : fieldTable(fields)
+  return fields.length === 0 ? html`<p>${typeOf(api, schema)}</p>` : fieldTable(fields, side)
 }
 
-function fieldTable(fields: readonly Field[]): Markup {
+function fieldTable(fields: readonly Field[], side: Side): Markup {
   return html`<table><thead><tr><th>name</th><th>type</th><th>meaning</th></tr></thead><tbody>
-${fields.map(row)}</tbody></table>`
+${fields.map((field) => row(field, side))}</tbody></table>`
 }
 
-function row({ path, type, required, description }: Field): Markup {
-  const must = required ? html`<span class="must">required</span>` : null
-  return html`<tr><td><code>${path}</code>${must}</td><td class="type">${type}</td><td>${description}</td></tr>
+function row({ path, type, required, description }: Field, side: Side): Markup {
+  return html`<tr><td><code>${path}</code>${mark(required, side)}</td><td class="type">${type}</td><td>${prose(description)}</td></tr>
 `
+}
+
+function mark(required: boolean, side: Side): Markup | null {
+  if (side === 'request') return required ? html`<span class="must">required</span>` : null
+  return required ? null : html`<span class="may">not always</span>`
+}
+
+/** What stands between backticks is code, as everywhere in the document. */
+function prose(text: string): readonly Markup[] {
+  return text.split('`').map((part, place) => (place % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
 }

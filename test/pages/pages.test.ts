@@ -138,6 +138,8 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   t.match(told('filerequired'), /^filerequiredfile/, 'what comes as a file')
   t.ok(told('attachments[].file_cache_keystring'), 'what only one of two forms needs is not required')
   t.ok(told('from.addressrequired'))
+  t.ok(told('data.member_countinteger'), 'what an answer always has is not called required')
+  t.notMatch(text, '`')
 })
 
 async function invited(app: TestDaemon, email: string): Promise<string> {

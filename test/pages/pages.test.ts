@@ -220,6 +220,25 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
     t.equal(answer.status, status, what)
     t.match(answer.headers, { 'content-type': /^text\/html/ }, what)
   }
+  for (const hostile of [
+    '"><script>',
+    '%00%ff',
+    '\u{1F600}\u202e',
+    "' onload=x",
+    'a'.repeat(7_000),
+    `${token}%0d%0a`,
+    '%',
+  ]) {
+    const answer = await page(
+      app,
+      `/ui/invitation?token=${hostile.includes('%') ? hostile : encodeURIComponent(hostile)}`,
+    )
+    t.equal(answer.status, 404, hostile.slice(0, 20))
+    harmless(t, answer)
+  }
+  t.equal((await page(app, `/ui/invitation?token=${'x'.repeat(9_000)}`)).status, 414)
+  const head = await app.rest('HEAD', `/ui/invitation?token=${token}`, { key: null })
+  t.match(head, { status: 200, text: '', headers: { 'content-type': /^text\/html/ } })
   const [endpoint] = app.daemon.api
   if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port')
   const own = `https://127.0.0.1:${endpoint.port}`

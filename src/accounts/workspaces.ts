@@ -78,8 +78,9 @@ export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string
   ofUser(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
 )
 
-export const workspaceName = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('workspaces').select('name').where('id', '=', slot('id')),
+/** None where it was deleted. */
+export const livingWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
 
 /** How many a user owns. */

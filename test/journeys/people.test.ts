@@ -85,6 +85,14 @@ t.test('each event is told once, over restarts; what was cancelled before is not
     { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
     recordEvent({ ...nobody, at: 1, data: { invitation_id: 'gone' } }),
   ])
+  await commit([
+    {
+      sql: `create trigger poison before insert on emails when new.to_emails like '%never@%'
+        begin select raise(abort, 'poison'); end`,
+      parameters: [],
+    },
+  ])
+  await invite(again, 'never@b.test')
   await invite(again, 'two@b.test')
   await sink.until(() => sink.messages.length === 2)
   await again.stop()
@@ -95,7 +103,7 @@ t.test('each event is told once, over restarts; what was cancelled before is not
     sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]),
     ['one@b.test', 'two@b.test', 'three@b.test'],
   )
-  t.match(again.errors.join(), /a notice could not be written/)
+  t.equal(again.errors.filter((line) => line.includes('a notice could not be written')).length, 2)
   t.same([...app.errors, ...third.errors], [])
 })
 

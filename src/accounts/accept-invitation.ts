@@ -15,15 +15,16 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import { type Commit, ConstraintViolated, type Write } from '../storage/write.js'
-import { insertKey, type NewKey, newKey } from './api-keys.js'
-import { recordAct } from './audit-log.js'
+import { type NewKey, newKey } from './api-keys.js'
+import { type Actor, recordAct } from './audit-log.js'
 import { limitKey } from './client-address.js'
 import { invitationIdIn } from './invitation-token.js'
-import { endInvitation, invitationOfToken } from './invitations.js'
+import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
+import { createKey } from './key-acts.js'
 import { insertMember, memberById } from './members.js'
 import type { Passwords } from './passwords.js'
 import { type RateLimit, rateLimit, tooFast } from './rate-limit.js'
-import { insertUser, nameUser, userByEmail } from './users.js'
+import { insertUser, nameUser, stillKnown, userByEmail } from './users.js'
 
 export interface AcceptDeps {
   readonly read: Read
@@ -31,17 +32,22 @@ export interface AcceptDeps {
   /** Of the tokens. */
   readonly secret: KeyObject
   readonly passwords: Passwords
-  /** By client address and by invitation. */
-  readonly attempts: RateLimit
+  readonly attempts: AcceptanceAttempts
 }
 
-export function acceptanceAttempts(): RateLimit {
-  return rateLimit({
-    limitsOf: (key) =>
-      key.startsWith('invitation ')
-        ? { requests_per_minute: 5, requests_per_day: 50 }
-        : { requests_per_minute: 30, requests_per_day: 1_000 },
-  })
+/** Kept apart: no crowd of addresses makes us forget how often an invitation was tried. */
+export interface AcceptanceAttempts {
+  /** By client address: see `limitKey`. */
+  readonly clients: RateLimit
+  /** By the id of the invitation. */
+  readonly invitations: RateLimit
+}
+
+export function acceptanceAttempts(): AcceptanceAttempts {
+  return {
+    clients: rateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) }),
+    invitations: rateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) }),
+  }
 }
 
 type OfToken = ReturnType<typeof invitationOfToken>[number]
@@ -55,7 +61,7 @@ export function openInvitation(
   const id = invitationIdIn(secret, token)
   const [row] = id === null ? [] : invitationOfToken(read, { id })
   if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is not whole, or too old')
-  const over = row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status
+  const over = statusAt(row, now)
   if (over !== 'pending') throw new Refusal('conflict', ended[over], { id: row.id, status: over })
   return { ...row, known: userByEmail(read, { email: row.email }).length > 0 }
 }
@@ -83,19 +89,20 @@ export interface Accepted {
 export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<Accepted> {
   const { read, commit, attempts } = deps
   const { token, remoteAddress, now } = acceptance
-  take(attempts, `address ${limitKey(remoteAddress)}`, now)
+  take(attempts.clients, limitKey(remoteAddress), now)
   const invitation = openInvitation(deps, token, now)
-  take(attempts, `invitation ${invitation.id}`, now)
+  take(attempts.invitations, invitation.id, now)
   const user = await userOf(deps, invitation.email, acceptance)
   const { workspace_id: workspaceId, id, role } = invitation
   const memberId = uuidv7(now)
   const key = newKey({ workspaceId, userId: user.id, name: 'first key', now })
+  const actor: Actor = { id: user.id, keyId: null }
   const writes = [
     endInvitation({ workspaceId, id, status: 'accepted', now }),
     ...user.writes,
     insertMember({ id: memberId, workspace_id: workspaceId, user_id: user.id, role, joined_at: now }),
-    insertKey(key.row),
-    joined(workspaceId, memberId, user.id, invitation, now),
+    joined(workspaceId, memberId, actor, invitation, now),
+    ...createKey(key, actor),
   ]
   if (!(await madeOnce(commit(writes)))) {
     openInvitation(deps, token, now)
@@ -106,10 +113,10 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   return { workspaceId, member, key }
 }
 
-function joined(workspaceId: string, target: string, userId: string, invitation: OfToken, at: number): Write {
+function joined(workspaceId: string, target: string, actor: Actor, invitation: OfToken, at: number): Write {
   const { id, email, role } = invitation
   const details = { email, role, invitation_id: id }
-  return recordAct({ workspaceId, actor: { id: userId, keyId: null }, action: 'member.joined', target, at, details })
+  return recordAct({ workspaceId, actor, action: 'member.joined', target, at, details })
 }
 
 function take(attempts: RateLimit, key: string, now: number): void {
@@ -139,7 +146,7 @@ async function userOf(
     const mend = `the operator of the service sets one with "posthorn user set-password"`
     throw new Refusal('conflict', `the account of this address has no password yet: ${mend}`)
   }
-  return { id: known.id, writes: [nameUser({ id: known.id, name: fullName })] }
+  return { id: known.id, writes: [stillKnown({ id: known.id }), nameUser({ id: known.id, name: fullName })] }
 }
 
 /** False where the world had moved on, or somebody made the same account at this moment. */

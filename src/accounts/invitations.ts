@@ -93,6 +93,21 @@ export const pendingCount = prepareRead<{ workspaceId: string; now: number }>()(
   pending(builder).select(({ fn }) => fn.countAll<number>().as('count')),
 )
 
+export const invitationById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('invitations')
+    .select(['status', 'expires_at'])
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export function statusAt(
+  { status, expires_at }: Pick<InvitationRow, 'status' | 'expires_at'>,
+  now: number,
+): InvitationRow['status'] {
+  return status === 'pending' && expires_at <= now ? 'expired' : status
+}
+
 /** Of whichever workspace: whoever asks holds a token that only we can make for this id. */
 export const invitationOfToken = prepareRead<{ id: string }>()(({ db, slot }) =>
   db

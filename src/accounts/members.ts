@@ -82,6 +82,17 @@ export const stillAdministrates = prepareWrite<{ workspaceId: string; userId: st
   1,
 )
 
+/** Changes nothing; misses when the user does not belong to the workspace any more. First in a commit of theirs. */
+export const stillBelongs = prepareWrite<{ workspaceId: string; userId: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('members')
+      .set((eb) => ({ role: eb.ref('role') }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('user_id', '=', slot('userId')),
+  1,
+)
+
 /** Misses when there is no such member, or it is the owner. */
 export const setRole = prepareWrite<{ workspaceId: string; id: string; role: GivenRole }>(
   ({ db, slot }) =>

@@ -10,7 +10,7 @@ import type { Write } from '../storage/write.js'
 import { insertKey, type NewKey, newKey } from './api-keys.js'
 import { insertMember } from './members.js'
 import { slugOf } from './slug.js'
-import { insertUser, userByEmail } from './users.js'
+import { insertUser, stillKnown, userByEmail } from './users.js'
 
 const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({
@@ -78,8 +78,9 @@ export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string
   ofUser(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
 )
 
-export const workspaceName = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('workspaces').select('name').where('id', '=', slot('id')),
+/** None where it was deleted. */
+export const livingWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
 
 /** How many a user owns. */
@@ -181,5 +182,10 @@ export function foundWorkspace(read: Read, name: string, given: Address, plan: s
   const { id: workspaceId, writes } = newWorkspace(read, { name, iconUrl: null, userId, plan, now })
   const key = newKey({ workspaceId, userId, name: 'first key', now })
   const user = insertUser({ id: userId, email, full_name: '', password_hash: null, created_at: now })
-  return { workspaceId, userId, key, writes: [...(known === undefined ? [user] : []), ...writes, insertKey(key.row)] }
+  return {
+    workspaceId,
+    userId,
+    key,
+    writes: [known === undefined ? user : stillKnown({ id: userId }), ...writes, insertKey(key.row)],
+  }
 }

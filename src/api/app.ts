@@ -78,7 +78,8 @@ export function apiApp(deps: AppDeps): ApiApp {
   return {
     listener: app.callback(),
     serve: (routes, document, pages) => {
-      const showPage = pages === undefined ? null : pageDoor(pages, { ...deps, answerTo: (error) => told(error, deps) })
+      const answerTo = (error: unknown, requestId: string): ErrorBody => told(error, deps, requestId)
+      const showPage = pages === undefined ? null : pageDoor(pages, { ...deps, answerTo })
       phase = { kind: 'serving', dispatch: dispatchTo(endpointsOf(routes, document, deps)), showPage }
     },
     drain: () => {
@@ -143,7 +144,7 @@ function fail(ctx: ApiContext, error: unknown, deps: AppDeps): void {
   send(ctx, errorReply(error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)))
 }
 
-function told(error: unknown, { log }: AppDeps, requestId?: string): ErrorBody {
+function told(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
   return answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
 }
 

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { type AcceptDeps, acceptInvitation } from '../accounts/accept-invitation.js'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
-import { endInvitation, type InvitationRow, pendingSlice } from '../accounts/invitations.js'
+import { endInvitation, type InvitationRow, invitationById, pendingSlice, statusAt } from '../accounts/invitations.js'
 import { givenRoles, stillAdministrates } from '../accounts/members.js'
 import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
@@ -121,7 +121,10 @@ async function cancel(
   const end = endInvitation({ workspaceId, id, status: 'cancelled', now })
   if (!(await unlessMissed(commit([stillAdministrates(named), end, recordAct(act)])))) {
     inNamed(read, principal, workspaceId, 'admin')
-    throw notFound('not-found', 'invitation that waits', id)
+    const [row] = invitationById(read, { workspaceId, id })
+    if (row === undefined) throw notFound('not-found', 'invitation', id)
+    const status = statusAt(row, now)
+    throw new Refusal('conflict', `the invitation is ${status}: only one that waits can be cancelled`, { id, status })
   }
   return json(200, { data: { cancelled: true, id } })
 }

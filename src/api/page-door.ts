@@ -12,11 +12,11 @@ import { limitKey } from '../accounts/client-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
-import type { ErrorBody } from './answer.js'
+import { type ErrorBody, errorHeaders } from './answer.js'
 import type { ApiContext } from './api-state.js'
 import { clientScheme, type Peer } from './client-address.js'
 import { isForeign } from './origin.js'
-import { type BodyPace, checkLength, readBody, welcomeBody } from './read-body.js'
+import { type BodyPace, BodyTooSlow, ClientGone, checkLength, readBody, welcomeBody } from './read-body.js'
 import { methodNotAllowed } from './routing.js'
 import { send } from './send.js'
 import { tolerated } from './visit.js'
@@ -51,7 +51,8 @@ export interface PageDoorDeps {
   readonly memory: MemoryShares
   readonly pace: BodyPace
   readonly peerOf: (request: IncomingMessage) => Peer
-  readonly answerTo: (error: unknown) => ErrorBody
+  /** What is no Refusal is logged. */
+  readonly answerTo: (error: unknown, requestId: string) => ErrorBody
 }
 
 /** Is this the path of a page, whether there is one or not? */
@@ -70,14 +71,11 @@ export function pageDoor(pages: Pages, deps: PageDoorDeps): (ctx: ApiContext) =>
       request = await requestOf(ctx, pages, deps)
       sendPage(ctx, await pages.show(request))
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      const { status, message, details, retry_after: retryAfter } = deps.answerTo(error).error
-      const page = pages.fault(status, message, request)
-      const allowed = details?.['allowed']
-      sendPage(ctx, page, {
-        ...(Array.isArray(allowed) ? { Allow: allowed.join(', ') } : {}),
-        ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
-      })
+      // Nobody reads a page of what went wrong with the connection.
+      if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
+      const body = deps.answerTo(error, ctx.state.visit.requestId)
+      const { status, message } = body.error
+      sendPage(ctx, pages.fault(status, message, request), errorHeaders(body))
     }
   }
 }

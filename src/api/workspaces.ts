@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
 import { countWithinHour } from '../accounts/hourly-limit.js'
-import { membersCount, stillAdministrates } from '../accounts/members.js'
+import { membersCount, stillAdministrates, stillBelongs } from '../accounts/members.js'
 import type { Principal } from '../accounts/principal.js'
 import { WORKSPACES } from '../accounts/usage.js'
 import {
@@ -111,7 +111,7 @@ function create(deps: OwnDeps): Route {
       const { read, plan } = deps
       requireRoom(read, userId)
       await countWithinHour(deps, creations, principal.workspaceId, now)
-      const id = await whenSlugIsFree(deps, () => {
+      const id = await whenSlugIsFree({ ...deps, commit: byTheLiving(deps, principal.workspaceId, userId) }, () => {
         const made = newWorkspace(read, { name, iconUrl, userId, plan, now })
         const action = 'workspace.created'
         const details = { name, owner: userId }
@@ -128,6 +128,14 @@ function create(deps: OwnDeps): Route {
       return json(201, { data: ofCaller(read, principal, id) })
     },
   })
+}
+
+/** A commit of one who still belongs to the key's workspace: where it has ended meanwhile, they may be forgotten with it. */
+function byTheLiving({ commit }: WorkspaceDeps, workspaceId: string, userId: string): Commit {
+  return async (writes) => {
+    if (await unlessMissed(commit([stillBelongs({ workspaceId, userId }), ...writes]))) return
+    throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  }
 }
 
 function requireRoom(read: Read, userId: string): void {

@@ -82,8 +82,8 @@ async function changePlan({ words, config, database, clock }: Call): Promise<Ans
 
 async function founded({ options, config, database, clock }: Call, name: string): Promise<Answer> {
   const email = parseAddress(required(options, 'email'))
-  if (name.trim() === '' || name.length > 100)
-    throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters')
+  if (name.trim() === '' || name.length > 100 || /\p{Cc}/u.test(name))
+    throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters, no control characters')
   const { read, commit } = await database()
   const at = clock()
   const made = foundWorkspace(read, name, email, config.limits.default_plan, at)

@@ -7,6 +7,7 @@
  * message again. Nor does a notification that cannot be built hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { livingWorkspace } from '../accounts/workspaces.js'
 import { assertNever } from '../mail/assert-never.js'
 import { replyLine } from '../mail/reply.js'
 import { reachedBefore } from '../messages/attempts.js'
@@ -53,15 +54,17 @@ export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: P
   }
 }
 
+/** Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be gone. */
 function noticeOf(
-  { notifySender, log }: SettleDeps,
+  { read, notifySender, log }: SettleDeps,
   { ready: { message, shelved } }: MadeAttempt,
   attempted: Attempted,
   decision: Decision,
   now: number,
 ): Notice | null {
   try {
-    return notifySender({ ...shelved, message }, attempted, decision, now)
+    const notice = notifySender({ ...shelved, message }, attempted, decision, now)
+    return notice === null || livingWorkspace(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
     log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
     return null

@@ -8,7 +8,7 @@
  */
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import { type Commit, StorageFault } from '../storage/write.js'
 import { type DomainTrouble, domainNotice } from './domain-notice.js'
 import { type InvitationNoticeDeps, invitationNotice } from './invitation-notice.js'
 import { type NoticeMail, type ServiceSender, type Written, writtenMail } from './notice-mail.js'
@@ -84,8 +84,19 @@ export class NoticeWriter {
   private async tell(event: ToldEvent): Promise<void> {
     const { commit, offer } = this.deps
     const mails = this.mailsOf(event)
-    await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
+    try {
+      await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
+    } catch (err) {
+      // The disk's fault: the timer comes again.
+      if (err instanceof StorageFault) throw err
+      this.passedOver(event, err)
+      return commit([moveCursor(event.seq)])
+    }
     for (const { enqueued, raw } of mails) offer(enqueued, raw)
+  }
+
+  private passedOver({ seq, type }: ToldEvent, err: unknown): void {
+    this.deps.log.error({ err, seq, type }, 'a notice could not be written')
   }
 
   private mailsOf(event: ToldEvent): readonly Written[] {
@@ -93,7 +104,7 @@ export class NoticeWriter {
     try {
       return this.noticesOf(event, now).map((mail) => writtenMail(this.deps, mail, now))
     } catch (err) {
-      this.deps.log.error({ err, seq: event.seq, type: event.type }, 'a notice could not be written')
+      this.passedOver(event, err)
       return []
     }
   }

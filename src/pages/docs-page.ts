@@ -42,7 +42,7 @@ export function docsPage(document: object): Page {
 <p>${prose(description)}</p>
 <p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request bears a key,
 <code>Authorization: Bearer KEY</code>, unless it says that it needs none. Bodies are JSON in UTF-8. The same as this page
-for tools: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
+for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
 ${errorForm}
 ${groups.map(
   (group) => html`<section>
@@ -89,19 +89,19 @@ ${answers(api, operation)}
 
 function parameters(api: OpenApi, { parameters: all = [] }: Operation): Markup | null {
   if (all.length === 0) return null
-  const field = (parameter: Parameter): Field => ({
-    path: parameter.name,
-    type: `${typeOf(api, parameter.schema)}, ${parameter.in}`,
-    required: parameter.required === true,
-    description: parameter.description ?? about(api, parameter.schema),
+  const field = ({ name, in: place, required = false, description, schema }: Parameter): Field => ({
+    path: name,
+    type: `${typeOf(api, schema)}, ${place}`,
+    required,
+    description: about(api, description === undefined ? schema : { ...schema, description }),
   })
-  return html`<h4>Parameters</h4>${fieldTable(all.map(field), 'asked')}`
+  return html`<h4>Parameters</h4>${fieldTable(all.map(field), 'request')}`
 }
 
 function body(api: OpenApi, { requestBody }: Operation): Markup | null {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (type === undefined || content?.schema === undefined) return null
-  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema, 'asked')}`
+  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema, 'request')}`
 }
 
 function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
@@ -113,7 +113,7 @@ function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
       const [type, shape] = Object.entries(content)[0] ?? []
       const schema = type === 'application/json' ? shape?.schema : undefined
       return html`<h4>Answer ${status}</h4><p>${prose(description)}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
-${schema === undefined ? null : schemaTable(api, schema, 'told')}`
+${schema === undefined ? null : schemaTable(api, schema, 'answer')}`
     }),
     html`<h4>Refusals</h4><table>${refused.map(
       ([status, { description }]) => html`<tr><td class="type">${status}</td><td>${codes(description)}</td></tr>`,
@@ -126,13 +126,8 @@ function codes(description: string): readonly Markup[] {
   return [...description.matchAll(/`([^`]+)`/g)].map(([, code = '']) => html`<code>${code}</code> `)
 }
 
-/** What is between backticks is code. */
-function prose(text: string): readonly Markup[] {
-  return text.split(/`([^`]+)`/).map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
-}
-
-/** Of a request one wants to know what must be there; of an answer, what may be missing. */
-type Side = 'asked' | 'told'
+/** A request must have some fields; of an answer it is told which it may lack. */
+type Side = 'request' | 'answer'
 
 function schemaTable(api: OpenApi, schema: Schema, side: Side): Markup {
   const fields = fieldsOf(api, schema)
@@ -144,10 +139,17 @@ function fieldTable(fields: readonly Field[], side: Side): Markup {
 ${fields.map((field) => row(field, side))}</tbody></table>`
 }
 
-const marks = { asked: html`<span class="must">required</span>`, told: html`<span class="lead">at times</span>` }
-
 function row({ path, type, required, description }: Field, side: Side): Markup {
-  const mark = required === (side === 'asked') ? marks[side] : null
-  return html`<tr><td><code>${path}</code>${mark}</td><td class="type">${type}</td><td>${prose(description)}</td></tr>
+  return html`<tr><td><code>${path}</code>${mark(required, side)}</td><td class="type">${type}</td><td>${prose(description)}</td></tr>
 `
+}
+
+function mark(required: boolean, side: Side): Markup | null {
+  if (side === 'request') return required ? html`<span class="must">required</span>` : null
+  return required ? null : html`<span class="may">not always</span>`
+}
+
+/** What stands between backticks is code, as everywhere in the document. */
+function prose(text: string): readonly Markup[] {
+  return text.split('`').map((part, place) => (place % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))
 }

@@ -45,7 +45,7 @@ export async function takeInvitation(deps: AcceptDeps, { form, remoteAddress, no
 It is shown this once: keep it now.</p>
 <code class="secret">${key.secret}</code>
 <p class="hint">Lost, it cannot be shown again: somebody who manages the workspace revokes it, and you make another with
-another key of yours. <a href="/ui/docs">What it can do</a></p>
+another key of yours. <a href="docs">What it can do</a></p>
 </main>`,
   )
 }
@@ -101,7 +101,7 @@ function formPage(deps: AcceptDeps, { token, now, status, fault, name }: Wanted)
 <h1>Join ${workspace}</h1>
 <p>${by} invites <b>${email}</b> to ${workspace} as ${role === 'admin' ? 'an admin' : 'a member'}. ${task}</p>
 ${fault === null ? null : html`<p class="fault" role="alert">${fault}</p>`}
-<form method="post" action="/ui/invitation">
+<form method="post" action="invitation">
 <input type="hidden" name="token" value="${token}">
 ${known ? null : nameField(name)}
 ${known ? knownPassword : newPassword}

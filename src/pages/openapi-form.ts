@@ -11,6 +11,8 @@ export interface Schema {
   readonly const?: unknown
   readonly default?: unknown
   readonly format?: string
+  /** Bytes. */
+  readonly contentMediaType?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
@@ -85,13 +87,30 @@ export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 
     })
   }
   if (items !== undefined) return fieldsOf(document, items, `${above}[]`, depth + 1)
-  // Of several forms each field once, as the first form has it.
-  const seen = new Map<string, Field>()
-  for (const branch of [...(anyOf ?? []), ...(oneOf ?? [])]) {
-    for (const field of fieldsOf(document, branch, above, depth + 1))
-      if (!seen.has(field.path)) seen.set(field.path, field)
-  }
-  return [...seen.values()]
+  return ofForms([...(anyOf ?? []), ...(oneOf ?? [])].map((form) => fieldsOf(document, form, above, depth + 1)))
+}
+
+/** Of several forms each field once, as the first form has it; required where no form of its object does without it. */
+function ofForms(forms: readonly (readonly Field[])[]): readonly Field[] {
+  const fields = new Map(
+    forms
+      .flat()
+      .toReversed()
+      .map((field) => [field.path, field]),
+  )
+  const inOrder = [...new Set(forms.flat().map(({ path }) => path))]
+  return inOrder.flatMap((path) => {
+    const field = fields.get(path)
+    const object = objectOf(path)
+    const withIt = forms.filter((form) => form.some((other) => objectOf(other.path) === object))
+    const required = withIt.every((form) => form.some((other) => other.path === path && other.required))
+    return field === undefined ? [] : [{ ...field, required }]
+  })
+}
+
+/** `to[]` of `to[].address`. */
+function objectOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.')))
 }
 
 function fieldOf(document: OpenApi, path: string, schema: Schema, required: boolean): Field {
@@ -99,22 +118,24 @@ function fieldOf(document: OpenApi, path: string, schema: Schema, required: bool
 }
 
 export function about(document: OpenApi, schema: Schema): string {
-  const {
-    description = '',
-    enum: words,
-    default: usual,
-    minimum,
-    maximum,
-  } = { ...resolved(document, schema), ...schema }
+  const whole = { ...resolved(document, schema), ...schema }
+  const { description = '', default: usual, minimum, maximum } = whole
+  const words = whole.enum ?? (whole.items === undefined ? undefined : resolved(document, whole.items).enum)
   const allowed = words === undefined ? '' : `One of ${words.map((word) => JSON.stringify(word)).join(', ')}.`
-  const range = minimum === undefined || maximum === undefined ? '' : `From ${minimum} to ${maximum}.`
+  const range = isBound(minimum) && isBound(maximum) ? `From ${minimum} to ${maximum}.` : ''
   const without = usual === undefined || description.includes('Default') ? '' : `Default ${JSON.stringify(usual)}.`
   return [description, allowed, range, without].filter((part) => part !== '').join(' ')
 }
 
+/** Every schema of a whole number bears the bounds of those that JSON can tell apart: these say nothing. */
+function isBound(value: number | undefined): boolean {
+  return value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER
+}
+
 /** As `string`, `integer or null`, `list of objects`. */
 export function typeOf(document: OpenApi, schema: Schema): string {
-  const { type, items, anyOf, oneOf, format, const: only } = resolved(document, schema)
+  const { type, items, anyOf, oneOf, format, contentMediaType, const: only } = resolved(document, schema)
+  if (contentMediaType !== undefined) return 'file'
   if (only !== undefined) return JSON.stringify(only)
   const branches = anyOf ?? oneOf
   if (branches !== undefined) return [...new Set(branches.map((branch) => typeOf(document, branch)))].join(' or ')

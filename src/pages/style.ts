@@ -13,6 +13,7 @@ html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 a { color: var(--accent); }
 code, pre, .path { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .875em; }
+pre { overflow-x: auto; }
 code { background: var(--shade); border-radius: 4px; padding: .1em .35em; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .5rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
@@ -47,5 +48,6 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; display: block
 th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.type { color: var(--soft); white-space: nowrap; }
-.must { color: var(--bad); font-size: .75rem; margin-left: .4rem; }
+.must, .may { color: var(--bad); font-size: .75rem; margin-left: .4rem; }
+.may { color: var(--soft); }
 `

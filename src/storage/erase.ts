@@ -2,8 +2,8 @@
  * The end of a workspace, in two steps: it is closed by one commit, then erased in many.
  *
  * Closing takes away all that anything could be done with: the workspace itself, who belongs
- * to it (so its keys are nobody's), its sending domains and their keys. There are as many of
- * these as people make by hand. From that commit on nobody finds it, nothing is accepted for
+ * to it (so its keys are nobody's), who could still join it, its sending domains and their
+ * keys. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
  * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
  * again after a crash (`daemon/erasures.ts`).
  *
@@ -83,6 +83,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
     ...(['members', 'domains', 'dkim_keys'] as const).map(of),
+    { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
     { sql: 'delete from workspaces where id = ?', parameters: [workspaceId], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]

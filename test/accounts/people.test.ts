@@ -1,14 +1,20 @@
 /** Passwords, the tokens of invitations, the one owner, and the reads of people that must stay quick. */
 import { createSecretKey } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { type AcceptDeps, acceptanceAttempts, acceptInvitation } from '../../src/accounts/accept-invitation.js'
 import { invitationIdIn, invitationToken } from '../../src/accounts/invitation-token.js'
 import { forgetInvitations, insertInvitation } from '../../src/accounts/invitations.js'
-import { insertMember, transferOwnership } from '../../src/accounts/members.js'
+import { invite } from '../../src/accounts/invite.js'
+import { insertMember, removeMember, setRole, transferOwnership } from '../../src/accounts/members.js'
 import { passwords } from '../../src/accounts/passwords.js'
+import { foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { toldAfter } from '../../src/notices/told-events.js'
 import { uuidv7 } from '../../src/platform/ids.js'
+import type { Database } from '../../src/storage/database.js'
+import { closeWorkspace } from '../../src/storage/erase.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { ConstraintViolated, Missed } from '../../src/storage/write.js'
+import { ConstraintViolated, Missed, type Write } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 t.test('a password matches itself in any normal form, and nothing else matches', async (t) => {
@@ -108,4 +114,98 @@ t.test('what people must be told is found without looking at other events', asyn
     plan.map(({ detail }) => detail),
     ['SEARCH events USING INDEX events_told (seq>?)'],
   )
+})
+
+const secret = createSecretKey(Buffer.alloc(32, 1))
+const address = parseAddress('nina@b.test')
+
+/** An invitation of Nina's to a first workspace; `meanwhile` is committed while her password is worked on. */
+async function invitedNina(t: Test): Promise<{
+  readonly database: Database
+  readonly workspaceId: string
+  readonly accept: (meanwhile: readonly Write[]) => Promise<unknown>
+}> {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const { workspaceId, userId, writes } = foundWorkspace(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
+  await commit(writes)
+  const actor = { id: userId, keyId: null }
+  const invited = invite(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
+  await commit(invited.writes)
+  const real = passwords()
+  const accept = (meanwhile: readonly Write[]): Promise<unknown> => {
+    const after = async <T>(done: Promise<T>): Promise<T> => {
+      const result = await done
+      await commit(meanwhile)
+      return result
+    }
+    const slow: AcceptDeps['passwords'] = {
+      hash: (password) => after(real.hash(password)),
+      matches: (password, stored) => after(real.matches(password, stored)),
+    }
+    const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: acceptanceAttempts() }
+    const token = invitationToken(secret, invited.row.id)
+    const by = { fullName: 'Nina', password: 'correct horse battery', remoteAddress: '192.0.2.1', now: 3 }
+    return acceptInvitation(deps, { token, ...by })
+  }
+  return { database, workspaceId, accept }
+}
+
+t.test('nobody joins a workspace that ends while they accept, and nothing of them is kept', async (t) => {
+  const { database, workspaceId, accept } = await invitedNina(t)
+  await t.rejects(accept(closeWorkspace(workspaceId, 3)), { message: /no such invitation/ })
+  for (const table of ['users', 'members']) t.same(database.read(`select * from ${table}`, []), [], table)
+  t.match(database.read('select name from api_keys', []), [{}], "the one of before, which is nobody's")
+})
+
+t.test('somebody who is forgotten with another workspace while they accept does not join as nobody', async (t) => {
+  const { database, accept } = await invitedNina(t)
+  const { read, commit } = database
+  const other = foundWorkspace(read, 'Other', address, 'unlimited', 1)
+  const hash = await passwords().hash('correct horse battery')
+  await commit([
+    ...other.writes,
+    { sql: 'update users set password_hash = ? where id = ?', parameters: [hash, other.userId] },
+  ])
+  await t.rejects(accept(closeWorkspace(other.workspaceId, 3)), { message: /memberships changed/ })
+  t.same(read('select 1 from members where user_id = ?', [other.userId]), [])
+  t.match(read('select status from invitations', []), [{ status: 'pending' }], 'and may try again')
+})
+
+t.test('who joins finds the key that they got in the audit log', async (t) => {
+  const { database, workspaceId, accept } = await invitedNina(t)
+  await accept([])
+  const acts = database.read<{ action: string; details: string }>(
+    'select action, details from audit_log order by seq',
+    [],
+  )
+  t.same(
+    acts.map(({ action }) => action),
+    ['member.invited', 'member.joined', 'api_key.created'],
+  )
+  t.notMatch(JSON.stringify(acts), /ph_[\w-]{20}/)
+  t.equal(ownerOf(database.read, { workspaceId }).length, 1)
+})
+
+t.test('a transfer, another role and a removal at once leave one owner', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const member = (user_id: string, role: 'owner' | 'admin') =>
+    insertMember({ id: `m-${user_id}`, workspace_id: 'ws_1', user_id, role, joined_at: 1 })
+  await commit([member('a', 'owner'), member('b', 'admin'), member('c', 'admin')])
+  const of = (ownerId: string, newOwnerId: string) => transferOwnership({ workspaceId: 'ws_1', ownerId, newOwnerId })
+  const remove = (userId: string) => removeMember({ workspaceId: 'ws_1', id: `m-${userId}`, userId }, 2)
+  const demote = (userId: string) => [setRole({ workspaceId: 'ws_1', id: `m-${userId}`, role: 'member' })]
+  const acts = [of('a', 'b'), of('a', 'c'), remove('b'), demote('b'), remove('a'), demote('a'), of('b', 'a')]
+  for (let shift = 0; shift < acts.length; shift += 1) {
+    await Promise.allSettled([...acts.slice(shift), ...acts.slice(0, shift)].map(commit))
+    t.equal(read(`select 1 from members where role = 'owner'`, []).length, 1)
+  }
+})
+
+t.test('a crowd of addresses makes nobody forget how often an invitation was tried', async (t) => {
+  const { clients, invitations } = acceptanceAttempts()
+  for (let n = 0; n < 5; n += 1) t.ok(invitations.take('i', 1).allowed)
+  for (let n = 0; n < 10_001; n += 1) clients.take(`2001:db8:${n.toString(16)}::/64`, 2)
+  t.notOk(invitations.take('i', 3).allowed)
 })

@@ -158,6 +158,9 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
     err: /there is a workspace already/,
   })
 
+  for (const name of ['x'.repeat(101), 'two\nlines']) {
+    t.match(await run('workspace', 'create', name, '--email', 'o@acme.test'), { status: 1, err: /1 to 100 characters/ })
+  }
   const shown = await run('workspace', 'create', 'Bravo Charlie', '--email', 'O@acme.test')
   t.match(shown, {
     status: 0,

@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
 import { invitationToken } from '../../src/accounts/invitation-token.js'
+import { insertUser } from '../../src/accounts/users.js'
 import { escaped, html } from '../../src/mail/markup.js'
+import { uuidv7 } from '../../src/platform/ids.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 
@@ -82,9 +84,14 @@ function harmless(t: Test, answer: RestAnswer): void {
   )
   const addresses = attributes.filter(([name]) => name === 'href' || name === 'action').map(([, value]) => value)
   t.same(
-    addresses.filter((value) => !/^[#/]/.test(value)),
+    addresses.filter((value) => new URL(value, 'https://own.test/prefix/ui/page').origin !== 'https://own.test'),
     [],
     'all addresses are our own',
+  )
+  t.same(
+    addresses.filter((value) => value.startsWith('/')),
+    [],
+    'and stay under the path of `public_url`',
   )
   const style = /<style>([\s\S]*)<\/style>/.exec(answer.text)?.[1] ?? ''
   t.notMatch(style, /url\(|@import/)
@@ -123,9 +130,16 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   for (const word of ['to[].email_address.address', 'validation_error', 'Needs no key.', 'Bearer KEY', 'owner_id']) {
     t.ok(text.includes(word), word)
   }
-  t.notMatch(text, /undefined|\[object|NaN|`/, 'what the document has between backticks is shown as code')
-  t.match(docs.text, '<td><code>name</code><span class="must">required</span></td>', 'of a body')
-  t.match(docs.text, '<td><code>key_prefix</code></td>', 'an answer has it always')
+  t.notMatch(text, /undefined|\[object|NaN|-9007/)
+  const rows = docs.text.split('<tr>').map((row) => seen(row).text.trim())
+  const told = (start: string): string | undefined => rows.find((row) => row.startsWith(start))
+  t.match(told('limitinteger, query'), /From 1 to 100\./, 'bounds of parameters')
+  t.match(told('scopeslist of string'), /"full", "send", "read"/, 'words of a list')
+  t.match(told('filerequired'), /^filerequiredfile/, 'what comes as a file')
+  t.ok(told('attachments[].file_cache_keystring'), 'what only one of two forms needs is not required')
+  t.ok(told('from.addressrequired'))
+  t.ok(told('data.member_countinteger'), 'what an answer always has is not called required')
+  t.notMatch(text, '`')
 })
 
 async function invited(app: TestDaemon, email: string): Promise<string> {
@@ -146,7 +160,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   t.equal(form.status, 200)
   harmless(t, form)
   t.match(seen(form.text).text, /owner@a\.test invites nina@b\.test to <script>alert\(1\)<\/script> as a member/)
-  t.equal(attribute(form.text, 'action', 'form'), '/ui/invitation')
+  t.equal(attribute(form.text, 'action', 'form'), 'invitation')
   t.equal(attribute(form.text, 'value', 'input type="hidden" name="token"'), token)
 
   const filled = { token, full_name: 'Nina "Neu"', password: 'too short' }
@@ -206,6 +220,25 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
     t.equal(answer.status, status, what)
     t.match(answer.headers, { 'content-type': /^text\/html/ }, what)
   }
+  for (const hostile of [
+    '"><script>',
+    '%00%ff',
+    '\u{1F600}\u202e',
+    "' onload=x",
+    'a'.repeat(7_000),
+    `${token}%0d%0a`,
+    '%',
+  ]) {
+    const answer = await page(
+      app,
+      `/ui/invitation?token=${hostile.includes('%') ? hostile : encodeURIComponent(hostile)}`,
+    )
+    t.equal(answer.status, 404, hostile.slice(0, 20))
+    harmless(t, answer)
+  }
+  t.equal((await page(app, `/ui/invitation?token=${'x'.repeat(9_000)}`)).status, 414)
+  const head = await app.rest('HEAD', `/ui/invitation?token=${token}`, { key: null })
+  t.match(head, { status: 200, text: '', headers: { 'content-type': /^text\/html/ } })
   const [endpoint] = app.daemon.api
   if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port')
   const own = `https://127.0.0.1:${endpoint.port}`
@@ -213,4 +246,20 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
   t.equal((await app.rest('GET', '/uix', { key: null })).status, 404)
   t.match((await app.rest('GET', '/uix', { key: null })).headers, { 'content-type': /json/ })
   t.same(app.errors, [])
+})
+
+t.test('what goes wrong on our side is a page too, and says nothing of it', async (t) => {
+  const app = await testDaemon(t)
+  const token = await invited(app, 'nina@b.test')
+  await app.daemon.database.commit([
+    insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
+  ])
+  const answer = await page(app, '/ui/invitation', { token, password })
+  t.equal(answer.status, 500)
+  harmless(t, answer)
+  t.match(seen(answer.text).text, /internal error/)
+  t.match(
+    app.errors.join(),
+    /a stored password of an unknown form.*requestId|requestId.*a stored password of an unknown form/,
+  )
 })

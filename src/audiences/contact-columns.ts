@@ -10,7 +10,7 @@
 import { type Address, addressOrNull, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { unguarded } from '../platform/csv-cells.js'
-import { type CsvRow, MAX_CELLS, UNREADABLE } from '../platform/csv-rows.js'
+import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
 import type { RefusedLine } from '../platform/refused-lines.js'
 import { MAX_METADATA, MAX_NAME, type Metadata } from './contacts.js'
 
@@ -44,8 +44,7 @@ const kindOf = new Map(
 )
 
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
-export function contactColumns({ line, cells, cut }: CsvRow): readonly ContactColumn[] {
-  if (cut) throw wrongHeader(line, `has more than ${MAX_CELLS} columns`)
+export function contactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
   if (!cells.some((cell) => kindOfName(cell) === 'email')) {
     throw wrongHeader(line, `has no column for the address, such as "email": ${shown(cells.join(', '))}`)
   }
@@ -111,8 +110,8 @@ export function isRefused(line: ContactLine | RefusedLine): line is RefusedLine 
 
 type Draft = { -readonly [Field in keyof ContactLine]: ContactLine[Field] }
 
-function lineOf(columns: readonly ContactColumn[], { cells, cut }: CsvRow): ContactLine {
-  if (cut || cells.slice(columns.length).some((cell) => cell !== '')) {
+function lineOf(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
+  if (cells.slice(columns.length).some((cell) => cell !== '')) {
     throw new Unfit(null, 'has more cells than there are columns', null)
   }
   const said: Partial<Draft> = {}

@@ -13,7 +13,7 @@ import { temporaryDatabase } from '../helpers/database.js'
 
 const { database } = await temporaryDatabase(t)
 
-const row = (...cells: readonly string[]): CsvRow => ({ line: 7, cells, cut: false })
+const row = (...cells: readonly string[]): CsvRow => ({ line: 7, cells })
 const kinds = (...names: readonly string[]): readonly string[] =>
   contactColumns(row(...names)).map((column) => (column.kind === 'key' ? `key ${column.key}` : column.kind))
 const read = (names: readonly string[], ...cells: readonly string[]): unknown =>
@@ -48,7 +48,6 @@ t.test('columns are known by their names, however they are spelled; the others a
   ]) {
     t.throws(() => kinds(...names), Refusal, names.join())
   }
-  t.throws(() => contactColumns({ ...row('email'), cut: true }), Refusal)
 })
 
 t.test('a line says what its cells say, and nothing where they are empty', async (t) => {

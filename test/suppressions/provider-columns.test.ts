@@ -3,7 +3,7 @@ import t from 'tap'
 import type { CsvRow } from '../../src/platform/csv-rows.js'
 import { providerColumns, providerLine } from '../../src/suppressions/provider-columns.js'
 
-const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(','), cut: false })
+const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })
 
 t.test('a provider is known by its columns', async (t) => {
   for (const [names, provider] of [

@@ -12,7 +12,7 @@ import { Refusal } from '../mail/refusal.js'
 import { unguarded } from '../platform/csv-cells.js'
 import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
 import type { RefusedLine } from '../platform/refused-lines.js'
-import { MAX_METADATA, MAX_NAME, type Metadata } from './contacts.js'
+import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
   | { readonly kind: 'email' | 'first_name' | 'last_name' | 'subscribed' | 'unsubscribed' | 'metadata' | 'none' }
@@ -205,7 +205,15 @@ function objectOf(text: string): Metadata {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, '__proto__')) {
     throw new Unfit('metadata', 'is no object in JSON', text)
   }
+  if (isDeeper(value, MAX_METADATA_DEPTH)) {
+    throw new Unfit('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  }
   return value as Metadata
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function refuseLarge(metadata: Metadata): void {

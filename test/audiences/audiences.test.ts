@@ -81,6 +81,8 @@ t.test('a line says what its cells say, and nothing where they are empty', async
   }
 })
 
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
 t.test('a line that cannot be a contact is refused by its number, its field and the rule', async (t) => {
   const names = ['email', 'first_name', 'subscribed', 'metadata', 'note']
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
@@ -93,11 +95,14 @@ t.test('a line that cannot be a contact is refused by its number, its field and 
     [['a@b.test', '', '', '[1]'], 'metadata', /object/],
     [['a@b.test', '', '', '{"__proto__":1}'], 'metadata', /object/],
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],
+    [['a@b.test', '', '', nested(32)], 'metadata', /31 levels/],
+    [['a@b.test', '', '', nested(50_000)], 'metadata', /31 levels/],
     [['a@b.test', '', '', '', 'x'.repeat(17_000)], 'metadata', /16384/],
     [['a@b.test', '', '', '', '', 'more'], null, /more cells/],
   ]
   for (const [cells, field, reason] of table)
     t.match(read(names, ...cells), { line: 7, field, reason }, cells.join().slice(0, 60))
+  t.match(read(names, 'a@b.test', '', '', nested(31)), { email: 'a@b.test' })
   t.match(read(['email'], 'a@b.test', '', ''), { email: 'a@b.test' }, 'cells without anything are no more')
   fc.assert(
     fc.property(fc.array(fc.string(), { maxLength: 8 }), (cells) => {
@@ -164,6 +169,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
       plan.every((detail) => detail.startsWith('SEARCH ') && !/TEMP B-TREE/.test(detail)),
       `${sql}: ${plan.join('; ')}`,
     )
+    if (/email_key/.test(sql)) t.match(plan.join(), /email_key=\? AND <expr>=\?/, 'nor looks at other audiences')
     if (/offset/.test(sql) && /"contacts"/.test(sql)) t.match(plan.join(), /COVERING INDEX/, 'a step reads no rows')
   }
   t.same(removalsUnderWay(database.read, {}), [])

@@ -1,15 +1,18 @@
 /** What the columns of a file of contacts mean, and that no list of contacts is counted or sorted. */
 import fc from 'fast-check'
 import t from 'tap'
-import { removalsUnderWay } from '../../src/audiences/audience-removal.js'
-import { audienceById, audiencesSlice } from '../../src/audiences/audiences.js'
+import { deleteAudience, removalsUnderWay } from '../../src/audiences/audience-removal.js'
+import { audienceById, audiencesSlice, insertAudience } from '../../src/audiences/audiences.js'
 import { contactColumns, contactLine } from '../../src/audiences/contact-columns.js'
 import { contactPages, countContacts, listContacts } from '../../src/audiences/contact-list.js'
 import { contactById, contactIn } from '../../src/audiences/contacts.js'
+import { audienceRemovals } from '../../src/daemon/audience-removals.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { CsvRow } from '../../src/platform/csv-rows.js'
 import type { Read } from '../../src/storage/prepared.js'
+import { StorageFault } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
 
 const { database } = await temporaryDatabase(t)
 
@@ -173,4 +176,28 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     if (/offset/.test(sql) && /"contacts"/.test(sql)) t.match(plan.join(), /COVERING INDEX/, 'a step reads no rows')
   }
   t.same(removalsUnderWay(database.read, {}), [])
+})
+
+t.test('a removal that a fault breaks off goes on by itself', async (t) => {
+  const times = { created_at: 1, updated_at: 1 }
+  const audience = { id: 'broken', workspace_id: 'ws_3', name: 'x', description: null, ...times }
+  await database.commit([insertAudience(audience)])
+  await many('ws_3', 'broken', 1_200)
+  await database.commit(deleteAudience(audience, 1))
+  let commits = 0
+  const faults: unknown[] = []
+  const removals = audienceRemovals({
+    read: database.read,
+    commit: async (writes) => {
+      commits += 1
+      if (commits === 2) throw new StorageFault('SQLITE_FULL', 'no room')
+      await database.commit(writes)
+    },
+    log: { error: (about: unknown) => faults.push(about) },
+    pause: 1,
+  })
+  await until('all are gone', () => removalsUnderWay(database.read, {}).length === 0)
+  t.equal(countContacts(database.read, { workspaceId: 'ws_3', audienceId: null }), 0)
+  t.equal(faults.length, 1)
+  await removals.stop()
 })

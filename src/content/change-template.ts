@@ -109,7 +109,7 @@ function contentOf({ name, subject, html, text, variables: listed }: TemplateWis
   }
   return {
     ...{ name, subject, html, text, size },
-    listed_variables: listed === null ? null : JSON.stringify(listed),
+    listed_variables: listed === null ? null : JSON.stringify([...new Set(listed)]),
     variables: json,
   }
 }

@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { measureApi } from './api/main.mjs'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
@@ -82,6 +83,7 @@ const run = {
     }
     return results
   },
+  api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
   zone: () => {
     const { domains, messages, rounds } = options

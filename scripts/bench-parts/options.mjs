@@ -2,9 +2,9 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone']
+export const kinds = ['accept', 'relay', 'rest', 'floor', 'queue', 'inbound', 'zone', 'api']
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -14,17 +14,21 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   inbound mail of strangers taken, authenticated, scored and filed, over 10 sessions; beside Postfix
           with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
   zone    questions to the service zone answered a second over UDP; beside Knot with a copy of it
+  api     GET and POST of emails, contacts and suppressions, and pages at every depth, with 1,000,000
+          emails, 1,000,000 contacts and 200,000 suppressions stored; beside itself next to empty
   Without any of them: accept and relay.
 
-  --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions)
+  --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions;
+                      api: 2000 requests)
   --warm-up N         messages before each run that are not counted: programs that compile as they
                       run and those that do not are then compared at work (default 3000; queue: 0)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
-  --sessions A,B      accept: SMTP sessions at once; rest: connections at once (default 1,10,50)
+  --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,10000,100000)
+  --scale X           api: so much of what is stored, as 0.01 (default 1)
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
   --disk DIR          where both sides keep their data (default: the project's folder)
@@ -51,6 +55,7 @@ export function readOptions(words) {
       'new-sessions': { type: 'string', default: '10' },
       depths: { type: 'string', default: '1000,10000,100000' },
       domains: { type: 'string', default: '5000' },
+      scale: { type: 'string', default: '1' },
       memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
       json: { type: 'string' },
@@ -73,6 +78,7 @@ export function readOptions(words) {
     newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
     depths: counts(values.depths),
     domains: count(values.domains),
+    scale: share(values.scale),
     memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),
@@ -81,6 +87,11 @@ export function readOptions(words) {
 
 function counts(text) {
   return text.split(',').map(count)
+}
+
+function share(text) {
+  if (!/^(?:1|0\.\d{1,6})$/.test(text)) throw new TypeError(`not a share such as 0.01: ${text}`)
+  return Number(text)
 }
 
 function count(text) {

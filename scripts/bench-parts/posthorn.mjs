@@ -9,8 +9,11 @@ const program = resolve('dist/src/main.js')
 
 export const posthorn = { name: 'Posthorn', start }
 
-/** `routes`: more domains with the address and port of their host. */
-async function start({ folder, sink, deliver, routes = {} }) {
+/**
+ * `routes`: more domains with the address and port of their host. `prepare`: what is done to the
+ * database before the daemon opens it.
+ */
+async function start({ folder, sink, deliver, routes = {}, prepare }) {
   const data = mkdtempSync(join(folder, 'posthorn-'))
   const port = await freePort()
   const apiPort = await freePort()
@@ -43,6 +46,7 @@ level = "warn"
   const { workspace_id, api_key } = run('setup', '--workspace', 'Bench', '--email', 'owner@bench.test')
   run('domain', 'add', 'bench.test', '--force')
   writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace_id}"\n`))
+  prepare?.({ database: join(data, 'posthorn.db'), workspaceId: workspace_id })
   const daemon = spawn(
     process.execPath,
     [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file],

@@ -47,12 +47,20 @@ function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.
 }
 
 const wantedKey = z.strictObject({
-  name,
-  workspace_id: z.string('allowed: the id of a workspace').max(100, 'allowed: the id of a workspace').optional(),
-  scopes: scopeList.default(['full']),
-  expires_at: moment.nullable().optional(),
-  allowed_networks: listOf(network),
-  allowed_domains: listOf(domainName),
+  name: name.meta({ description: 'What it is for.', example: 'shop' }),
+  workspace_id: z
+    .string('allowed: the id of a workspace')
+    .max(100, 'allowed: the id of a workspace')
+    .optional()
+    .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
+  scopes: scopeList
+    .default(['full'])
+    .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+  expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
+  allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
+  allowed_domains: listOf(domainName).meta({
+    description: 'From which it may send; empty: from all of the workspace.',
+  }),
 })
 
 const common = {

@@ -72,8 +72,7 @@ export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
       query: cancelByPath,
       refusals: ['not_found', 'conflict', 'missing_required_field'],
       run: ({ principal, params: { id = '' }, query: { workspaceId, invitationId = id }, now }) => {
-        if (invitationId !== id)
-          throw new Refusal('invalid-parameter', 'invitationId: is another than that of the path')
+        if (invitationId !== id) throw otherInvitation(invitationId)
         return cancel(deps, principal, { workspaceId, id, now })
       },
     }),
@@ -88,6 +87,11 @@ export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
     }),
     accept(deps),
   ]
+}
+
+function otherInvitation(id: string): Refusal {
+  const message = 'invitationId: is another than that of the path'
+  return new Refusal('invalid-parameter', message, { field: 'invitationId', value: id })
 }
 
 function list({ read }: InvitationDeps): Route {

@@ -196,5 +196,5 @@ function noFilePart(): Refusal {
 }
 
 function malformed(): Refusal {
-  return new Refusal('invalid-parameter', 'the form cannot be read: it is no multipart/form-data')
+  return new Refusal('invalid-parameter', 'the form cannot be read: it is no multipart/form-data', { field: 'file' })
 }

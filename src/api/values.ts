@@ -66,11 +66,11 @@ export const moment: z.ZodType<number, string> = text(
   momentOf,
 )
 
-/** A name that people give. */
+/** A name that people give. Half of a surrogate pair would come back from the database as something else. */
 export const name: z.ZodType<string, string> = text(
   'allowed: 1 to 100 characters, no control characters',
   100,
-  (given) => (given.trim() === '' || /\p{Cc}/u.test(given) ? null : given),
+  (given) => (given.trim() === '' || /[\p{Cc}\p{Cs}]/u.test(given) ? null : given),
 )
 
 /** Of somebody's picture: nothing that a page could be made to run, and no secrets in it. */

@@ -9,6 +9,7 @@
  * The size is known before anything is put together, so that a short template with a long
  * value a million times costs nothing.
  */
+import { shown } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type TemplateText, UNSUBSCRIBE_URL, type Variable, variableNames } from './template-text.js'
@@ -61,7 +62,7 @@ export function renderTemplate(template: ParsedTemplate, data: TemplateData, uns
 function subjectOf(text: string): string {
   if (isOneLine(text) && text.length <= MAX_SUBJECT) return text
   const rule = `must be one line of at most ${MAX_SUBJECT} characters with these values, without NUL`
-  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: text.slice(0, 100) })
+  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: shown(text) })
 }
 
 type Values = Map<string, string>

@@ -79,10 +79,10 @@ export function needsUtf8(address: Address): boolean {
 
 const LONGEST_SHOWN = 100
 
-/** A client's value, safe to say back to it: printable and short. */
+/** A client's value, safe to say back to it: printable, short, and text: no half of a surrogate pair. */
 export function shown(text: string): string {
   // Cut first: it may be megabytes of which nobody will see anything.
   const printable = text.slice(0, text.length > LONGEST_SHOWN ? LONGEST_SHOWN - 3 : LONGEST_SHOWN)
-  const safe = printable.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+  const safe = printable.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
   return text.length > LONGEST_SHOWN ? `${safe}...` : safe
 }

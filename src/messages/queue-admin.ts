@@ -97,7 +97,10 @@ type Listing<Row> = SelectQueryBuilder<Pick<Tables, Joined>, Joined, Row>
 
 function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
   let narrow = query
-  if (workspaceId !== undefined) narrow = narrow.where('queue.workspace_id', '=', workspaceId)
+  if (workspaceId !== undefined) {
+    // Not found by an index of the workspace, which would sort all of its queue anew for each page.
+    narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
+  }
   if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
   if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
   switch (status) {

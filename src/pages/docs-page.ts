@@ -39,7 +39,7 @@ export function docsPage(document: object): Page {
     )}</nav>
 <main>
 <h1>${title} <span class="lead">${version}</span></h1>
-<p>${description}</p>
+<p>${prose(description)}</p>
 <p>It answers at <code>${api.servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request bears a key,
 <code>Authorization: Bearer KEY</code>, unless it says that it needs none. Bodies are JSON in UTF-8. The same as this page
 for tools: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
@@ -77,7 +77,7 @@ function section(api: OpenApi, { method, path, operation }: Endpoint): Markup {
 <summary><h3><span class="method ${method}">${method.toUpperCase()}</span><span class="path">${path}</span>
 <span class="lead">${summary}</span></h3></summary>
 <div>
-${description === undefined ? null : html`<p>${description}</p>`}
+${description === undefined ? null : html`<p>${prose(description)}</p>`}
 ${security === undefined ? null : html`<p>Needs no key.</p>`}
 ${parameters(api, operation)}
 ${body(api, operation)}
@@ -95,13 +95,13 @@ function parameters(api: OpenApi, { parameters: all = [] }: Operation): Markup |
     required: parameter.required === true,
     description: parameter.description ?? about(api, parameter.schema),
   })
-  return html`<h4>Parameters</h4>${fieldTable(all.map(field))}`
+  return html`<h4>Parameters</h4>${fieldTable(all.map(field), 'asked')}`
 }
 
 function body(api: OpenApi, { requestBody }: Operation): Markup | null {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (type === undefined || content?.schema === undefined) return null
-  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema)}`
+  return html`<h4>Body, ${type}</h4>${schemaTable(api, content.schema, 'asked')}`
 }
 
 function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
@@ -112,8 +112,8 @@ function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
     ...good.map(([status, { description, content = {} }]) => {
       const [type, shape] = Object.entries(content)[0] ?? []
       const schema = type === 'application/json' ? shape?.schema : undefined
-      return html`<h4>Answer ${status}</h4><p>${description}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
-${schema === undefined ? null : schemaTable(api, schema)}`
+      return html`<h4>Answer ${status}</h4><p>${prose(description)}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
+${schema === undefined ? null : schemaTable(api, schema, 'told')}`
     }),
     html`<h4>Refusals</h4><table>${refused.map(
       ([status, { description }]) => html`<tr><td class="type">${status}</td><td>${codes(description)}</td></tr>`,
@@ -126,18 +126,28 @@ function codes(description: string): readonly Markup[] {
   return [...description.matchAll(/`([^`]+)`/g)].map(([, code = '']) => html`<code>${code}</code> `)
 }
 
-function schemaTable(api: OpenApi, schema: Schema): Markup {
+/** What is between backticks is code. */
+function prose(text: string): readonly Markup[] {
+  return text.split(/`([^`]+)`/).map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
+}
+
+/** Of a request one wants to know what must be there; of an answer, what may be missing. */
+type Side = 'asked' | 'told'
+
+function schemaTable(api: OpenApi, schema: Schema, side: Side): Markup {
   const fields = fieldsOf(api, schema)
-  return fields.length === 0 ? html`<p>${typeOf(api, schema)}</p>` : fieldTable(fields)
+  return fields.length === 0 ? html`<p>${typeOf(api, schema)}</p>` : fieldTable(fields, side)
 }
 
-function fieldTable(fields: readonly Field[]): Markup {
+function fieldTable(fields: readonly Field[], side: Side): Markup {
   return html`<table><thead><tr><th>name</th><th>type</th><th>meaning</th></tr></thead><tbody>
-${fields.map(row)}</tbody></table>`
+${fields.map((field) => row(field, side))}</tbody></table>`
 }
 
-function row({ path, type, required, description }: Field): Markup {
-  const must = required ? html`<span class="must">required</span>` : null
-  return html`<tr><td><code>${path}</code>${must}</td><td class="type">${type}</td><td>${description}</td></tr>
+const marks = { asked: html`<span class="must">required</span>`, told: html`<span class="lead">at times</span>` }
+
+function row({ path, type, required, description }: Field, side: Side): Markup {
+  const mark = required === (side === 'asked') ? marks[side] : null
+  return html`<tr><td><code>${path}</code>${mark}</td><td class="type">${type}</td><td>${prose(description)}</td></tr>
 `
 }

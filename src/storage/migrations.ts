@@ -11,6 +11,7 @@ import * as content from './migrations/0008-content.js'
 import * as audiences from './migrations/0009-audiences.js'
 import * as people from './migrations/0010-people.js'
 import * as zone from './migrations/0011-zone.js'
+import * as indexes from './migrations/0012-indexes.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -24,4 +25,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0009-audiences': audiences,
   '0010-people': people,
   '0011-zone': zone,
+  '0012-indexes': indexes,
 }

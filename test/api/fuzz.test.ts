@@ -1,11 +1,25 @@
-/** Whatever comes in at any route, nothing of it is a fault of ours: no 5xx, and the daemon goes on. */
+/**
+ * Whatever comes in at any route: no 5xx, no request that is never answered, errors in the form of
+ * the interface, and nothing of another workspace, neither shown nor changed.
+ *
+ * Requests are made from the routes' own schemas, with values that lead far in and values that are
+ * wrong. FUZZ_RUNS says how many a route gets (default 20).
+ */
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import type { ErrorBody } from '../../src/api/answer.js'
+import { type ErrorBody, statusOfCode } from '../../src/api/answer.js'
 import type { Route } from '../../src/api/route.js'
+import { workspaceTables } from '../../src/storage/erase.js'
 import { arbitraryOf } from '../helpers/arbitrary-of-schema.js'
-import { testDaemon } from '../helpers/test-daemon.js'
+import { multipart, multipartType } from '../helpers/multipart.js'
+import type { RestAnswer } from '../helpers/rest-client.js'
+import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { populate } from './fuzz-workspace.js'
+
+const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
+/** Longer than anything takes. */
+const PATIENCE = 20_000
 
 const words = [
   'app@a.test',
@@ -17,6 +31,7 @@ const words = [
   'a.test',
   'new.test',
   'hello',
+  'Hello {{first_name}}',
   '<p>hello <img src="cid:logo"></p>',
   'aGVsbG8=',
   'Hi {{name}} {{{a.b}}} {{unsubscribe_url}}',
@@ -30,57 +45,150 @@ const words = [
   '192.0.2.0/24',
   'full',
   'send',
+  'member',
+  '__proto__',
   '',
 ]
-
-/** A path with something at every parameter: an id that is there, one that is not, anything. */
-function paths({ path }: Route, ids: readonly string[]): fc.Arbitrary<string> {
-  const value = fc.oneof(fc.constantFrom(...ids), fc.string({ unit: 'binary' }).map(encoded))
-  return value.map((id) => `/v1${path.replace(/:\w+/g, id || 'x')}`)
-}
 
 function encoded(text: string): string {
   // A lone surrogate is no text that could be sent.
   return encodeURIComponent(Buffer.from(text).toString())
 }
 
-function queries({ query }: Route): fc.Arbitrary<string> {
+/** A path with something at every parameter: an id that is there, one that is not, anything. */
+function paths({ path }: Route, ids: readonly string[]): fc.Arbitrary<string> {
+  const value = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ids) }, fc.string({ unit: 'binary' }))
+  return value.map((id) => `/v1${path.replace(/:\w+/g, encoded(id) || 'x')}`)
+}
+
+function queries({ query }: Route, more: readonly string[]): fc.Arbitrary<string> {
   const names = query instanceof z.ZodObject ? Object.keys(query.shape) : []
   const name = fc.oneof(fc.constantFrom('limit', ...names), fc.string({ maxLength: 5 }))
   const value = fc.oneof(
-    fc.constantFrom('1', '0', '100', '-1', 'delivered', 'manual', ...words),
+    fc.constantFrom('1', '0', '100', '-1', '9'.repeat(40), 'delivered', 'manual', ...words, ...more),
     fc.string({ unit: 'binary' }),
   )
   return fc
-    .array(fc.tuple(name, value), { maxLength: 2 })
+    .array(fc.tuple(name, value), { maxLength: 3 })
     .map((pairs) => pairs.map(([left, right]) => `${encoded(left)}=${encoded(right)}`).join('&'))
 }
 
-t.test('no request makes the door answer a 5xx', async (t) => {
+/** What no program sends that means well. */
+const hostile = fc.constantFrom(
+  '',
+  '{',
+  'null',
+  '[]',
+  '"text"',
+  '{"a":1,"a":2}',
+  '{"__proto__":{"admin":true}}',
+  `${'['.repeat(50_000)}`,
+  `{"limit":${'9'.repeat(5000)}}`,
+  `"${'x'.repeat(100_000)}"`,
+  Buffer.from([0xff, 0xfe, 0x00, 0x7b]),
+)
+
+interface Given {
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+function given(route: Route, all: readonly string[]): fc.Arbitrary<Given> {
+  const { body } = route
+  if ('receive' in route) return forms(all)
+  if (body === null) return fc.constant({ body: undefined, headers: {} })
+  const bodies = fc.oneof({ weight: 12, arbitrary: arbitraryOf(body, all) }, { weight: 1, arbitrary: hostile })
+  return bodies.map((value) => ({ body: value, headers: {} }))
+}
+
+/** Files as rows of such words, in forms that are right, cut off, of other parts or of another boundary. */
+function forms(all: readonly string[]): fc.Arbitrary<Given> {
+  const cell = fc.oneof(fc.constantFrom('email', 'first_name', 'reason', ...all), fc.string({ unit: 'binary' }))
+  const rows = fc.array(
+    fc.array(cell, { maxLength: 4 }).map((cells) => cells.join(',')),
+    { maxLength: 4 },
+  )
+  const part = fc.oneof({ weight: 9, arbitrary: fc.constant('file') }, fc.constantFrom('', 'other', '__proto__'))
+  const cut = fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 200 }))
+  const type = fc.oneof({ weight: 9, arbitrary: fc.constant(multipartType) }, fc.constantFrom(...otherTypes))
+  return fc.tuple(rows, part, cut, type).map(([lines, name, missing, headers]) => {
+    const whole = multipart(lines.join('\n'), { part: name })
+    return { body: whole.subarray(0, whole.length - missing), headers }
+  })
+}
+
+const otherTypes = ['text/csv', 'multipart/form-data', 'multipart/form-data; boundary=other'].map((type) => ({
+  'content-type': type,
+}))
+
+async function answered(request: Promise<RestAnswer>): Promise<RestAnswer> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('never answered')), PATIENCE)
+  })
+  try {
+    return await Promise.race([request, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** In the form of the interface. */
+function checkError({ status, text, json }: RestAnswer): void {
+  const { error } = json<ErrorBody>()
+  const known: Readonly<Record<string, number>> = statusOfCode
+  if (error.status !== status || known[error.code] !== status || error.message === '') throw new Error(text)
+  const errors = error.details?.['errors']
+  if (errors === undefined) return
+  const form = z.array(z.strictObject({ field: z.string(), message: z.string().min(1), value: z.unknown() }))
+  if (!form.safeParse(errors).success) throw new Error(text)
+}
+
+/** All rows of a workspace, in every table that has any. */
+function everythingOf(app: TestDaemon, workspaceId: string): unknown {
+  return workspaceTables.map((table) => [table, app.rows(`select * from ${table} where workspace_id = ?`, workspaceId)])
+}
+
+t.test('no request makes the door answer a 5xx, hang, or tell or change anything of another workspace', async (t) => {
   const app = await testDaemon(t, { settings: { outbound: { max_connections: 1 } } })
-  await app.rest('POST', '/v1/suppressions', { body: { email: 'gone@b.test' } })
-  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't', scheduled_for: '2999-01-01T00:00:00Z' }
-  const soon = new Date(app.now() + 86_400_000).toISOString()
-  const sent = await app.rest('POST', '/v1/emails', { body: { ...email, scheduled_for: soon } })
-  const template = { name: 'n', subject: 's', html: '<p>{{hello}}</p>' }
-  const made = await app.rest('POST', '/v1/templates', { body: template })
-  const templateId = made.json<{ readonly id: string }>().id
-  const ids = [templateId, sent.json<{ readonly id: string }>().id, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x']
+  const own = await populate(app, app.key, 'a.test')
+  const theirs = await populate(app, app.otherKey, 'other.test')
+  const before = everythingOf(app, app.otherWorkspaceId)
+  const secrets = [...theirs.ids, ...theirs.names, app.otherWorkspaceId, app.otherKey]
+  const ids = [...own.ids, ...theirs.ids, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x', '%', '../emails']
+  /** Not in paths, where it would be the end of our own. */
+  const workspaces = [app.workspaceId, app.otherWorkspaceId]
+  /** Their ids that were said by us: what was said may be stored, and told again. */
+  const known = new Set<string>()
   for (const route of app.daemon.routes) {
-    const body = route.body === null ? fc.constant(undefined) : arbitraryOf(route.body, [templateId, ...words])
-    const key = route.path.startsWith('/api-keys/') ? app.otherKey : app.key
-    const requests = fc.record({ path: paths(route, ids), query: queries(route), body })
-    await fc.assert(
-      fc.asyncProperty(requests, async ({ path, query, body: given }) => {
-        const answer = await app.rest(route.method, query === '' ? path : `${path}?${query}`, { key, body: given })
-        if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`)
-        if (answer.status < 400) return
-        const { error } = answer.json<ErrorBody>()
-        if (error.status !== answer.status || error.message === '') throw new Error(answer.text)
-      }),
-      { numRuns: 60 },
-    )
+    const requests = fc.record({
+      path: paths(route, ids),
+      query: queries(route, [...ids, ...workspaces]),
+      given: given(route, [...words, ...ids, ...workspaces]),
+    })
+    // A key that revokes itself would ask nothing more.
+    const key = await freshKey(app)
+    const ask = async ({ path, query, given }: { path: string; query: string; given: Given }): Promise<void> => {
+      const target = query === '' ? path : `${path}?${query}`
+      const answer = await answered(app.rest(route.method, target, { key, ...given }))
+      if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`)
+      if (answer.status >= 400) checkError(answer)
+      const body = Buffer.isBuffer(given.body) ? given.body.toString() : JSON.stringify(given.body ?? null)
+      const said = decodeURIComponent(target.replace(/%(?![0-9a-f]{2})/gi, '')) + body
+      for (const secret of secrets) if (said.includes(secret)) known.add(secret)
+      const told = secrets.find((secret) => answer.text.includes(secret) && !known.has(secret))
+      if (told !== undefined) throw new Error(`tells of ${told}: ${answer.text}`)
+      const foreign = theirs.ids.some((id) => path.split('/').includes(id))
+      if (foreign && answer.status < 400) throw new Error(`does something to what is another's: ${answer.text}`)
+    }
+    await fc.assert(fc.asyncProperty(requests, ask), { numRuns: runs })
     t.pass(`${route.method} ${route.path}`)
   }
+  t.same(everythingOf(app, app.otherWorkspaceId), before, "and nothing of the other's has changed")
   t.same(app.errors, [])
 })
+
+async function freshKey(app: TestDaemon): Promise<string> {
+  const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'fuzz' } })
+  return answer.json<{ readonly key: string }>().key
+}

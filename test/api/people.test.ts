@@ -104,6 +104,7 @@ t.test('what is no name, no icon and too many workspaces is refused', async (t) 
     [{ name: '' }, 'validation_error'],
     [{ name: 'x'.repeat(101) }, 'validation_error'],
     [{ name: 'a\nb' }, 'validation_error'],
+    [{ name: 'a\ud800b' }, 'validation_error'],
     [{ name: 'a', icon_url: 'http://a.test/i' }, 'validation_error'],
     [{ name: 'a', icon_url: 'javascript:alert(1)' }, 'validation_error'],
     [{ name: 'a', icon_url: 'https://user:pw@a.test/' }, 'validation_error'],
@@ -271,6 +272,7 @@ t.test('an invitation: once for an address, listed while it waits, cancelled in 
     `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}&invitationId=${id}`,
   )
   t.same(refused(other), [400, 'validation_error'], 'two ids in one request')
+  t.match(other.json(), { error: { details: { errors: [{ field: 'invitationId', value: id }] } } })
   const foreign = `/v1/invitations/${second.id}?workspaceId=${app.otherWorkspaceId}`
   t.same(refused(await app.rest('DELETE', foreign, { key: app.otherKey })), [404, 'not_found'], 'of another workspace')
   t.equal((await app.rest('DELETE', `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}`)).status, 200)

@@ -308,7 +308,8 @@ t.test('the messages of a batch are bounded together', async (t) => {
     return prepared
   }
   const mayTake = () => true
-  const deps = { read: () => [], mayTake, refusalOf: () => null, compose, take: () => t.fail('taken') }
+  const stored = () => ({ uses: () => [], hold: () => undefined, release: () => undefined })
+  const deps = { read: () => [], mayTake, refusalOf: () => null, compose, stored, take: () => t.fail('taken') }
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   const { body, run } = batchRoute(deps as unknown as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
@@ -347,6 +348,7 @@ t.test('a value is cut before it is made safe to say', async (t) => {
   t.equal(said, `${'a?'.repeat(48)}a...`)
   t.equal(replaced, 97)
   t.equal(shown('x'.repeat(100)), 'x'.repeat(100))
+  t.equal(shown('😀'.repeat(100)), `${'😀'.repeat(48)}?...`, 'a pair that the cut divides')
 })
 
 t.test('a refused time is said back shortened', async (t) => {

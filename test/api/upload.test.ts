@@ -64,6 +64,13 @@ function head(fields: readonly string[], length: number): string {
 
 const codeOf = ({ body }: WireAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code
 
+interface Told {
+  readonly error: { readonly details?: { readonly errors?: readonly { readonly field: string }[] } }
+}
+
+const firstErrorOf = ({ body }: WireAnswer): { readonly field: string } | undefined =>
+  (JSON.parse(body) as Told).error.details?.errors?.[0]
+
 t.test('a file comes with its name and its type', async (t) => {
   const { door } = await uploadDoor(t)
   const rows: readonly (readonly [body: string, expected: object])[] = [
@@ -100,6 +107,7 @@ t.test('what is no such form is refused, and says why', async (t) => {
   for (const [status, code, body] of rows) {
     const answer = await upload(door, body)
     t.same([answer.status, codeOf(answer)], [status, code], `${body.slice(0, 60)}: ${answer.body}`)
+    t.type(firstErrorOf(answer)?.field, 'string', answer.body)
   }
   t.notOk(
     taken.some(({ outcome }) => outcome !== 'broken'),

@@ -188,6 +188,43 @@ for (const [name, { skip, distrust, post }] of Object.entries({ curl, fetch: pla
   })
 }
 
+/** What a program of ours printed that was given nothing but an address, a key and a recipient. */
+async function programSays(name: string, recipient: string): Promise<Readonly<Record<string, unknown>>> {
+  const file = fileURLToPath(new URL(`./support/${name}.js`, import.meta.url))
+  const mine = { BASE_URL: `https://localhost:${daemon.apiPort}`, API_KEY: installed.key, RECIPIENT: recipient }
+  const child = spawn('env', plainNode(file), { env: { ...process.env, ...mine, NODE_EXTRA_CA_CERTS: caFile } })
+  child.stdin.end()
+  const { status, stdout, stderr } = await finished(child)
+  if (status !== 0) throw new Error(stderr)
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>
+}
+
+t.test('a program written for html, to as a list, and tags works unchanged', async (t) => {
+  const to = 'html-client@sink.test'
+  t.match(await programSays('html-client', to), {
+    email: { status: 'delivered', to: [to], html: /Welcome/, tags: [{ name: 'campaign', value: 'welcome' }] },
+    list: { data: [{ to_emails: [to], subject: 'Welcome', status: 'delivered' }] },
+  })
+  const mail = await simpleParser((await arrived(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
+  t.match(mail.html, '<h1>Welcome</h1>')
+})
+
+t.test('a program written for htmlbody, email_address and file_cache_key works unchanged', async (t) => {
+  const to = 'htmlbody-client@sink.test'
+  t.match(await programSays('htmlbody-client', to), {
+    email: { status: 'delivered', to: [to], attachments: [{ filename: 'January.txt', content_type: /^text\/plain/ }] },
+    list: { success: true, data: [{ to: [to], status: 'delivered' }], meta: { page: 1, page_size: 1 } },
+  })
+  const mail = await simpleParser((await arrived(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
+  t.same(
+    mail.attachments.map(({ filename, content, cid }) => [filename, content.toString(), cid]).sort(),
+    [
+      ['January.txt', 'You owe us nothing.', undefined],
+      ['logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'logo'],
+    ].sort(),
+  )
+})
+
 t.test('nothing else arrived, and the log of the daemon has no complaint', async (t) => {
   t.notOk(sink.messages.some(({ rcptTo }) => rcptTo[0]?.includes('nobody')))
   t.strictSame(

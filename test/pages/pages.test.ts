@@ -123,7 +123,9 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   for (const word of ['to[].email_address.address', 'validation_error', 'Needs no key.', 'Bearer KEY', 'owner_id']) {
     t.ok(text.includes(word), word)
   }
-  t.notMatch(text, /undefined|\[object|NaN/)
+  t.notMatch(text, /undefined|\[object|NaN|`/, 'what the document has between backticks is shown as code')
+  t.match(docs.text, '<td><code>name</code><span class="must">required</span></td>', 'of a body')
+  t.match(docs.text, '<td><code>key_prefix</code></td>', 'an answer has it always')
 })
 
 async function invited(app: TestDaemon, email: string): Promise<string> {

@@ -1,0 +1,138 @@
+// A database as years of use leave it, made in few commits before the daemon starts: emails that
+// are delivered, bounced or failed, with their recipients, contacts in ten audiences, suppressions.
+import SQLite from 'better-sqlite3'
+
+export const FULL = { emails: 1_000_000, contacts: 1_000_000, suppressions: 200_000 }
+/** What the same program answers from when there is next to nothing. */
+export const SMALL = { emails: 1000, contacts: 1000, suppressions: 1000 }
+const AUDIENCES = 10
+/** Rows of one commit. */
+const PORTION = 50_000
+const SPAN = 25 * 86_400_000
+const RAW_KEPT = 10_000
+const raw = Buffer.from(
+  'From: App <app@bench.test>\r\nTo: someone@sink.test\r\nSubject: A message\r\nMIME-Version: 1.0\r\n' +
+    `Content-Type: text/plain\r\n\r\n${'Some words of a message that an application sends.\r\n'.repeat(20)}`,
+)
+
+/** UUIDv7 of a moment, in the order of `n`. */
+export function idAt(at, n) {
+  const time = Math.floor(at).toString(16).padStart(12, '0')
+  const rest = n.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6)}000000`
+}
+
+/** Resolves to ids that are there, for requests that name one. */
+export function fill(file, workspaceId, counts) {
+  const db = new SQLite(file)
+  // The daemon starts with a whole database, or the run has failed: nothing here has to be durable.
+  db.pragma('synchronous = OFF')
+  db.pragma('cache_size = -200000')
+  const now = Date.now()
+  const hasContacts = db.prepare(`select 1 from sqlite_schema where name = 'contacts'`).get() !== undefined
+  const emails = fillEmails(db, workspaceId, now, counts.emails)
+  const suppressions = fillSuppressions(db, workspaceId, now, counts.suppressions)
+  const { contacts, audiences } = hasContacts
+    ? fillContacts(db, workspaceId, now, counts.contacts)
+    : { contacts: [], audiences: [] }
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+  return { emails, suppressions, contacts, audiences }
+}
+
+function inserted(db, table, row) {
+  const names = Object.keys(row)
+  return db.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map((name) => `@${name}`).join(', ')})`)
+}
+
+/** Runs `one` for each number, in commits of many; every thousandth of what it returns is kept. */
+function inPortions(db, count, one) {
+  const kept = []
+  const portion = db.transaction((from, to) => {
+    for (let n = from; n < to; n += 1) {
+      const id = one(n)
+      if (n % Math.max(1, Math.floor(count / 1000)) === 0) kept.push(id)
+    }
+  })
+  for (let from = 0; from < count; from += PORTION) portion(from, Math.min(count, from + PORTION))
+  return kept
+}
+
+function fillEmails(db, workspaceId, now, count) {
+  const statusOf = (n) => (n % 20 === 0 ? 'bounced' : n % 33 === 0 ? 'failed' : 'delivered')
+  const row = (n) => {
+    const at = now - SPAN + Math.floor((n / count) * SPAN)
+    const id = idAt(at, n)
+    const address = `user${n % 50_000}@sink.test`
+    const email = {
+      ...{ id, workspace_id: workspaceId, source: 'rest', message_id: `<${id}@bench.test>`, envelope_from: '' },
+      ...{ from_email: 'app@bench.test', from_name: 'App', to_emails: JSON.stringify([address]), cc_emails: '[]' },
+      ...{ bcc_emails: '[]', reply_to: '[]', subject: `A message, number ${n}`, tags: '[]', track_opens: 0 },
+      ...{ track_clicks: 0, priority: 'normal', size: raw.length, smtputf8: 0, status: statusOf(n), created_at: at },
+      ...{ sent_at: at + 500, delivered_at: n % 20 === 0 ? null : at + 500 },
+    }
+    const recipient = {
+      ...{ id: idAt(at, n + count), email_id: id, workspace_id: workspaceId, address, domain: 'sink.test' },
+      ...{ status: email.status, attempts: 1, created_at: at, delivered_at: email.delivered_at, settled_at: at + 500 },
+    }
+    return { email, recipient }
+  }
+  const sample = row(0)
+  const intoEmails = inserted(db, 'emails', sample.email)
+  const intoRecipients = inserted(db, 'recipients', sample.recipient)
+  const intoRaw = db.prepare('insert into raw_messages (email_id, workspace_id, created_at, raw) values (?, ?, ?, ?)')
+  return inPortions(db, count, (n) => {
+    const { email, recipient } = row(n)
+    intoEmails.run(email)
+    intoRecipients.run(recipient)
+    if (n >= count - RAW_KEPT) intoRaw.run(email.id, workspaceId, email.created_at, raw)
+    return email.id
+  })
+}
+
+function fillSuppressions(db, workspaceId, now, count) {
+  const reasons = ['hard_bounce', 'hard_bounce', 'hard_bounce', 'spam_complaint', 'unsubscribe', 'manual']
+  const row = (n) => {
+    const at = now - SPAN + Math.floor((n / count) * SPAN)
+    return {
+      ...{ id: idAt(at, n), workspace_id: workspaceId, email: `gone${n}@gone.test`, reason: reasons[n % 6] },
+      ...{
+        source_email_id: null,
+        metadata: '{"bounce_type":"hard","bounce_subtype":"unknown_mailbox"}',
+        created_at: at,
+      },
+    }
+  }
+  const insert = inserted(db, 'suppressions', row(0))
+  return inPortions(db, count, (n) => {
+    const one = row(n)
+    insert.run(one)
+    return one.id
+  })
+}
+
+function fillContacts(db, workspaceId, now, count) {
+  const audiences = Array.from({ length: AUDIENCES }, (_, n) => idAt(now - SPAN, n))
+  const audience = (id, n) => ({
+    ...{ id, workspace_id: workspaceId, name: `Audience ${n}`, description: null },
+    ...{ created_at: now - SPAN, updated_at: now - SPAN },
+  })
+  const intoAudiences = inserted(db, 'audiences', audience('', 0))
+  for (const [n, id] of audiences.entries()) intoAudiences.run(audience(id, n))
+  const row = (n) => {
+    const at = now - SPAN + Math.floor((n / count) * SPAN)
+    const email = `contact${n}@contacts.test`
+    return {
+      ...{ id: idAt(at, n), workspace_id: workspaceId, audience_id: audiences[n % AUDIENCES], email, email_key: email },
+      ...{ first_name: 'Some', last_name: `Body ${n}`, subscribed: 1, metadata: '{"plan":"pro"}' },
+      ...{ created_at: at, updated_at: at },
+    }
+  }
+  const insert = inserted(db, 'contacts', row(0))
+  const contacts = inPortions(db, count, (n) => {
+    const one = row(n)
+    insert.run(one)
+    return one.id
+  })
+  return { contacts, audiences }
+}

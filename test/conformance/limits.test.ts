@@ -1,0 +1,22 @@
+/** Limits and quotas of plans, as the document names them, met over HTTPS. */
+import t from 'tap'
+import { limits } from './rows/limits.js'
+import { proveCase } from './support/prove.js'
+import { world } from './support/world.js'
+
+const plans = {
+  monthly: { emails_per_month: 2 },
+  daily: { emails_per_day: 2 },
+  prepaid: { credits: 1 },
+  slow: { requests_per_minute: 2 },
+}
+
+t.test('what is used up is told with its code, and when to come again', async (t) => {
+  const one = await world(t, { settings: { limits: { plans } } })
+  for (const [plan, cases] of Object.entries(limits)) {
+    const { status, err } = await one.app.cli('workspace', 'set-plan', one.app.workspaceId, plan)
+    t.equal(status, 0, err)
+    for (const given of cases) await proveCase(t, one, `plan ${plan}`, given)
+  }
+  t.same(one.app.errors, [])
+})

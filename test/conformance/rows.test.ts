@@ -1,0 +1,124 @@
+/** Every row of the interface's tables, asked of the daemon as its document says. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { bring, idOfReply, processed } from '../helpers/bring-mail.js'
+import { beyond, rows, toCome } from './document.js'
+import { apiKeys } from './rows/api-keys.js'
+import { audiences } from './rows/audiences.js'
+import { contacts } from './rows/contacts.js'
+import { files, templates } from './rows/content.js'
+import { domains } from './rows/domains.js'
+import { emails } from './rows/emails.js'
+import { general } from './rows/general.js'
+import { inbound } from './rows/inbound.js'
+import { members } from './rows/members.js'
+import { suppressions } from './rows/suppressions.js'
+import { workspaces } from './rows/workspaces.js'
+import { statusOfCode } from './support/errors.js'
+import { prove, proveCase } from './support/prove.js'
+import { world } from './support/world.js'
+
+/** Of domains whose owners publish all that they are told to, or some of it; of the last nobody can ask. */
+const published = { proved: [0, 1, 2], keyless: [0], hostless: [1, 2], silent: null }
+const zone = new Map<string, { readonly CNAME: string[] | 'failure' }>()
+for (const [name, some] of Object.entries(published)) {
+  for (const host of ['posthorn', 'dkim1._domainkey', 'dkim2._domainkey']) {
+    zone.set(`${host}.${name}.test`, { CNAME: some === null ? 'failure' : [] })
+  }
+}
+
+const one = await world(t, { zone: { 'gone.test': { mx: [[0, '']] }, ...Object.fromEntries(zone) } })
+const { app } = one
+
+const letter = [
+  ...['From: Ann <ann@b.test>', 'To: info@home.test', 'Subject: hello', 'Message-ID: <1@b.test>'],
+  ...['Date: Sat, 21 Nov 2026 12:00:00 +0000', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=x', ''],
+  ...['--x', 'Content-Type: text/html', '', '<p>How do you do?</p>'],
+  ...['--x', 'Content-Type: application/pdf', 'Content-Disposition: attachment; filename="a.pdf"', '', 'pdf'],
+  ...[
+    '--x',
+    'Content-Type: image/png; name=l.png',
+    'Content-Disposition: inline',
+    'Content-ID: <logo@b.test>',
+    '',
+    'png',
+  ],
+  ...['--x--', ''],
+].join('\r\n')
+
+t.before(async () => {
+  const added = await app.cli(
+    'domain',
+    'add',
+    'home.test',
+    '--inbound',
+    '--force',
+    '--workspace',
+    app.workspaceId,
+    '--json',
+  )
+  if (added.status !== 0) throw new Error(added.err)
+  one.kept.set('verified', (added.json() as { readonly id: string }).id)
+  const mail = idOfReply(await bring(t, app, { to: ['info@home.test'], raw: letter }))
+  await processed(app, mail)
+  one.kept.set('mail', mail)
+  for (const [name, some] of Object.entries(published)) {
+    const answer = await app.rest('POST', '/v1/domains', { body: { domain: `${name}.test` } })
+    const { id, dns_records: records } = answer.json<Registered>()
+    one.kept.set(name, id)
+    for (const { name: host, value } of some?.map((at) => records[at] ?? missing) ?? []) {
+      const { CNAME = 'failure' } = zone.get(host) ?? {}
+      if (CNAME !== 'failure') CNAME.push(value)
+    }
+  }
+})
+
+interface Registered {
+  readonly id: string
+  readonly dns_records: readonly { readonly name: string; readonly value: string }[]
+}
+const missing = { name: '', value: '' }
+
+const resources = [
+  ...[apiKeys, emails, templates, files, audiences, contacts, domains, suppressions, inbound, general],
+  // Last: what is done here ends keys and workspaces.
+  ...[workspaces, members],
+]
+for (const resource of resources) t.test(resource.name, (t) => prove(t, one, resource))
+
+t.test('every row of the document is proved here, or is not there yet', async (t) => {
+  const proved = new Set(resources.flatMap((resource) => resource.rows.map(({ row }) => row)))
+  const all = Object.values(rows).flat()
+  t.same(
+    all.filter((row) => proved.has(row) === toCome.includes(row)),
+    [],
+  )
+  const routes = app.daemon.routes.map(({ method, path }) => `${method} /v1${path}`)
+  t.same(
+    routes.filter((route) => !proved.has(route) && !beyond.includes(route)),
+    [],
+    'and so is every route',
+  )
+  t.same(
+    beyond.filter((route) => !routes.includes(route)),
+    [],
+  )
+  for (const row of toCome) {
+    await proveCase(t, one, row, { says: `${row} is not there yet`, id: 'x', refused: { code: 'not_found' } })
+  }
+  const words = readFileSync('docs/interface.md', 'utf8')
+  t.same(
+    [...all, ...beyond].filter((row) => !words.includes(`\`${row}\``)),
+    [],
+    'docs/interface.md tells of each',
+  )
+  t.same(
+    Object.keys(statusOfCode).filter((code) => !words.includes(`\`${code}\``)),
+    [],
+    'and of each code',
+  )
+})
+
+t.test('nothing of it was an error in the log', async (t) => {
+  t.same(app.errors, [])
+})

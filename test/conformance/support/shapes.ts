@@ -1,0 +1,130 @@
+/**
+ * A small language for the shapes of answers, as strict as the document is: a record has the
+ * fields that are named and no others, and what is no exact match is told with its place.
+ *
+ *     const contact = record({ id: uuid, email: text, first_name: nullable(text) })
+ *     contact(answer, '')   // ['first_name: expected a text, found 7']
+ */
+
+/** What is wrong with a value that stands at a place; empty: nothing. */
+export type Shape = (value: unknown, at: string) => readonly string[]
+
+type Fields = Readonly<Record<string, Shape>>
+type Json = Readonly<Record<string, unknown>>
+
+const optionals = new WeakSet<Shape>()
+
+function where(what: string, test: (value: unknown) => boolean): Shape {
+  return (value, at) => (test(value) ? [] : [`${at}: expected ${what}, found ${JSON.stringify(value)?.slice(0, 200)}`])
+}
+
+function matching(what: string, form: RegExp): Shape {
+  return where(what, (value) => typeof value === 'string' && form.test(value))
+}
+
+export const text = where('a text', (value) => typeof value === 'string')
+export const filledText = matching('a text that is not empty', /\S/)
+export const integer = where('an integer', Number.isInteger)
+export const number = where('a number', (value) => typeof value === 'number' && Number.isFinite(value))
+export const boolean = where('true or false', (value) => typeof value === 'boolean')
+export const uuid = matching('a UUIDv7', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+export const workspaceId = matching(
+  'a workspace id',
+  /^ws_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+)
+/** UTC, milliseconds, `Z`. */
+export const timestamp = matching('a timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+export const anything: Shape = () => []
+/** An object whose fields are the client's own. */
+export const freeObject = where('an object', isObject)
+
+export function is(...wanted: readonly unknown[]): Shape {
+  const words = wanted.map((one) => JSON.stringify(one))
+  return where(words.join(' or '), (value) => words.includes(JSON.stringify(value)))
+}
+
+export function like(form: RegExp): Shape {
+  return matching(String(form), form)
+}
+
+export function nullable(shape: Shape): Shape {
+  return (value, at) => (value === null ? [] : shape(value, at))
+}
+
+/** A field that may be missing. */
+export function optional(shape: Shape): Shape {
+  const inner: Shape = (value, at) => (value === undefined ? [] : shape(value, at))
+  optionals.add(inner)
+  return inner
+}
+
+export function list(item: Shape, { atLeast = 0, exactly }: { atLeast?: number; exactly?: number } = {}): Shape {
+  return (value, at) => {
+    if (!Array.isArray(value)) return [`${at}: expected a list, found ${JSON.stringify(value)}`]
+    const wrong = value.length < atLeast || (exactly !== undefined && value.length !== exactly)
+    return [
+      ...(wrong ? [`${at}: expected ${exactly ?? `at least ${atLeast}`} of them, found ${value.length}`] : []),
+      ...value.flatMap((one, place) => item(one, `${at}[${place}]`)),
+    ]
+  }
+}
+
+/** As many as there are shapes, each of its own. */
+export function inOrder(...items: readonly Shape[]): Shape {
+  const many = list(anything, { exactly: items.length })
+  return (value, at) => {
+    const wrong = many(value, at)
+    return wrong.length > 0
+      ? wrong
+      : (value as readonly unknown[]).flatMap((one, place) => items[place]?.(one, `${at}[${place}]`) ?? [])
+  }
+}
+
+/** `beyond`: what this product shows beside what the interface's own table names. */
+export function record(fields: Fields, beyond: Fields = {}): Shape {
+  const all: Fields = { ...fields, ...beyond }
+  return (value, at) => {
+    if (!isObject(value)) return [`${at}: expected an object, found ${JSON.stringify(value)}`]
+    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(all, name))
+    return [
+      ...unknown.map((name) => `${at}.${name}: the document has no such field`),
+      ...Object.entries(all).flatMap(([name, shape]) => field(value, name, shape, at)),
+    ]
+  }
+}
+
+/** Holds what all of the shapes say. */
+export function every(...shapes: readonly Shape[]): Shape {
+  return (value, at) => shapes.flatMap((shape) => shape(value, at))
+}
+
+/** Has these fields of these shapes; others are not looked at. */
+export function having(fields: Fields): Shape {
+  return (value, at) =>
+    isObject(value)
+      ? Object.entries(fields).flatMap(([name, shape]) => field(value, name, shape, at))
+      : [`${at}: expected an object, found ${JSON.stringify(value)}`]
+}
+
+export const data = (shape: Shape): Shape => record({ data: shape })
+
+/** The page form. */
+export function pages(item: Shape): Shape {
+  const meta = record({ total: integer, page: integer, page_size: integer, pages: integer })
+  return record({ success: is(true), data: list(item), meta })
+}
+
+/** The cursor form. */
+export function cursored(item: Shape): Shape {
+  return record({ data: list(item), has_more: boolean, next_cursor: nullable(filledText) })
+}
+
+function field(value: Json, name: string, shape: Shape, at: string): readonly string[] {
+  const place = at === '' ? name : `${at}.${name}`
+  if (Object.hasOwn(value, name)) return shape(value[name], place)
+  return optionals.has(shape) ? [] : [`${place}: is missing`]
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

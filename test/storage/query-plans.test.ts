@@ -1,0 +1,143 @@
+/**
+ * How SQLite runs every statement of the program: nothing walks through a table that grows, and
+ * nothing sorts one.
+ *
+ * The statements are read from the program itself. Those that are compiled at load are caught while
+ * every module is loaded; those that are put together for one use, while a daemon answers every list
+ * with every combination of its filters and the command line lists the queue; those that are written
+ * out in `storage/` come from what they are given to read and commit. Each is explained on an empty
+ * database, as production plans it: without statistics.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
+import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
+import t from 'tap'
+import { z } from 'zod'
+import type { Route } from '../../src/api/route.js'
+import { temporaryDatabase } from '../helpers/database.js'
+import { type Allowed, allowed, smallTables } from './query-plans.js'
+
+const compiled = new Set<string>()
+const used = new Set<Allowed>()
+const { compileQuery } = SqliteQueryCompiler.prototype
+SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery {
+  const query = compileQuery.apply(this, given)
+  compiled.add(query.sql)
+  return query
+}
+
+/** These do their work when they are loaded, in a thread or a process of their own. */
+const programs = /(?:-worker|-thread|main)\.ts$/
+
+async function loadEverything(): Promise<void> {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => /(?<!\.d)\.ts$/.test(name) && !programs.test(name))) {
+    await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
+  }
+}
+
+/** Some value that the filter takes. */
+function valueFor(name: string, schema: z.ZodType, workspaceId: string): string | null {
+  const { anyOf, ...plain } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as {
+    readonly enum?: readonly string[]
+    readonly type?: string
+    readonly anyOf?: readonly object[]
+  }
+  const tries = [
+    ...(plain.enum ?? []),
+    '1',
+    'a.test',
+    'a@a.test',
+    '2026-01-01T00:00:00Z',
+    '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
+  ]
+  const cursors = ['0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', '1'].map((place) => Buffer.from(place).toString('base64url'))
+  if (name === 'workspaceId') return workspaceId
+  return [...(name === 'cursor' ? cursors : tries)].find((text) => schema.safeParse(text).success) ?? null
+}
+
+function* queriesOf({ query }: Route, workspaceId: string): Generator<string> {
+  const filters = query instanceof z.ZodObject ? Object.entries(query.shape as Record<string, z.ZodType>) : []
+  for (let set = 0; set < 2 ** filters.length; set += 1) {
+    const chosen = filters.filter((_, at) => (set & (2 ** at)) !== 0)
+    const pairs = chosen.map(([name, schema]): [string, string] => [name, valueFor(name, schema, workspaceId) ?? ''])
+    yield new URLSearchParams(pairs).toString()
+  }
+}
+
+t.test('no statement walks through or sorts a table that grows', async (t) => {
+  const { file } = await temporaryDatabase(t)
+  const ofMigrations = new Set(compiled)
+  await loadEverything()
+  const atLoad = compiled.size
+  const { testDaemon } = await import('../helpers/test-daemon.js')
+  const app = await testDaemon(t)
+  for (const route of app.daemon.routes.filter(
+    ({ method, path, area }) => method === 'GET' && area !== 'link' && !path.includes(':'),
+  )) {
+    let answered = 0
+    for (const query of queriesOf(route, app.workspaceId)) {
+      const { status } = await app.rest('GET', `/v1${route.path}?${query}`)
+      if (status === 200) answered += 1
+    }
+    t.ok(answered > 0, `${route.path} with ${answered} combinations of its filters`)
+  }
+  for (const filter of ['', '--domain=a.test', `--workspace=${app.workspaceId}`, '--status=queued', '--status=held']) {
+    const { status, err } = await app.cli('queue', 'list', ...(filter === '' ? [] : [filter]))
+    t.equal(status, 0, err)
+  }
+  const { eraseWorkspace } = await import('../../src/storage/erase.js')
+  const written = new Set<string>()
+  await eraseWorkspace(
+    {
+      read: <Row>(sql: string): Row[] => {
+        const first = !written.has(sql)
+        written.add(sql)
+        return first ? [{ key: 'a' } as Row] : []
+      },
+      commit: async (writes) => {
+        for (const { sql } of writes) written.add(sql)
+      },
+    },
+    app.workspaceId,
+  )
+  t.ok(atLoad > 100 && compiled.size > atLoad && written.size > 50, `${atLoad}, ${compiled.size}, ${written.size}`)
+
+  const db = new SQLite(file, { readonly: true })
+  t.teardown(() => db.close())
+  const faults = [...compiled, ...written].filter((sql) => !ofMigrations.has(sql)).flatMap((sql) => faultsOf(db, sql))
+  t.same(faults, [])
+  t.same(
+    allowed.filter((one) => !used.has(one)),
+    [],
+    'nothing is let pass that there is not',
+  )
+})
+
+/** Each with the whole statement, so that it is found in the code. */
+function faultsOf(db: SQLite.Database, sql: string): readonly string[] {
+  if (!/^\s*(?:select|insert|update|delete|with|replace)\b/i.test(sql)) return []
+  const plan = db.prepare<unknown[], { readonly detail: string }>(`explain query plan ${sql}`)
+  const details = plan.all(...Array.from({ length: parametersOf(sql) }, () => null)).map(({ detail }) => detail)
+  const growing = details.filter((detail) => isWalk(detail, sql) || /^USE TEMP B-TREE|AUTOMATIC/.test(detail))
+  if (growing.length === 0 || tablesOf(details, sql).every((table) => smallTables.has(table))) return []
+  const one = allowed.find(({ statement }) => statement === sql)
+  if (one !== undefined) used.add(one)
+  return one === undefined ? growing.map((detail) => `${detail}: ${sql}`) : []
+}
+
+function parametersOf(sql: string): number {
+  return (sql.match(/\?/g) ?? []).length
+}
+
+function isWalk(detail: string, sql: string): boolean {
+  if (!detail.startsWith('SCAN ') || detail === 'SCAN CONSTANT ROW') return false
+  return !tablesOf([detail], sql).every((table) => smallTables.has(table))
+}
+
+/** By their own names. */
+function tablesOf(details: readonly string[], sql: string): readonly string[] {
+  const names = details.flatMap((detail) => /^(?:SCAN|SEARCH) (\w+)/.exec(detail)?.[1] ?? [])
+  return names.map((name) => new RegExp(`"(\\w+)" as "${name}"`).exec(sql)?.[1] ?? name)
+}

@@ -1,0 +1,61 @@
+/** What the test of query plans lets pass, each with its reason. */
+
+/** These have a row or few for the whole installation: the last two what is under way. */
+export const smallTables: ReadonlySet<string> = new Set([
+  'service_state',
+  'kysely_migration',
+  'zone_serial',
+  'audience_removals',
+  'erasures',
+])
+
+export interface Allowed {
+  /** The whole of it, as it is compiled: another one like it has to say its own reason. */
+  readonly statement: string
+  readonly because: string
+}
+
+export const allowed: readonly Allowed[] = [
+  {
+    statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
+    because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',
+  },
+  {
+    statement: 'select "seq", "at" from "audit_log" order by "seq" limit ?',
+    because: 'the same, of the audit log',
+  },
+  {
+    statement: 'update "queue" set "leased" = ?, "next_attempt_at" = ("attempts" - ?) * ? + ? where "leased" = ?',
+    because: 'once, at a start, before any mail flows; an index of leases would cost every attempt two writes',
+  },
+  {
+    statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
+    because: 'the operator asks for all workspaces there are',
+  },
+  {
+    statement: 'select "id" from "workspaces" order by "created_at", "id" limit ?',
+    because: 'the first one there was, by the index',
+  },
+  {
+    statement:
+      'select "domains"."id", "dkim_keys"."selector", "dkim_keys"."public_record" from "domains" inner join "dkim_keys" ' +
+      'on "dkim_keys"."workspace_id" = "domains"."workspace_id" and "dkim_keys"."domain" = "domains"."domain" ' +
+      'where substr(domains.id, 15) = ? order by "dkim_keys"."selector"',
+    because: 'one domain is found by an index, and what is sorted are its two keys',
+  },
+  {
+    statement:
+      'select "id", "email", "full_name", "avatar_url", "password_hash", "created_at" from "users" order by "email"',
+    because: 'the operator asks for all users there are',
+  },
+  {
+    statement:
+      'select "workspaces"."id", "workspaces"."name", "workspaces"."slug", "workspaces"."icon_url", ' +
+      '"workspaces"."created_at", "members"."role", "owners"."user_id" as "owner_id" from "members" ' +
+      'inner join "workspaces" on "workspaces"."id" = "members"."workspace_id" ' +
+      'inner join "members" as "owners" on "owners"."workspace_id" = "workspaces"."id" ' +
+      'where "members"."user_id" = ? and "owners"."role" = ? ' +
+      'order by "workspaces"."created_at", "workspaces"."id" limit ? offset ?',
+    because: 'the workspaces of one user, found by an index of members; their order is of another table',
+  },
+]

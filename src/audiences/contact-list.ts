@@ -51,6 +51,8 @@ export function contactsNamed(
   return contactIdsByKey(read, { workspaceId, key: email.toLowerCase() })
     .filter(({ audience_id }) => audienceId === null || audience_id === audienceId)
     .map(({ id }) => id)
+    .sort()
+    .reverse()
 }
 
 /** The whole list in pages of `limit`; what comes meanwhile is not met. */

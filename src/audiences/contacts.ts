@@ -70,14 +70,13 @@ export function contactById(read: Read, workspaceId: string, id: string): Contac
   return byId(read, { workspaceId, id })[0]
 }
 
-/** In every audience that it is in, newest first. */
+/** In every audience that it is in. In no order: asked for one, SQLite walks through the whole workspace. */
 export const contactIdsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select(['id', 'audience_id'])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('email_key', '=', slot('key'))
-    .orderBy('id', 'desc'),
+    .where('email_key', '=', slot('key')),
 )
 
 const byAddress = prepareRead<{ workspaceId: string; key: string; audience: string }>()(({ db, slot }) =>

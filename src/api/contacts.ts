@@ -85,7 +85,10 @@ function list({ read }: ContactDeps): Route {
       const filter = { workspaceId, audienceId }
       const { slice, metaOf } = askedFor(place, DEFAULT_LIMIT)
       const named = email === undefined ? null : contactsNamed(read, filter, email)
-      const rows = named === null ? await listContacts(read, filter, slice) : sliceOf(named, slice)
+      const rows =
+        named === null
+          ? await listContacts(read, filter, slice)
+          : sliceOf(named, slice).flatMap((id) => contactById(read, workspaceId, id) ?? [])
       const data = rows.map(shownContact)
       if (metaOf === null) return json(200, { data })
       return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })

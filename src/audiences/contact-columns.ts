@@ -10,9 +10,9 @@
 import { type Address, addressOrNull, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { unguarded } from '../platform/csv-cells.js'
-import { type CsvRow, MAX_CELLS, UNREADABLE } from '../platform/csv-rows.js'
+import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
 import type { RefusedLine } from '../platform/refused-lines.js'
-import { MAX_METADATA, MAX_NAME, type Metadata } from './contacts.js'
+import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
   | { readonly kind: 'email' | 'first_name' | 'last_name' | 'subscribed' | 'unsubscribed' | 'metadata' | 'none' }
@@ -44,8 +44,7 @@ const kindOf = new Map(
 )
 
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
-export function contactColumns({ line, cells, cut }: CsvRow): readonly ContactColumn[] {
-  if (cut) throw wrongHeader(line, `has more than ${MAX_CELLS} columns`)
+export function contactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
   if (!cells.some((cell) => kindOfName(cell) === 'email')) {
     throw wrongHeader(line, `has no column for the address, such as "email": ${shown(cells.join(', '))}`)
   }
@@ -111,8 +110,8 @@ export function isRefused(line: ContactLine | RefusedLine): line is RefusedLine 
 
 type Draft = { -readonly [Field in keyof ContactLine]: ContactLine[Field] }
 
-function lineOf(columns: readonly ContactColumn[], { cells, cut }: CsvRow): ContactLine {
-  if (cut || cells.slice(columns.length).some((cell) => cell !== '')) {
+function lineOf(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
+  if (cells.slice(columns.length).some((cell) => cell !== '')) {
     throw new Unfit(null, 'has more cells than there are columns', null)
   }
   const said: Partial<Draft> = {}
@@ -206,7 +205,15 @@ function objectOf(text: string): Metadata {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, '__proto__')) {
     throw new Unfit('metadata', 'is no object in JSON', text)
   }
+  if (isDeeper(value, MAX_METADATA_DEPTH)) {
+    throw new Unfit('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  }
   return value as Metadata
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function refuseLarge(metadata: Metadata): void {

@@ -9,7 +9,7 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { type Contact, contactsByKey } from './contacts.js'
+import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
   readonly workspaceId: string
@@ -42,15 +42,17 @@ export async function listContacts(
   return contactsBelow(read, filter, before, limit)
 }
 
-/** Those with one address: there is at most one in each audience. */
+/** The ids of those with one address, newest first: there is at most one in each audience. */
 export function contactsNamed(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   email: Address,
-): readonly Contact[] {
-  return contactsByKey(read, { workspaceId, key: email.toLowerCase() })
+): readonly string[] {
+  return contactIdsByKey(read, { workspaceId, key: email.toLowerCase() })
     .filter(({ audience_id }) => audienceId === null || audience_id === audienceId)
-    .toSorted((one, other) => (one.id < other.id ? 1 : -1))
+    .map(({ id }) => id)
+    .sort()
+    .reverse()
 }
 
 /** The whole list in pages of `limit`; what comes meanwhile is not met. */

@@ -4,10 +4,10 @@
  */
 import { uuidv7 } from '../platform/ids.js'
 import type { RefusedLine } from '../platform/refused-lines.js'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { prepareWrite, type Read } from '../storage/prepared.js'
 import type { Write } from '../storage/write.js'
 import { type ContactLine, isTooLarge, TOO_LARGE } from './contact-columns.js'
-import { type Contact, type ContactFields, insertContact, type Metadata } from './contacts.js'
+import { type Contact, type ContactFields, contactIn, insertContact, type Metadata } from './contacts.js'
 
 export interface PlannedLine {
   /** In the file. */
@@ -92,7 +92,7 @@ export class ContactPlan {
 
   #seen(key: string): Place | null {
     const { read, workspaceId, audienceId } = this.#about
-    const [before] = inAudience(read, { workspaceId, audienceId, key })
+    const before = contactIn(read, workspaceId, audienceId, key)
     if (before === undefined) return null
     const place = { before, after: before }
     this.#places.set(key, place)
@@ -139,15 +139,6 @@ const kept = ['first_name', 'last_name', 'subscribed', 'metadata'] as const sati
 function differs(one: Contact, other: Contact): boolean {
   return kept.some((field) => one[field] !== other[field])
 }
-
-const inAudience = prepareRead<{ workspaceId: string; audienceId: string; key: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('contacts')
-    .selectAll()
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('email_key', '=', slot('key'))
-    .where('audience_id', '=', slot('audienceId')),
-)
 
 interface Change extends Kept {
   id: string

@@ -4,6 +4,7 @@
  * An address is in an audience once, compared in lower case as a whole; the schema holds it,
  * so that of two at once exactly one comes in. Names and metadata are the customer's own.
  */
+import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read, statements } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
@@ -13,6 +14,8 @@ export type Metadata = Readonly<Record<string, unknown>>
 
 /** Bytes of a contact's metadata as JSON. */
 export const MAX_METADATA = 16_384
+/** Levels of objects and lists in it: what a request can bring. */
+export const MAX_METADATA_DEPTH = 31
 /** Characters of a first or last name. */
 export const MAX_NAME = 255
 
@@ -67,13 +70,23 @@ export function contactById(read: Read, workspaceId: string, id: string): Contac
   return byId(read, { workspaceId, id })[0]
 }
 
-/** In every audience that it is in: they are few. */
-export const contactsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
+/** In every audience that it is in. In no order: asked for one, SQLite walks through the whole workspace. */
+export const contactIdsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select(['id', 'audience_id'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('email_key', '=', slot('key')),
+)
+
+const byAddress = prepareRead<{ workspaceId: string; key: string; audience: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('email_key', '=', slot('key')),
+    .where('email_key', '=', slot('key'))
+    // As the index has it: others with this address, in however many audiences, are not looked at.
+    .where((eb) => eb.fn.coalesce('audience_id', sql.lit('')), '=', slot('audience')),
 )
 
 /** The one with that address in that audience; null: among those that are in none. */
@@ -83,5 +96,5 @@ export function contactIn(
   audienceId: string | null,
   key: string,
 ): Contact | undefined {
-  return contactsByKey(read, { workspaceId, key }).find(({ audience_id }) => audience_id === audienceId)
+  return byAddress(read, { workspaceId, key, audience: audienceId ?? '' })[0]
 }

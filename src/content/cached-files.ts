@@ -125,6 +125,36 @@ export function removeFile({ workspaceId, key }: FilePlace): Write[] {
   return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
 }
 
+const removeUnusedRow = prepareWrite<FilePlace & { usedAt: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('cached_files')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('used_at', '=', slot('usedAt')),
+)
+
+const removeOwnerless = prepareWrite<FilePlace>(({ db, slot }) =>
+  db
+    .deleteFrom('cached_file_chunks')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('cached_files')
+            .select('key')
+            .where('workspace_id', '=', slot('workspaceId'))
+            .where('key', '=', slot('key')),
+        ),
+      ),
+    ),
+)
+
+/** One commit. It stays where it was used, or became complete, since `usedAt` was read. */
+export function removeUnused({ usedAt, ...place }: FilePlace & { readonly usedAt: number }): Write[] {
+  return [removeUnusedRow({ ...place, usedAt }), removeOwnerless(place)]
+}
+
 const completeByKey = prepareRead<FilePlace>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')

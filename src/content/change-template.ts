@@ -40,6 +40,8 @@ export interface TemplateWish {
 export const MAX_TEMPLATE_BYTES = 1_048_576
 /** That are different. */
 export const MAX_VARIABLES = 1_000
+/** All of their names as JSON: lists of templates hold these whole. */
+const MAX_VARIABLE_BYTES = 65_536
 
 /** Throws a Refusal: `invalid-parameter`, `conflict`. */
 export async function createTemplate(
@@ -99,9 +101,15 @@ function contentOf({ name, subject, html, text, variables: listed }: TemplateWis
     const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
   }
+  const json = JSON.stringify(variables)
+  const bytes = Buffer.byteLength(json)
+  if (bytes > MAX_VARIABLE_BYTES) {
+    const message = `have names of ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
+    throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: bytes })
+  }
   return {
     ...{ name, subject, html, text, size },
-    listed_variables: listed === null ? null : JSON.stringify(listed),
-    variables: JSON.stringify(variables),
+    listed_variables: listed === null ? null : JSON.stringify([...new Set(listed)]),
+    variables: json,
   }
 }

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/write.js'
-import { removeFile } from './cached-files.js'
+import { removeUnused } from './cached-files.js'
 
 const STEP = 50
 /** Octets that one step removes: at least one file. */
@@ -16,7 +16,7 @@ const INCOMPLETE_FOR = 3_600_000
 const unused = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
-    .select(['workspace_id as workspaceId', 'key', 'size'])
+    .select(['workspace_id as workspaceId', 'key', 'used_at as usedAt', 'size'])
     .where('used_at', '<', slot('before'))
     .orderBy('used_at')
     .limit(STEP),
@@ -25,7 +25,7 @@ const unused = prepareRead<{ before: number }>()(({ db, slot }) =>
 const cutOff = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
-    .select(['workspace_id as workspaceId', 'key', 'size'])
+    .select(['workspace_id as workspaceId', 'key', 'used_at as usedAt', 'size'])
     // Spelled out, so that the index of these alone serves it.
     .where('complete', '=', sql.lit(0 as const))
     .where('created_at', '<', slot('before'))
@@ -47,6 +47,6 @@ export async function forgetFiles(
     return bytes > STEP_BYTES
   })
   const some = over === -1 ? rows : rows.slice(0, Math.max(1, over))
-  await commit(some.flatMap(removeFile))
+  await commit(some.flatMap(({ size: _, ...file }) => removeUnused(file)))
   return true
 }

@@ -2,8 +2,10 @@
  * The removals of contacts that follow when an audience is deleted: in the background where
  * they are many, so that nobody waits for a million of them.
  *
- * One that breaks off, by a fault or at the stop, is taken up again at the next start.
+ * One that a fault breaks off is taken up again a minute later, and one that the stop breaks off at
+ * the next start.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type GoneAudience, removalsUnderWay, removeContactsOf } from '../audiences/audience-removal.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
@@ -15,6 +17,8 @@ export interface AudienceRemovalDeps {
   readonly log: Pick<Log, 'error'>
   /** Milliseconds that whoever deletes an audience waits at most. */
   readonly patience?: number
+  /** Milliseconds after a fault. */
+  readonly pause?: number
 }
 
 export interface AudienceRemovals {
@@ -25,19 +29,24 @@ export interface AudienceRemovals {
 }
 
 const PATIENCE = 10_000
+const PAUSE = 60_000
 
 /** Takes up what was cut off. */
-export function audienceRemovals({ read, commit, log, patience = PATIENCE }: AudienceRemovalDeps): AudienceRemovals {
+export function audienceRemovals(deps: AudienceRemovalDeps): AudienceRemovals {
+  const { read, commit, log, patience = PATIENCE, pause = PAUSE } = deps
   const ended = new AbortController()
   const removals = new Set<Promise<void>>()
 
   async function remove(gone: GoneAudience): Promise<void> {
-    try {
-      await removeContactsOf({ read, commit }, gone, ended.signal)
-    } catch (err) {
-      if (ended.signal.aborted) return
-      const about = { workspace: gone.workspaceId, audience: gone.audienceId }
-      log.error({ err, ...about }, 'contacts of a deleted audience are removed at the next start, not now')
+    while (!ended.signal.aborted) {
+      try {
+        return await removeContactsOf({ read, commit }, gone, ended.signal)
+      } catch (err) {
+        if (ended.signal.aborted) return
+        const about = { workspace: gone.workspaceId, audience: gone.audienceId }
+        log.error({ err, ...about }, 'contacts of a deleted audience cannot be removed now')
+      }
+      await sleep(pause, undefined, { signal: ended.signal, ref: false }).catch(() => undefined)
     }
   }
 

@@ -130,9 +130,10 @@ async function eraseByIndex(
   workspaceId: string,
 ): Promise<void> {
   const some = `select 1 from ${table} where workspace_id = ? limit 1`
-  const sql = `delete from ${table} where workspace_id = ?
-    and ${key} in (select ${key} from ${table} where workspace_id = ? limit ${portion})`
-  while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId, workspaceId] }])
+  // As a pair, they are found by the primary key; beside `workspace_id = ?` each portion would walk through all that is left.
+  const sql = `delete from ${table} where (workspace_id, ${key}) in
+    (select workspace_id, ${key} from ${table} where workspace_id = ? limit ${portion})`
+  while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId] }])
 }
 
 async function eraseBySlices(

@@ -76,7 +76,7 @@ const checks: readonly Check[] = [
   {
     check: 'contacts-audience',
     message: 'contacts without their audience',
-    sql: `select id from contacts where audience_id is not null
+    sql: `select id from contacts where ${living} and audience_id is not null
       and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
       and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
   },
@@ -93,7 +93,7 @@ const checks: readonly Check[] = [
     sql: `select workspace_id from (
         select workspace_id, sum(size + ${CACHED_FILE_ROW}) as bytes from cached_files group by workspace_id
         union all select workspace_id, -bytes from cached_file_totals)
-      group by workspace_id having sum(bytes) <> 0`,
+      where ${living} group by workspace_id having sum(bytes) <> 0`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,

@@ -155,10 +155,13 @@ function meaningOfWord(provider: Provider, word: string, origin: string): Meanin
 
 /** A full mailbox, the system, the network, the content, policy (RFC 3463): none of them is for good. */
 const another = /^5\.(?:2\.2|2\.3|[34567]\.)/
+/** An enhanced code within what a server has said, and no part of an address. */
+const enhanced = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
 
 function meaningOfFailure(status: string, text: string, tags: string): Meaning {
   if (/^4/.test(status)) return 'temporary'
-  if (another.test(status)) return 'another'
+  // Mailgun gives the code of three digits beside a text that tells more.
+  if (another.test(status.includes('.') ? status : (enhanced.exec(text)?.[0] ?? ''))) return 'another'
   if (status !== '') return 'hard_bounce'
   if (tags !== '') return 'unsubscribe'
   if (text === '') return null

@@ -157,6 +157,11 @@ t.test('what is wrong with a template is told with its field', async (t) => {
     [{ ...good, variables: 'a' }, 'validation_error', 'variables'],
     [{ ...good, variables: ['a', 5] }, 'validation_error', 'variables[1]'],
     [{ ...good, text: Array.from({ length: 1001 }, (_, n) => `{{v${n}}}`).join('') }, 'validation_error', 'variables'],
+    [
+      { ...good, variables: Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(700, 'x')) },
+      'validation_error',
+      'variables',
+    ],
     [{ ...good, colour: 'red' }, 'validation_error', 'colour'],
   ]
   for (const [body, code, field] of rows) {

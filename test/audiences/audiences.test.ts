@@ -1,19 +1,23 @@
 /** What the columns of a file of contacts mean, and that no list of contacts is counted or sorted. */
 import fc from 'fast-check'
 import t from 'tap'
-import { removalsUnderWay } from '../../src/audiences/audience-removal.js'
-import { audienceById, audiencesSlice } from '../../src/audiences/audiences.js'
+import { deleteAudience, removalsUnderWay } from '../../src/audiences/audience-removal.js'
+import { audienceById, audiencesSlice, insertAudience } from '../../src/audiences/audiences.js'
 import { contactColumns, contactLine } from '../../src/audiences/contact-columns.js'
-import { contactPages, countContacts, listContacts } from '../../src/audiences/contact-list.js'
+import { contactPages, contactsNamed, countContacts, listContacts } from '../../src/audiences/contact-list.js'
 import { contactById, contactIn } from '../../src/audiences/contacts.js'
+import { audienceRemovals } from '../../src/daemon/audience-removals.js'
+import type { Address } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { CsvRow } from '../../src/platform/csv-rows.js'
 import type { Read } from '../../src/storage/prepared.js'
+import { StorageFault } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
 
 const { database } = await temporaryDatabase(t)
 
-const row = (...cells: readonly string[]): CsvRow => ({ line: 7, cells, cut: false })
+const row = (...cells: readonly string[]): CsvRow => ({ line: 7, cells })
 const kinds = (...names: readonly string[]): readonly string[] =>
   contactColumns(row(...names)).map((column) => (column.kind === 'key' ? `key ${column.key}` : column.kind))
 const read = (names: readonly string[], ...cells: readonly string[]): unknown =>
@@ -48,7 +52,6 @@ t.test('columns are known by their names, however they are spelled; the others a
   ]) {
     t.throws(() => kinds(...names), Refusal, names.join())
   }
-  t.throws(() => contactColumns({ ...row('email'), cut: true }), Refusal)
 })
 
 t.test('a line says what its cells say, and nothing where they are empty', async (t) => {
@@ -82,6 +85,8 @@ t.test('a line says what its cells say, and nothing where they are empty', async
   }
 })
 
+const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
 t.test('a line that cannot be a contact is refused by its number, its field and the rule', async (t) => {
   const names = ['email', 'first_name', 'subscribed', 'metadata', 'note']
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
@@ -94,11 +99,14 @@ t.test('a line that cannot be a contact is refused by its number, its field and 
     [['a@b.test', '', '', '[1]'], 'metadata', /object/],
     [['a@b.test', '', '', '{"__proto__":1}'], 'metadata', /object/],
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],
+    [['a@b.test', '', '', nested(32)], 'metadata', /31 levels/],
+    [['a@b.test', '', '', nested(50_000)], 'metadata', /31 levels/],
     [['a@b.test', '', '', '', 'x'.repeat(17_000)], 'metadata', /16384/],
     [['a@b.test', '', '', '', '', 'more'], null, /more cells/],
   ]
   for (const [cells, field, reason] of table)
     t.match(read(names, ...cells), { line: 7, field, reason }, cells.join().slice(0, 60))
+  t.match(read(names, 'a@b.test', '', '', nested(31)), { email: 'a@b.test' })
   t.match(read(['email'], 'a@b.test', '', ''), { email: 'a@b.test' }, 'cells without anything are no more')
   fc.assert(
     fc.property(fc.array(fc.string(), { maxLength: 8 }), (cells) => {
@@ -156,16 +164,43 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
   }
   contactById(watching, 'ws_1', 'x')
   contactIn(watching, 'ws_1', 'a', 'x')
+  contactsNamed(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
   audienceById(watching, 'ws_1', 'a')
   audiencesSlice(watching, { workspaceId: 'ws_1', limit: 1, offset: 1 })
-  t.equal(seen.size, 9)
+  t.equal(seen.size, 10)
   for (const [sql, parameters] of seen) {
     const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
     t.ok(
       plan.every((detail) => detail.startsWith('SEARCH ') && !/TEMP B-TREE/.test(detail)),
       `${sql}: ${plan.join('; ')}`,
     )
+    if (/"email_key" =/.test(sql)) t.match(plan.join(), /email_key=\?/, 'an address is found, not looked for')
+    if (/coalesce\("audience_id"/.test(sql)) t.match(plan.join(), /<expr>=\?/, 'nor in other audiences')
     if (/offset/.test(sql) && /"contacts"/.test(sql)) t.match(plan.join(), /COVERING INDEX/, 'a step reads no rows')
   }
   t.same(removalsUnderWay(database.read, {}), [])
+})
+
+t.test('a removal that a fault breaks off goes on by itself', async (t) => {
+  const times = { created_at: 1, updated_at: 1 }
+  const audience = { id: 'broken', workspace_id: 'ws_3', name: 'x', description: null, ...times }
+  await database.commit([insertAudience(audience)])
+  await many('ws_3', 'broken', 1_200)
+  await database.commit(deleteAudience(audience, 1))
+  let commits = 0
+  const faults: unknown[] = []
+  const removals = audienceRemovals({
+    read: database.read,
+    commit: async (writes) => {
+      commits += 1
+      if (commits === 2) throw new StorageFault('SQLITE_FULL', 'no room')
+      await database.commit(writes)
+    },
+    log: { error: (about: unknown) => faults.push(about) },
+    pause: 1,
+  })
+  await until('all are gone', () => removalsUnderWay(database.read, {}).length === 0)
+  t.equal(countContacts(database.read, { workspaceId: 'ws_3', audienceId: null }), 0)
+  t.equal(faults.length, 1)
+  await removals.stop()
 })

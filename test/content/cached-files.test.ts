@@ -139,6 +139,23 @@ t.test('files that were not used for long are forgotten, and those that never we
   t.equal(bytesOfFile(read, old), null)
 })
 
+t.test('a file that is used while it is about to be forgotten stays', async (t) => {
+  const files = await store(t)
+  const { read, commit } = files.database
+  const [used, old] = [await files.add([Buffer.alloc(10, 'a')]), await files.add([Buffer.alloc(20)])]
+  const now = START + 5 * HOUR
+  let step = 0
+  const slow: typeof commit = async (writes) => {
+    step += 1
+    if (step === 1) await commit(useFile(used, now))
+    await commit(writes)
+  }
+  while (await forgetFiles({ read, commit: slow }, { usedBefore: START + HOUR, now })) t.ok(step < 3)
+  t.same(bytesOfFile(read, used), Buffer.alloc(10, 'a'))
+  t.equal(bytesOfFile(read, old), null)
+  t.same([files.count('cached_files'), files.count('cached_file_chunks')], [1, 1])
+})
+
 t.test('a step of forgetting is small, however large the files', async (t) => {
   const files = await store(t)
   for (let n = 0; n < 4; n += 1) await files.add([Buffer.alloc(5 * 1_048_576)])

@@ -68,7 +68,7 @@ t.test('whatever a file is made with, its rows are its rows', async (t) => {
     ['Excel names the sign', 'sep=|\r\na|b,c', [['a', 'b,c']]],
     ['quotes', '"a","b ""c""","d\r\ne"\n', [['a', 'b "c"', 'd\r\ne']]],
     ['quotes after a blank', 'a, "b, c" ,d', [['a', 'b, c', 'd']]],
-    ['quotes in the middle', 'a,b"c"d,"e"f', [['a', 'b"c"d', 'ef']]],
+    ['quotes in the middle', 'a,b"c"d,5"', [['a', 'b"c"d', '5"']]],
     ['blanks outside of quotes', ' a , " b "\n', [['a', ' b ']]],
     ['lines of nothing', '\n\na\n\n\nb\n\n', [['a'], ['b']]],
     [
@@ -115,7 +115,7 @@ t.test('what others write is read, and what we write others read', async (t) => 
       const long =
         text +
         stringify(
-          Array.from({ length: 2_000 }, () => ['aaaaaaaa', 'b"b', 'ä']),
+          Array.from({ length: 500 }, () => ['aaaaaaaa', 'b"b', 'ä']),
           { delimiter },
         )
       const found = (await cellsOf(long)).slice(0, rows.length + 1)
@@ -151,13 +151,13 @@ t.test('no bytes make the reader hang or break, and it says from which line on i
     }
   }
   t.equal(await fault('a\nb,"c\nd\n'), 2, 'a quote that is never closed')
-  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW + 1)}\nb`), 2)
+  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW + 2)}\nb`), 2)
   t.equal(await fault(`a\n"${'x\n'.repeat(MAX_ROW)}`), 2)
   t.equal(await fault(`a\n${','.repeat(MAX_ROW + 1)}`), 2)
   t.equal(await fault(`a\n${'x'.repeat(MAX_ROW - 10)}\nb`), 0)
-  const [wide, next] = await rowsOf(`${','.repeat(MAX_CELLS + 5)}\na`)
-  t.match(wide, { cut: true, cells: { length: MAX_CELLS } })
-  t.match(next, { cut: false, cells: ['a'] })
+  t.equal(await fault(`a\n\n${','.repeat(MAX_CELLS - 1)}\nb`), 0)
+  t.equal(await fault(`a\n\n${','.repeat(MAX_CELLS)}\nb`), 3, 'too many cells')
+  t.equal(await fault(`a\n"b\r\nc"\n"d" e`), 4, 'text behind closing quotes')
 })
 
 t.test('no cell that we write is a formula, and every text comes back as it was', (t) => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { backup } from '../../src/storage/backup.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
+import { closeWorkspace, eraseWorkspace } from '../../src/storage/erase.js'
 import { migrations } from '../../src/storage/migrations.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { restore } from '../../src/storage/restore.js'
@@ -191,6 +192,30 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
       'suppressions-workspace: 1 rows of suppressions without their workspace: ws_gone',
     ],
   )
+})
+
+t.test('verify-data finds nothing wrong in the middle of the erasure of a workspace', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  await database.commit([
+    row('workspaces', { id: 'ws_1' }),
+    row('audiences', { id: 'a1', workspace_id: 'ws_1' }),
+    row('contacts', { id: 'c1', workspace_id: 'ws_1', audience_id: 'a1' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 0 }),
+    ...closeWorkspace('ws_1', 1),
+  ])
+  t.same(verifyData(file), [])
+  const tables: string[] = []
+  const commit: typeof database.commit = async (writes) => {
+    const done = await database.commit(writes)
+    const table = /delete from (\w+)/.exec(writes[0]?.sql ?? '')?.[1] ?? ''
+    tables.push(table)
+    t.same(verifyData(file), [], table)
+    return done
+  }
+  await eraseWorkspace({ read: database.read, commit }, 'ws_1')
+  for (const table of ['audiences', 'contacts', 'cached_file_totals', 'cached_files'])
+    t.ok(tables.includes(table), table)
 })
 
 t.test('verify-data finds a damaged file', async (t) => {

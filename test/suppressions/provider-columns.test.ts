@@ -3,7 +3,7 @@ import t from 'tap'
 import type { CsvRow } from '../../src/platform/csv-rows.js'
 import { providerColumns, providerLine } from '../../src/suppressions/provider-columns.js'
 
-const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(','), cut: false })
+const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })
 
 t.test('a provider is known by its columns', async (t) => {
   for (const [names, provider] of [
@@ -40,6 +40,9 @@ t.test('what a line of it says', async (t) => {
     ['x@b.test,BOUNCE', 'a@b.test,COMPLAINT', { reason: 'spam_complaint' }],
     ['address,code,error', 'a@b.test,550,no such user', { reason: 'hard_bounce', diagnostic: '550 no such user' }],
     ['address,code,error', 'a@b.test,,no such user', { reason: 'hard_bounce' }],
+    ['address,code,error', 'a@b.test,552,552 5.2.2 mailbox full', { field: 'status', reason: /something else/ }],
+    ['address,code,error', 'a@b.test,550,550-5.7.1 blocked by policy', { field: 'status' }],
+    ['address,code,error', 'a@b.test,550,550 5.1.1 unknown to 5.3.2.1', { reason: 'hard_bounce' }],
     ['address,code,error', 'a@b.test,421,later', { field: 'reason', reason: /temporary/ }],
     ['address,tags,created_at', 'a@b.test,*,Tue 07 Jan', { reason: 'unsubscribe', moment: 'Tue 07 Jan' }],
     ['address,created_at', 'a@b.test,2025', { reason: null }],

@@ -138,7 +138,7 @@ function accept({ accepting }: InvitationDeps): Route {
     summary: 'Accept an invitation, with the token of its mail',
     description:
       'Needs no key. Works once. For an address that has an account the password is verified, and never set; ' +
-      'else it is chosen, with at least 12 characters.',
+      'else it is chosen, with at least 8 characters.',
     body: acceptance,
     answers: { 201: { description: 'The member, and a key that may do all that they may.', schema: accepted } },
     refusals: ['not_found', 'conflict', 'insufficient_permissions'],

@@ -277,6 +277,18 @@ const cases: readonly (readonly [string, Zone, Verdict, (string | null)[]])[] = 
     ['10 mx.zone.test.', key('A'), `other, ${key('B')}`],
   ],
   [
+    'another host, and no answer for our own names',
+    { ...cnames, [host]: { addresses: ['192.0.2.99'] }, 'mail.zone.test': 'failure' },
+    'spf-not-proved',
+    ['192.0.2.99', target('dkim1'), target('dkim2')],
+  ],
+  [
+    'a text that may be ours, and no answer for our own names',
+    { ...byHand, [host]: { addresses: ['192.0.2.99'], TXT: ['v=spf1 -all'] }, 'mail.zone.test': 'failure' },
+    'no-answer',
+    ['v=spf1 -all, 192.0.2.99', key('A'), `other, ${key('B')}`],
+  ],
+  [
     'what would steer a terminal',
     { ...cnames, [name('dkim1')]: { TXT: ['\u001b[2J\u00e9'] } },
     'dkim-not-proved',

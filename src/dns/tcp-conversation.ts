@@ -72,12 +72,18 @@ async function send(socket: Socket, reply: Buffer): Promise<void> {
   const size = Buffer.alloc(2)
   size.writeUInt16BE(reply.length)
   if (socket.destroyed) throw new Error('the client is gone')
-  if (!socket.write(Buffer.concat([size, reply]))) await Promise.race([once(socket, 'drain'), gone(socket)])
+  if (!socket.write(Buffer.concat([size, reply]))) await drained(socket)
 }
 
-async function gone(socket: Socket): Promise<never> {
-  await once(socket, 'close')
-  throw new Error('the client is gone')
+/** Or closed. A transfer waits often: no wait may leave its listeners behind. */
+async function drained(socket: Socket): Promise<void> {
+  const settled = new AbortController()
+  const { signal } = settled
+  try {
+    await Promise.race([once(socket, 'drain', { signal }), once(socket, 'close', { signal })])
+  } finally {
+    settled.abort()
+  }
 }
 
 async function closed(socket: Socket): Promise<void> {

@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type ConnectionLimit, connectionLimit } from '../platform/connection-limit.js'
+import type { Log } from '../platform/log.js'
 import type { Desk } from './desk.js'
 import { type Conversation, converse } from './tcp-conversation.js'
 
@@ -19,7 +20,7 @@ export interface DnsDoor {
 /** Of one door. */
 const limits = { maxConnections: 500, maxConnectionsPerAddress: 20 }
 
-export async function openTcp({ host, port }: Endpoint, desk: Desk): Promise<DnsDoor> {
+export async function openTcp({ host, port }: Endpoint, desk: Desk, log: Pick<Log, 'error'>): Promise<DnsDoor> {
   const limit = connectionLimit(limits)
   const open = new Map<Socket, Conversation>()
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -33,6 +34,8 @@ export async function openTcp({ host, port }: Endpoint, desk: Desk): Promise<Dns
     })
   })
   await listening(server, { host, port })
+  // Such as a system without file descriptors: the next connection may find some.
+  server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
   const { address, port: given } = server.address() as AddressInfo // bound to a port, never to a path
   return {
     endpoint: { host: address, port: given },

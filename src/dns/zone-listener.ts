@@ -59,7 +59,7 @@ const mostTries = 10
 
 async function openBoth(place: Endpoint, desk: Desk, log: ZoneListenerDeps['log']): Promise<[DnsDoor, DnsDoor]> {
   for (let count = 1; ; count += 1) {
-    const tcp = await openTcp(place, desk)
+    const tcp = await openTcp(place, desk, log)
     try {
       return [tcp, await openUdp(tcp.endpoint, desk, log)]
     } catch (error) {

@@ -49,8 +49,7 @@ export interface Check {
 
 export function outcomeOf(row: SendingDomain, check: Check, now: number, dice: Dice): Outcome {
   if (check.verdict === 'no-answer') {
-    const soon = now + HOUR
-    return { row: { ...row, next_check_at: row.next_check_at === null ? null : soon }, news: null }
+    return { row: { ...row, next_check_at: row.next_check_at === null ? null : againAt(row, now, dice) }, news: null }
   }
   const proved = check.verdict === 'proved'
   const { status, since } = proved ? { status: 'verified' as const, since: null } : unproved(row, check.asked, now)
@@ -82,17 +81,26 @@ function newsOf(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unproved
   return before.unproved_since === null && after.unproved_since !== null ? 'domain.broken' : null
 }
 
+/** After silence: who waits for records keeps its pace, or names whose servers are dead would be asked for ever. */
+function againAt(row: SendingDomain, now: number, dice: Dice): number | null {
+  return row.status === 'verified' ? hourlyFrom(now, dice) : nextCheckAt(row, now, dice)
+}
+
+function hourlyFrom(now: number, dice: Dice): number {
+  return Math.round(now + HOUR * (1 - dice() / 10))
+}
+
 /** Spread, so that what was registered or looked at together is not looked at together for ever. */
 export function nextCheckAt(
   row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
   now: number,
   dice: Dice,
 ): number | null {
-  const hourly = now + HOUR * (1 - dice() / 10)
+  const hourly = hourlyFrom(now, dice)
   const daily = now + DAY * (1 - dice() / 10)
   const { status, forced, unproved_since: since, rotation_asked_at: rotating } = row
   if (status === 'verified') {
-    if (rotating !== null) return Math.round(hourly)
+    if (rotating !== null) return hourly
     if (forced === 1) return null
     return Math.round(since === null ? daily : Math.min(hourly, Math.max(since + GRACE, now)))
   }

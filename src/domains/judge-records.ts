@@ -76,7 +76,19 @@ function judgeMailHost(
   if (mx.kind !== 'failure' && reachesUs(there, wanted) && letsUsSend(there, wanted))
     return { state: 'verified', found }
   if (cname.kind === 'records') return { state: 'failed', found }
-  return { state: Object.values(content).some(({ kind }) => kind === 'failure') ? 'unknown' : 'failed', found }
+  return { state: isUndecided(content) ? 'unknown' : 'failed', found }
+}
+
+/** Without a text there is no SPF record: whatever our own names hold, it is wrong. */
+function isUndecided({
+  mx,
+  txt,
+  addresses,
+  targetTxt,
+  targetAddresses,
+}: NonNullable<MailHostAnswers['content']>): boolean {
+  const silent = (...lookups: readonly Lookup<unknown>[]): boolean => lookups.some(({ kind }) => kind === 'failure')
+  return silent(mx, txt, addresses) || (txt.kind === 'records' && silent(targetTxt, targetAddresses))
 }
 
 export type Verdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'

@@ -14,6 +14,9 @@ import { type DkimKeyRow, deleteDkimKey, deleteIdleKey, insertDkimKey, selectors
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
 const MAX_DOMAIN = 195
 
+/** As much as one label: the rest of its name in the zone must find room too. */
+const MAX_SELECTOR = 63
+
 /** Nobody has published its records before. */
 const FIRST_CHECK = 3_600_000
 
@@ -96,8 +99,11 @@ export interface KeyPlace {
 
 /** An existing key takes the selector's place, and signs from now on. */
 export function importedKey(place: KeyPlace, pem: string): Write[] {
-  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(place.selector)) {
-    throw new Refusal('invalid-parameter', `selector: found "${place.selector}", allowed: labels of a host name`)
+  const { selector } = place
+  const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(selector)
+  if (!isName || selector.length > MAX_SELECTOR) {
+    const allowed = `labels of a host name, ${MAX_SELECTOR} characters in all`
+    throw new Refusal('invalid-parameter', `selector: found "${selector}", allowed: ${allowed}`)
   }
   const lower = { ...place, selector: place.selector.toLowerCase() }
   const row = keyRow(lower, importDkimKey(pem), true)

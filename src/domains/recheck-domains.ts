@@ -78,10 +78,11 @@ async function lookedAt(deps: RecheckDeps, before: SendingDomain, checked: Check
     const names = unseen.map(({ name }) => name)
     deps.log.warn({ ...place, names }, 'the CNAME is right, but the service zone does not answer with the key')
   }
-  const rotates = row.status === 'verified' && row.rotation_asked_at !== null
-  const rotated = rotates && (await advanceRotation(deps, row, deps.clock())).kind === 'done'
-  if (rotated) deps.log.info(place, 'another DKIM key signs from now on')
-  if (rotated || row.status !== before.status) deps.changed(place)
+  if (row.status !== before.status) deps.changed(place)
+  if (row.status !== 'verified' || row.rotation_asked_at === null) return
+  if ((await advanceRotation(deps, row, deps.clock())).kind !== 'done') return
+  deps.log.info(place, 'another DKIM key signs from now on')
+  deps.changed(place)
 }
 
 const words: Readonly<Record<News, string>> = {

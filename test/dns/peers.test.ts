@@ -1,8 +1,9 @@
 /** The zone listener over the network, as other people's programs see it: dig, drill, Unbound, Knot. */
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../src/config/load.js'
+import { converse } from '../../src/dns/tcp-conversation.js'
 import { listenForQuestions, type ZoneListener } from '../../src/dns/zone-listener.js'
 import { keyTarget } from '../../src/domains/dns-records.js'
 import { domainsOfWorkspace } from '../../src/domains/sending-domains.js'
@@ -219,6 +220,50 @@ t.test('one address has twenty connections, and its places again when they have 
     await Promise.race([once(socket, 'data'), once(socket, 'close')])
     return replies().length === 1
   })
+})
+
+t.test('a fault of the listener is logged, and it goes on', async (t) => {
+  const { port, errors } = await opened(t)
+  // The system's faults cannot be called for: the server that has this port is told of one.
+  const handles = Reflect.get(process, '_getActiveHandles') as () => readonly unknown[]
+  const isOurs = (handle: unknown): handle is Server =>
+    handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port
+  handles.call(process).find(isOurs)?.emit('error', new Error('accept ENFILE'))
+  t.match(errors, [{ err: { message: 'accept ENFILE' } }])
+  const { socket, replies } = await dialled(t, port)
+  socket.write(question(1))
+  await once(socket, 'data')
+  t.equal(replies().length, 1)
+})
+
+t.test('a long transfer to a slow client leaves nothing behind at each wait', async (t) => {
+  const [count, size] = [500, 60_000]
+  let [most, waits, got] = [0, 0, 0]
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('drain', () => (waits += 1))
+    const overTcp = function* (): Generator<Buffer> {
+      for (let left = count; left > 0; left -= 1) {
+        most = Math.max(most, socket.listenerCount('close'))
+        yield Buffer.alloc(size)
+      }
+    }
+    converse(socket, '127.0.0.1', { overUdp: () => null, overTcp })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('data', ({ length }: Buffer) => {
+    got += length
+    socket.pause()
+    // Some turns later, in each of which the server would send more.
+    setImmediate(() => setImmediate(() => setImmediate(() => socket.resume())))
+  })
+  socket.end(question(1))
+  await once(socket, 'close')
+  t.equal(got, count * (2 + size))
+  t.ok(waits > 5, `${waits} waits`)
+  t.ok(most < 5, `${most} listeners`)
 })
 
 t.test('stopping answers what was asked, and then nobody is there', async (t) => {

@@ -155,6 +155,20 @@ t.test('where nothing can be stored a round ends, and is not told of each domain
   t.same(told, [])
 })
 
+t.test('a change of status is told, though its rotation gets no further', async (t) => {
+  const row = rowOf('a.test', { rotation_asked_at: now - HOUR })
+  const { deps, told, domain } = await rounds(t, [row], proved(row))
+  let commits = 0
+  const commit: RecheckDeps['commit'] = async (writes) => {
+    commits += 1
+    if (commits > 1) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+    await deps.commit(writes)
+  }
+  await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
+  t.match(domain('a.test'), { status: 'verified' })
+  t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
+})
+
 t.test('a round ends when it is told to', async (t) => {
   const { deps, domain } = await rounds(t, [rowOf('a.test')], {})
   await recheckDomains(deps, AbortSignal.abort())

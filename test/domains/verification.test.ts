@@ -277,6 +277,18 @@ const cases: readonly (readonly [string, Zone, Verdict, (string | null)[]])[] = 
     ['10 mx.zone.test.', key('A'), `other, ${key('B')}`],
   ],
   [
+    'another host, and no answer for our own names',
+    { ...cnames, [host]: { addresses: ['192.0.2.99'] }, 'mail.zone.test': 'failure' },
+    'spf-not-proved',
+    ['192.0.2.99', target('dkim1'), target('dkim2')],
+  ],
+  [
+    'a text that may be ours, and no answer for our own names',
+    { ...byHand, [host]: { addresses: ['192.0.2.99'], TXT: ['v=spf1 -all'] }, 'mail.zone.test': 'failure' },
+    'no-answer',
+    ['v=spf1 -all, 192.0.2.99', key('A'), `other, ${key('B')}`],
+  ],
+  [
     'what would steer a terminal',
     { ...cnames, [name('dkim1')]: { TXT: ['\u001b[2J\u00e9'] } },
     'dkim-not-proved',
@@ -370,10 +382,24 @@ t.test('what a look changes', (t) => {
     const at = status !== 'verified' ? null : 'verified_at' in before ? 5 : now
     t.equal(outcome.row.verified_at, at)
   }
-  for (const before of [{}, verified, { ...verified, unproved_since: now - 9 * GRACE }]) {
+  t.end()
+})
+
+t.test('silence changes nothing but the time of the next look, which keeps its pace', (t) => {
+  const now = 100 * DAY
+  const verified = { status: 'verified', unproved_since: null, verified_at: 5 } as const
+  const soon = now + 0.95 * HOUR
+  for (const [before, next] of [
+    [verified, soon],
+    [{ ...verified, unproved_since: now - 9 * GRACE }, soon],
+    [{ unproved_since: now - DAY }, soon],
+    [{ status: 'failed', unproved_since: now - DAY }, soon],
+    [{ unproved_since: now - 4 * DAY }, now + 0.95 * DAY],
+    [{ unproved_since: now - 33 * DAY }, null],
+    [{ next_check_at: null }, null],
+  ] as const) {
     const outcome = after(before, 'no-answer', now, true)
-    const asWas = { ...row, ...before, next_check_at: now + HOUR }
-    t.same(outcome, { news: null, row: asWas }, 'no answer changes nothing')
+    t.same(outcome, { news: null, row: { ...row, ...before, next_check_at: next } }, JSON.stringify(before))
   }
   t.end()
 })

@@ -135,7 +135,7 @@ function verify(deps: DomainDeps): Route {
     tag,
     summary: 'Look the records of a domain up in DNS now',
     description:
-      'A CNAME to the value shown counts, and so does whatever answers the same: a CNAME that the DNS host resolves itself, or records set by hand. `details.records` of a refusal tells what was found; try again at will, ten times in a minute. A verified domain has 72 hours to mend its records.',
+      'A CNAME to the value shown counts, and so does whatever answers the same: a CNAME that the DNS host resolves itself, or records set by hand. `details.records` of a refusal tells what was found; try again at will, sixty times in a minute. A verified domain has 72 hours to mend its records.',
     answers: { 200: { description: 'All records hold; the domain.', schema: detailedDomain } },
     refusals: [
       'domain_not_found',

@@ -2,7 +2,7 @@
  * Verifies a sending domain because somebody asks for it: a door or the command line.
  *
  * A look at DNS is a dozen questions to servers of the asker's choice, so one domain gets
- * few of them: ten in a minute.
+ * no more than somebody needs who tries every second.
  */
 import { type Actor, recordAct } from '../accounts/audit-log.js'
 import { recordEvent } from '../events/event-log.js'
@@ -69,11 +69,11 @@ function unproved(domain: string, kind: Exclude<Verdict, 'proved'>, { findings }
   })
 }
 
-const LOOKS = 10
+const LOOKS = 60
 const MINUTE = 60_000
 const MOST_DOMAINS = 10_000
 
-/** Counts a look at a domain; throws a Refusal `rate-limited` where it has had its ten. */
+/** Counts a look at a domain; throws a Refusal `rate-limited` where it has had all of a minute. */
 export type CountLook = (domainId: string, now: number) => void
 
 export function lookLimit(): CountLook {

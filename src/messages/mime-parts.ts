@@ -146,7 +146,7 @@ export class MimeReader {
     const left = (this.busy.get(party) ?? 1) - 1
     if (left === 0) this.busy.delete(party)
     else this.busy.set(party, left)
-    this.idle.push(thread)
+    this.idle.unshift(thread) // one that runs already goes before one that has yet to start
     this.pump()
   }
 }

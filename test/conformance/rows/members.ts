@@ -155,7 +155,7 @@ const memberRows: readonly Row[] = [
         shape: data(record({ cancelled: is(true), id: uuid })),
         holds: { 'data.id': '{invitation}' },
       },
-      { says: 'again', id: '{invitation}', query: here, refused: { code: 'not_found', id: '{invitation}' } },
+      { says: 'one that is over', id: '{invitation}', query: here, refused: { code: 'conflict' } },
     ],
   },
   {

@@ -186,8 +186,9 @@ t.test('from nothing to verified: each answer names what is wrong and what was f
   zone.set('c.test', { MX: [[10, 'mx.mail.service.test']] })
   t.match((await verify(app, id)).json(), { mx_record: { status: 'verified' } })
   t.same((await show(app, id)).verified_at, good.json<Domain>().verified_at, 'verified since the first time')
-  for (let n = 0; n < 3; n += 1) await verify(app, id)
-  t.match(error(await verify(app, id)), { code: 'rate_limit_exceeded', details: { limit: 10 } })
+  const tries = await Promise.all(Array.from({ length: 60 }, () => verify(app, id)))
+  const refused = tries.find(({ status }) => status === 429) ?? (await verify(app, id))
+  t.match(error(refused), { code: 'rate_limit_exceeded', details: { limit: 60 } })
   t.same(app.errors, [])
 })
 

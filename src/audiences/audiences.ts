@@ -7,7 +7,7 @@
  */
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { prepareRead, prepareWrite, type Read, statements } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 
@@ -32,13 +32,8 @@ export function changeAudience(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: AudienceChange & Pick<Audience, 'updated_at'>,
 ): Write {
-  const { sql, parameters } = statements
-    .updateTable('audiences')
-    .set(change)
-    .where('workspace_id', '=', workspaceId)
-    .where('id', '=', id)
-    .compile()
-  return { sql, parameters, rows: 1 }
+  const audience = statements.updateTable('audiences').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return writeOf(audience.set(change), 1)
 }
 
 /** Changes nothing; misses when there is no such audience in the workspace. */

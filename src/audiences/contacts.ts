@@ -5,7 +5,7 @@
  * so that of two at once exactly one comes in. Names and metadata are the customer's own.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read, statements } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 
@@ -46,13 +46,8 @@ export function changeContact(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: Partial<ContactFields> & Pick<Contact, 'updated_at'>,
 ): Write {
-  const { sql, parameters } = statements
-    .updateTable('contacts')
-    .set(change)
-    .where('workspace_id', '=', workspaceId)
-    .where('id', '=', id)
-    .compile()
-  return { sql, parameters, rows: 1 }
+  const contact = statements.updateTable('contacts').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return writeOf(contact.set(change), 1)
 }
 
 /** Misses when there is no such contact in the workspace. */

@@ -93,3 +93,9 @@ export function select<Row>(read: Read, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile()
   return read(sql, parameters)
 }
+
+/** A write that is put together for one use: only the columns that somebody has named. It must touch `rows`. */
+export function writeOf(query: Compilable, rows: number): Write {
+  const { sql, parameters } = query.compile()
+  return { sql, parameters, rows }
+}

@@ -1,0 +1,42 @@
+/**
+ * Runs compiled test files and says what came of them.
+ *
+ *   main.mjs [--quick] [PATH...]
+ *
+ * Without arguments all files. `--quick`: no journeys and no peers. A path (`mail`, `journeys/queue`): the
+ * files whose names begin with it, beside the quick ones where both are given.
+ *
+ * Each file is a process of its own that prints TAP, started as `node FILE`. `tap run` would load its
+ * hooks for coverage and mocks into every process, which costs about as long as a small file takes;
+ * nothing here uses them. The last line is a comment with the counts, as tap's own is:
+ * `# { total: 140, pass: 137, fail: 2, skip: 1 }`. Exit status: 0 all passed, 1 some failed.
+ */
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { describe, sumOf } from './report.mjs'
+import { runTestFile } from './run-test-file.mjs'
+import { findTestFiles } from './test-files.mjs'
+
+const root = fileURLToPath(new URL('../../dist/test/', import.meta.url))
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const files = await findTestFiles(root, { quick: values.quick, paths: positionals })
+const waiting = [...files]
+const outcomes = []
+
+async function work() {
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    const outcome = await runTestFile(root, file)
+    outcomes.push(outcome)
+    process.stdout.write(describe(outcome))
+  }
+}
+
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
+for (const outcome of outcomes.filter(({ fail }) => fail > 0)) process.stdout.write(`\n${describe(outcome)}`)
+const totals = sumOf(outcomes)
+process.stdout.write(`# { total: ${totals.total}, pass: ${totals.pass}, fail: ${totals.fail}, skip: ${totals.skip} }\n`)
+process.exitCode = totals.fail > 0 || totals.total === 0 ? 1 : 0

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The program: everything is in `cli/`. */
+import { pipeline } from 'node:stream/promises'
 import { run } from './cli/run.js'
 import { secretLine } from './cli/secret-input.js'
 
@@ -10,6 +11,7 @@ process.exitCode = await run({
   argv: process.argv.slice(2),
   env: process.env,
   print: (text) => process.stdout.write(text),
+  printBytes: (bytes) => pipeline(bytes, process.stdout, { end: false }),
   complain: (text) => process.stderr.write(text),
   secret: (prompt) => secretLine(prompt),
 })

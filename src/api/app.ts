@@ -122,7 +122,8 @@ async function served(ctx: ApiContext, phase: Phase, path: string): Promise<void
 async function health(ctx: ApiContext, phase: Phase, { ready }: AppDeps): Promise<void> {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
   if (phase.kind !== 'serving') throw notServing(phase.kind)
-  if (!(await ready())) throw new Refusal('unavailable', 'the service cannot store anything now', { retry_after: 5 })
+  const problem = await ready()
+  if (problem !== null) throw new Refusal('unavailable', problem, { retry_after: 5 })
   send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
 }
 

@@ -14,23 +14,27 @@ export interface ReadinessDeps {
   readonly clock: Clock
 }
 
-export type Readiness = () => Promise<boolean>
+/** Why nothing new can be stored, for a reader; null: it can. */
+export type Readiness = () => Promise<string | null>
+
+const DISK = 'the disk is nearly full: nothing new is accepted until there is room'
+const DATABASE = 'the database takes no writes: nothing new is accepted until it does'
 
 const FRESH = 1_000
 
 export function readiness({ hasRoom, probe, clock }: ReadinessDeps): Readiness {
-  let writable: Promise<boolean> | null = null
+  let problem: Promise<string | null> | null = null
   let askedAt = 0
 
   return async () => {
-    if (!hasRoom()) return false
-    if (writable === null || clock() - askedAt >= FRESH) {
+    if (!hasRoom()) return DISK
+    if (problem === null || clock() - askedAt >= FRESH) {
       askedAt = clock()
-      writable = probe().then(
-        () => true,
-        () => false,
+      problem = probe().then(
+        () => null,
+        () => DATABASE,
       )
     }
-    return writable
+    return problem
   }
 }

@@ -1,25 +1,41 @@
 /**
  * `check`: everything that can be wrong with a configuration, all of it at once; what the
- * file says, and what it names: certificates that cannot be read, routes that cannot be taken.
+ * file says, and what it names: certificates that cannot be read, routes that cannot be taken, a data folder
+ * that cannot be written to, a disk that is nearly full.
+ *
+ * It judges with the rights of the daemon's user and says which user that is: what root can read says nothing
+ * about the daemon.
  */
+import { constants, existsSync } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Config } from '../config/complete.js'
 import type { Loaded } from '../config/load.js'
 import { type Problem, problemLines } from '../config/problems.js'
 import { routeTable } from '../delivery/routes.js'
+import { diskSpace } from '../platform/disk-space.js'
 import { readTls } from '../platform/tls-files.js'
+import { mayTake, thresholdWords } from '../storage/disk-guard.js'
 import type { Answer } from './command.js'
+import { becomeDaemonUser, currentUser } from './owner.js'
 
-export async function check(loaded: Loaded): Promise<Answer> {
+/** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
+export async function check(load: () => Loaded): Promise<Answer> {
+  const first = load()
+  if (first.kind === 'config') becomeDaemonUser(first.config.service.data_dir)
+  const loaded = first.kind === 'config' ? load() : first
   const problems = loaded.kind === 'problems' ? loaded.problems : await problemsBehind(loaded.config)
   const ok = problems.length === 0
+  const user = currentUser()
+  const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : problemLines(loaded.file, problems)
   return {
-    json: { ok, problems },
-    lines: ok ? [`${loaded.file ?? 'built-in defaults'}: no problems`] : [problemLines(loaded.file, problems)],
+    json: { ok, problems, user },
+    lines: [verdict, `checked with the rights of the user ${user}`],
     failed: !ok,
   }
 }
 
-async function problemsBehind({ tls, outbound }: Config): Promise<readonly Problem[]> {
+async function problemsBehind({ service, tls, outbound }: Config): Promise<readonly Problem[]> {
   const { cert_file, key_file } = tls
   const problems: Problem[] = []
   const tried = async (key: string, work: () => unknown): Promise<void> => {
@@ -31,5 +47,20 @@ async function problemsBehind({ tls, outbound }: Config): Promise<readonly Probl
   }
   if (cert_file !== null && key_file !== null) await tried('tls', () => readTls(cert_file, key_file))
   await tried('outbound.routes', () => routeTable(outbound.routes))
+  await tried('service.data_dir', () => mustBeUsable(service.data_dir))
   return problems
+}
+
+async function mustBeUsable(folder: string): Promise<void> {
+  if (existsSync(folder)) await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  const space = await diskSpace(existingFolder(folder))
+  if (mayTake(space)) return
+  throw new Error(
+    `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdWords}`,
+  )
+}
+
+/** The folder, or the next one above it that is there. */
+function existingFolder(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder))
 }

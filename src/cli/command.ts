@@ -23,6 +23,8 @@ export interface Answer {
   readonly lines: readonly string[]
   /** Done, but with a result that scripts must notice. */
   readonly failed?: boolean
+  /** A temporary file that is printed instead of lines, and removed. */
+  readonly file?: string
   /** Told on standard error: what was done may not be what was meant. */
   readonly warnings?: readonly string[]
 }

@@ -7,6 +7,7 @@ import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/write.js'
 import { CommandFailed, UsageError } from './command.js'
+import { currentUser } from './owner.js'
 
 const mendable = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 
@@ -17,7 +18,10 @@ export interface Failure {
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError) {
-    return { status: 2, text: `${error.message}\n"posthorn --help" lists the commands` }
+    return {
+      status: 2,
+      text: `${error.message}\n"posthorn help" lists the commands, "posthorn help COMMAND" the options of one`,
+    }
   }
   if (!(error instanceof Error)) return { status: 1, text: String(error) }
   if (mendable.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
@@ -27,14 +31,18 @@ export function failureOf(error: unknown): Failure {
 
 const mends: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it, or choose another port',
-  EACCES: 'not permitted: a port below 1024 or a file needs more rights',
   EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */
+function notPermitted(): string {
+  return `not permitted for the user ${currentUser()}: a port below 1024 or a file needs more rights`
 }
 
 /** A call to the system that failed, with its usual mend. */
 function systemFault(error: Error): string | null {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return null
-  const mend = mends[code]
+  const mend = code === 'EACCES' ? notPermitted() : mends[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -4,11 +4,15 @@
  * Exit status: 0 done, 1 refused or failed, 2 usage. What is said with `--json` is one
  * JSON value on standard output; errors always go to standard error.
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
-import { loadConfig } from '../config/load.js'
+import { type Loaded, loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
 import { systemClock } from '../platform/clock.js'
+import { isJournal } from '../platform/log.js'
+import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { check } from './check.js'
@@ -25,6 +29,7 @@ import { domainCommands } from './domain-commands.js'
 import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
+import { helpOf, overview } from './help.js'
 import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
@@ -38,12 +43,14 @@ export interface World {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly print: (text: string) => void
+  /** Resolves when all of it was taken. */
+  readonly printBytes: (bytes: Readable) => Promise<void>
   readonly complain: (text: string) => void
   /** Asks for a line that is not shown. */
   readonly secret: (prompt: string) => Promise<string>
 }
 
-const withDatabase: readonly Command[] = [
+export const withDatabase: readonly Command[] = [
   ...workspaceCommands,
   ...userCommands,
   ...keyCommands,
@@ -56,7 +63,7 @@ const withDatabase: readonly Command[] = [
   ...storageCommands,
 ]
 
-const common = { config: 'string', json: 'boolean', help: 'boolean' } as const
+const common = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
 interface Line {
   readonly words: readonly string[]
@@ -67,11 +74,7 @@ interface Line {
 export async function run(world: World): Promise<number> {
   try {
     const line = parse(world.argv)
-    if (line.options['help'] === true || line.words.length === 0) {
-      world.print(usage())
-      return line.words.length === 0 && line.options['help'] !== true ? 2 : 0
-    }
-    return await dispatch(world, line)
+    return answerAtOnce(world, line) ?? (await dispatch(world, line))
   } catch (error) {
     const { status, text } = failureOf(error)
     world.complain(`posthorn: ${text}\n`)
@@ -79,14 +82,30 @@ export async function run(world: World): Promise<number> {
   }
 }
 
+/** What needs no configuration: the version, and help. Null: something else is wanted. */
+function answerAtOnce(world: World, line: Line): number | null {
+  const { words, options } = line
+  const [verb, ...others] = words
+  if (options['version'] === true || verb === 'version') {
+    atMost(words, 1)
+    return said(world, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
+  }
+  if (options['help'] !== true && verb !== 'help' && verb !== undefined) return null
+  const about = verb === 'help' ? others : words
+  world.print(about.length === 0 ? overview(withDatabase) : helpOf(about, withDatabase))
+  return verb === undefined && options['help'] !== true ? 2 : 0
+}
+
 async function dispatch(world: World, line: Line): Promise<number> {
   const [verb] = line.words
-  const loaded = loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
+  const load = (): Loaded =>
+    loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
   if (verb === 'check') {
     atMost(line.words, 1)
     refuseForeignOptions(line.options, undefined)
-    return said(world, line, await check(loaded))
+    return said(world, line, await check(load))
   }
+  const loaded = load()
   const command = withDatabase.find(({ name }) => startsWith(line.words, name))
   if (command === undefined && verb !== 'serve') throw new UsageError(`unknown command: ${line.words.join(' ')}`)
   refuseForeignOptions(line.options, command)
@@ -96,11 +115,13 @@ async function dispatch(world: World, line: Line): Promise<number> {
   if (command === undefined) {
     // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
     const { serve } = await import('./serve.js')
-    await serve({ words, config: loaded.config, clock: systemClock }, world.env['NOTIFY_SOCKET'] ?? null)
+    const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = world.env
+    const surroundings = { socket, journal: isJournal(stream), reload: load }
+    await serve({ words, config: loaded.config, clock: systemClock }, surroundings)
     return 0
   }
   const call = { words, options: line.options, config: loaded.config, clock: systemClock, secret: world.secret }
-  return said(world, line, await runCommand(command, call))
+  return printed(world, line, await runCommand(command, call))
 }
 
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
@@ -140,6 +161,15 @@ function refuseForeignOptions(options: OptionValues, command: Command | undefine
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }
 
+async function printed(world: World, line: Line, answer: Answer): Promise<number> {
+  if (answer.file === undefined) return said(world, line, answer)
+  const bytes = (await open(answer.file)).createReadStream()
+  // It goes on to be readable, and nothing is left when we are killed.
+  rmSync(answer.file)
+  await world.printBytes(bytes)
+  return 0
+}
+
 /** Prints the answer; gives the exit status. */
 function said({ print, complain }: World, { options }: Line, { json, lines, failed, warnings = [] }: Answer): number {
   for (const warning of warnings) complain(`posthorn: ${harmless(warning)}\n`)
@@ -150,18 +180,4 @@ function said({ print, complain }: World, { options }: Line, { json, lines, fail
 /** A subject or a name may hold what would steer the terminal. */
 function harmless(line: string): string {
   return line.replace(/[^\P{Cc}\n]/gu, '?')
-}
-
-function usage(): string {
-  const commands = [
-    { name: 'serve', usage: '', summary: 'run the daemon' },
-    { name: 'check', usage: '', summary: 'read the configuration and print its problems' },
-    ...withDatabase,
-  ]
-  return [
-    'posthorn COMMAND [--config FILE] [--json]',
-    '',
-    ...commands.flatMap(({ name, usage: use, summary }) => [`  ${`${name} ${use}`.trim()}`, `      ${summary}`]),
-    '',
-  ].join('\n')
 }

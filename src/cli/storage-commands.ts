@@ -6,20 +6,18 @@ import { DataFolderHeld } from '../storage/data-lock.js'
 import { databaseFile } from '../storage/open.js'
 import { restore, UnusableBackup } from '../storage/restore.js'
 import { verifyData } from '../storage/verify.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, word } from './command.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, flag, UsageError, word } from './command.js'
 
 export const storageCommands: readonly Command[] = [
   {
     name: 'backup',
-    usage: 'FILE',
-    summary: 'write a consistent copy of the database, while the daemon works',
+    usage: 'FILE|-',
+    summary: 'write a consistent copy of the database, while the daemon works; -: to standard output',
     options: {},
-    run: ({ words, config }) =>
-      told(() => {
-        const to = file(words)
-        backup({ from: existing(config), to })
-        return { json: { file: to }, lines: [`backup written to ${to}`] }
-      }),
+    run: ({ words, options, config }) =>
+      told(() =>
+        words[0] === STANDARD_OUTPUT ? backupToOutput({ words, options, config }) : backupToFile({ words, config }),
+      ),
   },
   {
     name: 'restore',
@@ -53,6 +51,24 @@ export const storageCommands: readonly Command[] = [
       }),
   },
 ]
+
+const STANDARD_OUTPUT = '-'
+
+function backupToFile({ words, config }: Pick<Call, 'words' | 'config'>): Answer {
+  const to = file(words)
+  backup({ from: existing(config), to })
+  return { json: { file: to }, lines: [`backup written to ${to}`] }
+}
+
+/** The copy is made beside the database first, where there must be room for it. */
+function backupToOutput({ words, options, config }: Pick<Call, 'words' | 'options' | 'config'>): Answer {
+  atMost(words, 1)
+  if (flag(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
+  const from = existing(config)
+  const to = `${from}.backup-${process.pid}`
+  backup({ from, to })
+  return { json: null, lines: [], file: to }
+}
 
 function file(words: Call['words']): string {
   atMost(words, 1)

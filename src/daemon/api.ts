@@ -24,9 +24,9 @@ import { memoryBudget } from '../platform/memory-budget.js'
 import { memoryShares } from '../platform/memory-shares.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { Database } from '../storage/database.js'
-import { setServiceState } from '../storage/service-state.js'
 import type { Limits } from './limits.js'
 import { apiRoutes, type RouteParts } from './routes.js'
+import { readinessProbe } from './storage-watch.js'
 
 /** Of the interface, in the OpenAPI document. */
 const VERSION = '1.0.0'
@@ -78,8 +78,7 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
 function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (address: string) => boolean): ApiApp {
   const { clock, log, keyRing, mayTake, database } = parts
   const { requests, clients } = parts.limits
-  const probe = (): Promise<void> =>
-    database.commit([setServiceState({ key: 'readiness_probe', value: String(clock()) })])
+  const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return apiApp({
     reception: reception({ keyRing, requests, clients, isProxy, clock }),
     ready: readiness({ hasRoom: mayTake, probe, clock }),

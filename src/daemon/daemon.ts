@@ -20,6 +20,7 @@ import { suppressionBook } from '../suppressions/suppression-book.js'
 import { openDoors } from './doors.js'
 import { type DaemonParts, type Ends, endAll } from './parts.js'
 import { openRooms } from './rooms.js'
+import { watchCommits } from './storage-watch.js'
 
 export interface Daemon {
   readonly submission: readonly BoundEndpoint[]
@@ -31,6 +32,11 @@ export interface Daemon {
   readonly routes: readonly Route[]
   readonly tls: TlsFiles
   readonly database: Database
+  /**
+   * Reads the certificate that these settings name and serves it from the next handshake on; sessions go
+   * on. Rejects, and all stays as it was, when certificate and key cannot be read or do not belong together.
+   */
+  readonly loadCertificate: (tls: Config['tls']) => Promise<TlsFiles>
   readonly stop: () => Promise<void>
 }
 
@@ -46,7 +52,9 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     const opened = await openDatabase({ file: databaseFile(folder) })
     ends.push(() => opened.close())
     const suppressions = suppressionBook(opened)
-    const database = { ...opened, commit: suppressions.watch(opened.commit) }
+    const watched = watchCommits(opened.commit, { clock, log })
+    ends.push(watched.stop)
+    const database = { ...opened, commit: suppressions.watch(watched.commit) }
     const tls = await certificate(config, clock())
     const rooms = await openRooms(parts, database, suppressions, ends)
     const doors = await openDoors(parts, database, tls, rooms, ends)
@@ -59,6 +67,11 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
       routes: doors.routes,
       tls,
       database,
+      loadCertificate: async (tls) => {
+        const loaded = await certificate({ ...config, tls }, clock())
+        doors.useCertificate(loaded)
+        return loaded
+      },
       stop,
     }
   } catch (error) {

@@ -6,7 +6,6 @@
 import type { ApiListener } from '../api/listener.js'
 import type { Route } from '../api/route.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
-import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { accept } from '../sending/accept.js'
@@ -15,12 +14,12 @@ import { type Take, take } from '../sending/take.js'
 import type { MxListener } from '../smtp/mx.js'
 import type { SubmissionListener } from '../smtp/submission.js'
 import type { Database } from '../storage/database.js'
-import { diskGuard } from '../storage/disk-guard.js'
 import { openApi } from './api.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
 import type { RouteParts } from './routes.js'
+import { watchDisk } from './storage-watch.js'
 import { openSubmission } from './submission.js'
 import { openZone } from './zone.js'
 
@@ -32,6 +31,8 @@ export interface Doors {
   readonly routes: readonly Route[]
   /** Somebody else changed the database. */
   readonly changed: () => void
+  /** Each listener serves this certificate from its next handshake on. */
+  readonly useCertificate: (tls: TlsFiles) => void
 }
 
 export async function openDoors(
@@ -44,7 +45,8 @@ export async function openDoors(
   const open: Door[] = []
   ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
-  const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
+  const { hasRoom: mayTake, stop: stopLooking } = await watchDisk({ config, log })
+  ends.push(stopLooking)
   const own = { config, clock, log, tls, keyRing, domains, mayTake }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
@@ -69,7 +71,13 @@ export async function openDoors(
     identity,
     checking: domainChecks.checking,
   })
-  return { submission, mx, zone, api: api.listener, routes, changed: () => forget(rooms, submission, log) }
+  const listeners = { submission, mx, zone, api: api.listener }
+  const changed = (): void => forget(rooms, submission, log)
+  return { ...listeners, routes, changed, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
+}
+
+function serveCertificate({ submission, mx, api }: Pick<Doors, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
+  for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
 }
 
 /** Before anything is accepted: what was cut off is put in order while nothing new is under way. */

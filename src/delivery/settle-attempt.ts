@@ -15,7 +15,7 @@ import type { Enqueued } from '../messages/enqueue.js'
 import { reasonSentence } from '../messages/replies/reasons.js'
 import type { Notice } from '../messages/sender-notice.js'
 import { type Attempted, settleAccepted, settleBounced, settleDeferred, settleFailed } from '../messages/settle.js'
-import type { Clock } from '../platform/clock.js'
+import { type Clock, timestamp } from '../platform/clock.js'
 import type { Dice } from '../platform/dice.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
@@ -163,7 +163,7 @@ async function untilStored(
 function logOutcome(log: Log, attempted: Attempted, decision: Decision): void {
   const { entry, email, mx, tls, response, reason, number } = attempted
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
-  const more = decision.kind === 'deferred' ? { next: decision.at } : {}
+  const more = decision.kind === 'deferred' ? { next: timestamp(decision.at) } : {}
   const sentence = reason === null ? undefined : reasonSentence(reason as Parameters<typeof reasonSentence>[0])
   log.info({ ...facts, ...more, sentence }, decision.kind)
 }

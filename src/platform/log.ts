@@ -1,8 +1,10 @@
 /**
  * Structured log lines on standard output, one JSON object each (or readable ones).
  *
- * Never logged: message bodies, keys, passwords, codes. Callers pass ids and replies.
+ * Never logged: message bodies, keys, passwords, codes. Callers pass ids and replies. Every time in a
+ * line is an ISO 8601 text in UTC.
  */
+import { fstatSync } from 'node:fs'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 
 export type Log = Logger
@@ -12,21 +14,51 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty'
 }
 
-export function openLog({ level, format }: LogSettings): Log {
-  const out = destination({ dest: 1, sync: true })
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
-  return pino(options, format === 'pretty' ? readable(out) : out)
+/** `journal`: standard output is read by the journal of systemd, and each line begins with its priority. */
+export function openLog(settings: LogSettings, journal = false): Log {
+  return logTo(destination({ dest: 1, sync: true }), settings, journal)
 }
 
-/** Turns each JSON line into `time LEVEL message key=value …`. */
-function readable(out: DestinationStream): DestinationStream {
-  return {
-    write(line: string): void {
-      const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>
-      const words = Object.entries(rest).map(([key, value]) => `${key}=${word(value)}`)
-      out.write(`${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}\n`)
-    },
+export function logTo(out: DestinationStream, { level, format }: LogSettings, journal: boolean): Log {
+  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+  const form = format === 'pretty' ? readable : (line: string) => line
+  if (!journal) return pino(options, format === 'pretty' ? { write: (line) => out.write(form(line)) } : out)
+  const prefixed = {
+    // With this symbol pino sets `lastLevel` before each line.
+    [pino.symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write: (line: string): void => out.write(`<${priorityOf(prefixed.lastLevel)}>${form(line)}`),
   }
+  return pino(options, prefixed)
+}
+
+/**
+ * Is standard output a stream to the journal? `named`: the value of JOURNAL_STREAM, device and inode of the
+ * stream that systemd has given; a process that was redirected since writes somewhere else (systemd.exec(5)).
+ */
+export function isJournal(named: string | undefined): boolean {
+  const { dev, ino } = fstatSync(1)
+  return named === `${dev}:${ino}`
+}
+
+/** Syslog priorities of pino's levels, which sd-daemon(3) reads from `<N>` at the start of a line. */
+const priorities: readonly (readonly [level: number, priority: number])[] = [
+  [60, 2],
+  [50, 3],
+  [40, 4],
+  [30, 6],
+  [0, 7],
+]
+
+function priorityOf(level: number): number {
+  return priorities.find(([least]) => level >= least)?.[1] ?? 7
+}
+
+/** `time LEVEL message key=value …` of a JSON line. */
+function readable(line: string): string {
+  const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>
+  const words = Object.entries(rest).map(([key, value]) => `${key}=${word(value)}`)
+  return `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}\n`
 }
 
 function levelName(level: unknown): string {

@@ -6,7 +6,7 @@
  * is no CA: a client that trusts cert.pem trusts this one server and nothing that it could sign.
  * The two files are renamed into place one after the other; a crash in between leaves a pair that
  * does not match, and that counts as broken.
- * Known limit: files are read at the start; a change on disk is seen at the next one.
+ * Files are read when they are asked for: at the start, and at a reload.
  */
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -28,6 +28,11 @@ export interface SelfSigned {
   readonly folder: string
   readonly hostname: string
   readonly now: number
+}
+
+/** When the certificate ends, ISO 8601 in UTC. */
+export function validUntil({ cert }: Pick<TlsFiles, 'cert'>): string {
+  return new Date(new X509Certificate(cert).validTo).toISOString()
 }
 
 /** `configured` null: the self-signed pair. */

@@ -42,7 +42,7 @@ function wanted(): Wanted {
   const base = values['port-base']
   if (base !== undefined && !(/^\d{1,5}$/.test(base) && Number(base) <= MAX_BASE)) {
     throw new Error(
-      `--port-base: found "${base}", allowed: 0 to ${MAX_BASE}; the ports are 587, 465, 443 and 25 above it`,
+      `--port-base: found "${base}", allowed: 0 to ${MAX_BASE}; the ports are 587, 465, 443, 25 and 26 above it`,
     )
   }
   return { folder: resolve(values.data ?? 'data'), portBase: base === undefined ? null : Number(base) }

@@ -2,13 +2,25 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { passwords } from '../../src/accounts/passwords.js'
+import { withDatabase } from '../../src/cli/run.js'
 import { openDatabase } from '../../src/storage/open.js'
+import { selfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
 import { openSink } from '../helpers/scripted-sink.js'
@@ -108,7 +120,7 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
     t.equal(status, 2, argv.join(' '))
     t.equal(out, '', argv.join(' '))
     t.match(err, says, argv.join(' '))
-    t.match(err, /"posthorn --help" lists the commands\n$/)
+    t.match(err, /"posthorn help" lists the commands, "posthorn help COMMAND" the options of one\n$/)
   }
   t.equal(existsSync(join(data, 'posthorn.db')), false)
 
@@ -120,6 +132,32 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
     t.match(help.out, new RegExp(`^  ${name}\\b`, 'm'), name)
   }
   t.match(await command([]), { status: 2, out: help.out })
+  t.equal((await command(['help'])).out, help.out)
+})
+
+t.test('each command has help of its own, with every option, and needs no configuration for it', async (t) => {
+  const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  for (const argv of [['version'], ['--version'], ['--version', '--config', '/nowhere']]) {
+    t.match(await command(argv), { status: 0, out: `posthorn ${packageVersion}\n`, err: '' })
+  }
+  t.match((await command(['version', '--json'])).json(), { version: packageVersion, node: process.version })
+
+  for (const { name, usage, summary, options } of withDatabase) {
+    const asked = await command(['help', ...name.split(' ')])
+    t.match(asked, { status: 0, err: '' }, name)
+    t.ok(asked.out.includes(`posthorn ${`${name} ${usage}`.trim()}\n    ${summary}\n`), name)
+    for (const option of Object.keys(options)) {
+      t.match(asked.out, new RegExp(`^  --${option} +\\S`, 'm'), `${name} --${option}`)
+      t.ok(usage.includes(`--${option}`), `the usage of ${name} names --${option}`)
+    }
+    t.equal((await command([...name.split(' '), '--help', '--config', '/nowhere'])).out, asked.out)
+  }
+  const keys = (await command(['key', '--help'])).out
+  for (const name of ['key create', 'key list', 'key revoke']) t.match(keys, new RegExp(`^posthorn ${name} `, 'm'))
+  t.match(await command(['help', 'serve']), { status: 0, out: /^posthorn serve\n.*SIGHUP/ })
+  t.match(await command(['help', 'nonsense']), { status: 2, err: /unknown command: nonsense/ })
+  t.match(await command(['nonsense', '--help']), { status: 2, err: /unknown command: nonsense/ })
+  t.match(await command(['version', 'more']), { status: 2, err: /unexpected: more/ })
 })
 
 t.test('a configuration with problems stops every command, with all of them at once', async (t) => {
@@ -138,8 +176,10 @@ t.test('a configuration with problems stops every command, with all of them at o
   t.match(json.json(), { ok: false, problems: [{ key: /./, message: /found .*; allowed: / }, {}, {}] })
   t.match(await command(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
   const good = place(t)
-  t.match(await good.run('check'), { status: 0, out: `${good.config}: no problems\n` })
-  t.same((await good.run('check', '--json')).json(), { ok: true, problems: [] })
+  const { username: user } = userInfo()
+  const said = `${good.config}: no problems\nchecked with the rights of the user ${user}\n`
+  t.match(await good.run('check'), { status: 0, out: said })
+  t.same((await good.run('check', '--json')).json(), { ok: true, problems: [], user })
   t.equal(existsSync(good.data), false, 'a check makes nothing')
 })
 
@@ -322,6 +362,10 @@ t.test('the database is saved, put back and checked', async (t) => {
   await setUp(run)
   t.same((await run('backup', file, '--json')).json(), { file })
   t.match(await run('backup', file), { status: 1, err: /./, out: '' }, 'never over a file')
+  t.equal((await run('backup', '-')).out.slice(0, 15), 'SQLite format 3')
+  t.match(await run('backup', '-', '--json'), { status: 2, out: '' })
+  const left = readdirSync(data).filter((name) => name.includes('backup'))
+  t.same(left, [], 'nothing is left beside the database')
   t.match(await run('verify-data'), { status: 0, out: 'no problems\n' })
   t.same((await run('verify-data', '--json')).json(), { ok: true, problems: [] })
   await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
@@ -514,6 +558,41 @@ t.test('started as root it works as the owner of the data folder', { skip: !root
   t.same([uid, gid], [nobody, nobody])
   t.ok(readFileSync(config, 'utf8').length > 0)
 })
+
+t.test(
+  'a check by root judges with the rights of the daemon, and says whose',
+  { skip: !root && 'not root' },
+  async (t) => {
+    const { config, data, folder } = place(t)
+    const { cert, key } = await selfSigned(['localhost'])
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    writeFileSync(certFile, cert)
+    writeFileSync(keyFile, key, { mode: 0o600 })
+    writeFileSync(
+      config,
+      `${readFileSync(config, 'utf8')}\n[tls]\ncert_file = "${certFile}"\nkey_file = "${keyFile}"\n`,
+    )
+    mkdirSync(data, { mode: 0o700 })
+    chmodSync(folder, 0o755)
+    t.match(program('check', '--config', config), { status: 0, stdout: /no problems\nchecked .* of the user root\n$/ })
+
+    chownSync(data, nobody, nobody)
+    const refused = program('check', '--config', config)
+    t.match(refused, { status: 1, stdout: /: tls: EACCES.*key\.pem.*\nchecked with the rights of the user nobody\n$/ })
+    chmodSync(keyFile, 0o644)
+    t.match(program('check', '--config', config), { status: 0, stdout: /no problems/ })
+    chmodSync(config, 0o600)
+    t.match(program('check', '--config', config), { status: 1, stdout: /cannot be read: EACCES.*\n.* user nobody\n$/ })
+    t.match(program('key', 'list', '--config', config).status, 1)
+    chmodSync(config, 0o644)
+    chmodSync(data, 0o500)
+    t.match(program('check', '--config', config), { status: 1, stdout: /service\.data_dir: EACCES/ })
+    chmodSync(data, 0o700)
+    t.match(program('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
+    const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
+    t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody/ })
+  },
+)
 
 t.test('a workspace is transferred to one of its members, and to nobody else', async (t) => {
   const { run, data } = place(t)

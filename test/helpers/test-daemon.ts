@@ -12,6 +12,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { stringify } from 'smol-toml'
 import type { Test } from 'tap'
@@ -246,6 +247,7 @@ export async function command(argv: readonly string[], secret = ''): Promise<Com
     argv,
     env: {},
     print: (text) => out.push(text),
+    printBytes: async (bytes) => void out.push((await buffer(bytes)).toString('latin1')),
     complain: (text) => err.push(text),
     secret: async () => secret,
   })

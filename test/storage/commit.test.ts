@@ -7,8 +7,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ConnectionOptions } from '../../src/storage/connection.js'
 import { groupCommit, type Request } from '../../src/storage/group-commit.js'
+import { watchFaults } from '../../src/storage/watch-faults.js'
 import { ConstraintViolated, Missed, StorageFault, type Write } from '../../src/storage/write.js'
+
 import { openedDatabase, temporaryDatabase } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
 import { keys, state } from './state.js'
 
 function smallDatabase(): SQLite.Database {
@@ -233,3 +236,38 @@ t.test('closing finishes what was asked for, and refuses what comes later', asyn
   const again = await openedDatabase(t, { file })
   t.same(keys(again.read), ['last'])
 })
+
+t.test(
+  'an outage of the database is told once when it begins and once when it ends, though nobody writes',
+  async (t) => {
+    let broken = false
+    const committed: (readonly Write[])[] = []
+    const said: string[] = []
+    const probe = add('probe')
+    const { commit, stop } = watchFaults(
+      async (writes) => {
+        if (broken) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+        if (writes.includes(conflicting)) throw new Missed('it had moved on')
+        committed.push(writes)
+      },
+      { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => probe, every: 1 },
+    )
+    const conflicting = add('twice')
+    t.teardown(stop)
+    await commit([add('a')])
+    await t.rejects(commit([conflicting]), { name: 'Missed' })
+    t.same(said, [], 'a conflict is no outage')
+    broken = true
+    for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })
+    t.same(said, ['SQLITE_FULL'])
+    broken = false
+    await until('a probe was written', () => said.length === 2)
+    t.same(said, ['SQLITE_FULL', 'over'])
+    t.same(committed.at(-1), [probe])
+    broken = true
+    await t.rejects(commit([add('d')]))
+    stop()
+    await t.rejects(commit([add('e')]), { name: 'StorageFault' })
+    t.same(said, ['SQLITE_FULL', 'over', 'SQLITE_FULL'], 'what is stopped probes no more')
+  },
+)

@@ -11,6 +11,7 @@ import type { Read } from '../../src/storage/prepared.js'
 import { verifyData } from '../../src/storage/verify.js'
 import type { Write } from '../../src/storage/write.js'
 import { openedDatabase, temporaryDatabase, temporaryFolder } from '../helpers/database.js'
+import { until } from '../helpers/until.js'
 import { columnsOf, rowOf, tablesOf } from './rows.js'
 import { promisedTables, type Shape } from './table-types.js'
 
@@ -124,45 +125,53 @@ t.test('new mail is refused under 5 % of the disk or under 1 GiB', async (t) => 
     [0.9 * GiB, GiB, false],
     [0, 0, false],
   ]
-  for (const [free, total, may] of cases) t.equal(mayTake(free, total), may, `${free} of ${total}`)
-  t.ok(mayTake(10, 100, { leastShare: 0.1, leastBytes: 10 }))
-  t.notOk(mayTake(9, 100, { leastShare: 0.1, leastBytes: 1 }))
+  for (const [free, total, may] of cases) t.equal(mayTake({ free, total }), may, `${free} of ${total}`)
+  t.ok(mayTake({ free: 10, total: 100 }, { leastShare: 0.1, leastBytes: 10 }))
+  t.notOk(mayTake({ free: 9, total: 100 }, { leastShare: 0.1, leastBytes: 1 }))
 })
 
-t.test('the guard asks the disk at most once a second and answers at once', async (t) => {
-  let now = 0
-  let asked = 0
+t.test('the guard looks again and again, and tells when the disk becomes full and when it has room', async (t) => {
   let space: DiskSpace | undefined = { free: 50 * GiB, total: 100 * GiB }
+  let looks = 0
+  const changes: [hasRoom: boolean, free: number][] = []
   const guard = await diskGuard({
     path: '/somewhere',
-    clock: () => now,
     space: async (path) => {
       t.equal(path, '/somewhere')
-      asked += 1
+      looks += 1
       if (space === undefined) throw new Error('no answer')
       return space
     },
+    changed: (hasRoom, { free }) => changes.push([hasRoom, free]),
+    every: 1,
   })
-  const looked = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  t.teardown(() => guard.stop())
+  const looked = (): Promise<unknown> => {
+    const before = looks
+    return until('it looked twice more', () => looks >= before + 2)
+  }
 
   t.ok(guard.hasRoom())
   space = { free: GiB, total: 100 * GiB }
-  now = 999
-  t.ok(guard.hasRoom())
-  t.equal(asked, 1)
-  now = 1000
-  t.ok(guard.hasRoom(), 'the old answer, while it looks')
-  t.ok(guard.hasRoom())
-  t.equal(asked, 2)
   await looked()
   t.notOk(guard.hasRoom())
-
   space = undefined
-  now = 2000
-  guard.hasRoom()
   await looked()
   t.notOk(guard.hasRoom(), 'the last answer stands when there is no new one')
-  t.equal(asked, 3)
+  space = { free: 6 * GiB, total: 100 * GiB }
+  await looked()
+  t.ok(guard.hasRoom())
+  t.same(changes, [
+    [false, GiB],
+    [true, 6 * GiB],
+  ])
+
+  const full: boolean[] = []
+  const changed = (hasRoom: boolean): void => void full.push(hasRoom)
+  const atOnce = await diskGuard({ path: '/', space: async () => ({ free: 0, total: GiB }), changed })
+  t.teardown(() => atOnce.stop())
+  t.notOk(atOnce.hasRoom())
+  t.same(full, [false], 'a disk that is full at the start is told')
 })
 
 t.test('the room of a real file system is told in bytes', async (t) => {

@@ -6,4 +6,7 @@ import { systemClock } from '../../../src/platform/clock.js'
 const [, , file = '', patience = ''] = process.argv
 const loaded = loadConfig({ file, env: {} })
 if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-await serve({ words: [], config: loaded.config, clock: systemClock }, null, { patience: JSON.parse(patience) })
+await serve(
+  { words: [], config: loaded.config, clock: systemClock },
+  { socket: null, journal: false, reload: () => loadConfig({ file, env: {} }), patience: JSON.parse(patience) },
+)

@@ -105,6 +105,7 @@ export async function told({ file }: Installation, ...words: readonly string[]):
     print: (text) => {
       texts.stdout += text
     },
+    printBytes: () => Promise.reject(new Error('no command of this test prints bytes')),
     secret: async () => '',
     complain: (text) => {
       texts.stderr += text

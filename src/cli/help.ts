@@ -1,0 +1,90 @@
+/** What `help`, `--help` and a call without words print: all commands, or how one of them is used. */
+import { type Command, UsageError } from './command.js'
+
+export type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
+
+/** The commands that need no database. */
+export const bareCommands: readonly Described[] = [
+  {
+    name: 'serve',
+    usage: '',
+    summary: 'run the daemon; SIGHUP has it load certificate and log level again',
+    options: {},
+  },
+  {
+    name: 'check',
+    usage: '',
+    summary: "read the configuration and print its problems, with the rights of the daemon's user",
+    options: {},
+  },
+  { name: 'version', usage: '', summary: 'print the version, as --version does', options: {} },
+  { name: 'help', usage: '[COMMAND]', summary: 'list the commands, or show how one is used', options: {} },
+]
+
+const commonOptions: Readonly<Record<string, string>> = {
+  '--config FILE': 'the configuration; else $POSTHORN_CONFIG, else /etc/posthorn/posthorn.toml if it is there',
+  '--json': 'print one JSON value instead of text',
+}
+
+/** By the name of the option; where commands differ, with the command before it. */
+const options: Readonly<Record<string, string>> = {
+  as: 'spam or ham: what the messages are',
+  domain: 'only entries whose recipient is in this domain',
+  email: 'the address of the owner',
+  'expires-at': 'when the key ends, as 2030-01-31T09:00:00Z',
+  force: 'without asking DNS',
+  from: 'the sender, in a verified domain',
+  inbound: 'also take mail in for it',
+  name: 'what the key is for, in your words',
+  scopes: 'what the key may do, separated by commas: full, send, read',
+  selector: 'the DKIM selector under which the public key is published',
+  'setup workspace': 'the name of the workspace',
+  status: 'only entries in this state',
+  subject: 'the subject of the message',
+  to: 'the recipient',
+  transcript: 'with each command and reply of the SMTP sessions',
+  workspace: 'the id of the workspace; needed where there are several',
+}
+
+export function overview(commands: readonly Described[]): string {
+  const lines = [...bareCommands, ...commands].flatMap(({ name, usage, summary }) => [
+    `  ${`${name} ${usage}`.trim()}`,
+    `      ${summary}`,
+  ])
+  return [
+    'posthorn COMMAND [--config FILE] [--json]',
+    '',
+    ...lines,
+    '',
+    '"posthorn help COMMAND" shows the options of one. Exit status: 0 done, 1 refused or failed, 2 wrong usage.',
+    '',
+  ].join('\n')
+}
+
+/** Of every command whose name begins with these words. Throws a UsageError where there is none. */
+export function helpOf(words: readonly string[], commands: readonly Described[]): string {
+  const found = [...bareCommands, ...commands].filter(({ name }) => begins(name.split(' '), words))
+  if (found.length === 0) throw new UsageError(`unknown command: ${words.join(' ')}`)
+  return found.map(sheet).join('\n')
+}
+
+function begins(name: readonly string[], words: readonly string[]): boolean {
+  return name.every((part, place) => words[place] === undefined || words[place] === part)
+}
+
+function sheet({ name, usage, summary, options: own }: Described): string {
+  const rows = [...Object.keys(own).map((option) => [`--${option}`, descriptionOf(name, option)] as const)]
+  const all = [...rows, ...Object.entries(commonOptions)]
+  const width = Math.max(...all.map(([option]) => option.length))
+  return [
+    `posthorn ${`${name} ${usage}`.trim()}`,
+    `    ${summary}`,
+    '',
+    ...all.map(([option, text]) => `  ${option.padEnd(width)}  ${text}`),
+    '',
+  ].join('\n')
+}
+
+export function descriptionOf(command: string, option: string): string {
+  return options[`${command} ${option}`] ?? options[option] ?? ''
+}

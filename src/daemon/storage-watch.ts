@@ -1,0 +1,43 @@
+/** Tells the log when nothing new can be stored, and when it can again: the disk, and the database itself. */
+import type { Config } from '../config/complete.js'
+import type { Clock } from '../platform/clock.js'
+import { diskSpace } from '../platform/disk-space.js'
+import type { Log } from '../platform/log.js'
+import { type DiskGuard, diskGuard, thresholdWords } from '../storage/disk-guard.js'
+import { setServiceState } from '../storage/service-state.js'
+import { type WatchedCommit, watchFaults } from '../storage/watch-faults.js'
+import type { Commit, Write } from '../storage/write.js'
+
+interface Parts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Written to see whether the database takes writes. */
+export function readinessProbe(now: number): Write {
+  return setServiceState({ key: 'readiness_probe', value: String(now) })
+}
+
+export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock' | 'log'>): WatchedCommit {
+  return watchFaults(commit, {
+    begun: (fault) =>
+      log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted'),
+    ended: () => log.error('the database takes writes again'),
+    probe: () => readinessProbe(clock()),
+  })
+}
+
+/** Ends and begins are both errors, so that who reads errors alone sees that one is over. */
+export function watchDisk({ config, log }: Pick<Parts, 'config' | 'log'>): Promise<DiskGuard> {
+  const path = config.service.data_dir
+  return diskGuard({
+    path,
+    space: diskSpace,
+    changed: (hasRoom, { free, total }) => {
+      const about = { data_dir: path, free, total }
+      if (hasRoom) log.error(about, 'the disk has room again: new mail is accepted')
+      else log.error(about, `the disk is nearly full, no new mail is accepted: ${thresholdWords}`)
+    },
+  })
+}

@@ -1,0 +1,7 @@
+/** The version of this program, as its package.json has it. */
+import { readFileSync } from 'node:fs'
+
+/** Compiled, this file lies three folders below the package's own. */
+const file = new URL('../../../package.json', import.meta.url)
+
+export const version = (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version

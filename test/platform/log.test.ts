@@ -1,0 +1,46 @@
+/** Log lines as an operator and the journal of systemd read them. */
+import { fstatSync } from 'node:fs'
+import t from 'tap'
+import { isJournal, type LogSettings, logTo } from '../../src/platform/log.js'
+
+function lines(settings: LogSettings, journal: boolean): string[] {
+  const written: string[] = []
+  const log = logTo({ write: (line) => written.push(line) }, settings, journal)
+  log.debug('one')
+  log.info({ ms: 3 }, 'two')
+  log.warn('three')
+  log.error({ err: new Error('broken') }, 'four')
+  log.fatal('five')
+  return written
+}
+
+t.test('for the journal each line begins with its priority', async (t) => {
+  for (const format of ['json', 'pretty'] as const) {
+    const written = lines({ level: 'debug', format }, true)
+    t.same(
+      written.map((line) => line.slice(0, 3)),
+      ['<7>', '<6>', '<4>', '<3>', '<2>'],
+      format,
+    )
+    t.ok(
+      written.every((line) => line.indexOf('\n') === line.length - 1),
+      'one line each, stacks included',
+    )
+  }
+  t.match(JSON.parse(lines({ level: 'info', format: 'json' }, true)[0]?.slice(3) ?? ''), {
+    level: 30,
+    ms: 3,
+    msg: 'two',
+  })
+})
+
+t.test('elsewhere nothing stands before a line', async (t) => {
+  t.match(JSON.parse(lines({ level: 'info', format: 'json' }, false)[0] ?? ''), { time: /Z$/, msg: 'two' })
+  t.match(lines({ level: 'info', format: 'pretty' }, false)[0], /^\d{4}-\S+Z INFO {2}two ms=3\n$/)
+})
+
+t.test('standard output is the journal only when it is the stream that systemd has named', async (t) => {
+  const { dev, ino } = fstatSync(1)
+  t.ok(isJournal(`${dev}:${ino}`))
+  for (const named of [undefined, '', `${dev}:${ino + 1}`, `${dev}`]) t.notOk(isJournal(named), String(named))
+})

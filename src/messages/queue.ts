@@ -6,7 +6,7 @@
  * crash can never make us hammer a receiving host. A settled entry leaves the table;
  * its history is in `attempts`.
  */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Address, DomainName } from '../mail/address.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Flag, Priority, Tables } from '../storage/tables.js'
@@ -35,6 +35,7 @@ const columns = [
   'held',
   'noticed',
   'last_response',
+  'waits_for',
 ] as const satisfies readonly (keyof QueueRow)[]
 
 export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
@@ -53,7 +54,7 @@ const lease = prepareWrite<Lease & { next: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1 })
+      .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1, waits_for: null })
       .where('id', '=', slot('id'))
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('dueAt'))
@@ -84,6 +85,39 @@ export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot
     .where('leased', '=', 1),
 )
 
+interface Postponement {
+  readonly id: string
+  readonly until: number
+  readonly waitsFor: string
+}
+
+/** Not tried before `until`; no attempt is counted. Misses when the entry was changed since it was read. */
+export const postponeEntry = prepareWrite<Postponement & Pick<Lease, 'attempts' | 'dueAt'>>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ next_attempt_at: slot('until'), waits_for: slot('waitsFor') })
+      .where('id', '=', slot('id'))
+      .where('attempts', '=', slot('attempts'))
+      .where('next_attempt_at', '=', slot('dueAt'))
+      .where('held', '=', 0),
+  1,
+)
+
+/** The same for a leased entry, whose attempt is not counted any more. */
+export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set((eb) => ({
+      next_attempt_at: slot('until'),
+      waits_for: slot('waitsFor'),
+      leased: 0,
+      attempts: eb('attempts', '-', 1),
+    }))
+    .where('id', '=', slot('id'))
+    .where('leased', '=', 1),
+)
+
 /** Tried no more until the operator has looked: trying again could send it again and again. */
 export const parkEntry = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
@@ -103,7 +137,8 @@ const CRASH_PAUSE = 30_000
 /**
  * After a crash: an attempt that was cut off while it was the first is due at `at`
  * again, a later one the later the more of them there were, so that an entry that
- * kills the process cannot do so in a tight circle.
+ * kills the process cannot do so in a tight circle. A literal 1: an index that holds
+ * the leased entries alone is not used for a parameter.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db
@@ -112,7 +147,7 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
       leased: 0,
       next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
     }))
-    .where('leased', '=', 1),
+    .where('leased', '=', sql.lit(1)),
 )
 
 export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>

@@ -34,6 +34,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
     held: 0,
     noticed: 0,
     last_response: null,
+    waits_for: null,
   }
 }
 

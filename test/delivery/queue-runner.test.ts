@@ -95,7 +95,9 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       attempted.push(recipient)
       return taken
     },
+    reach: () => ({ kind: 'open' }),
     settle: settleAttempt(settleDeps),
+    retryPolicy: policy,
     maxConnections: 10,
     maxConnectionsPerHost: 10,
     ...deps,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 
 const statements = [
   'alter table queue add column waits_for text',
-  'create index queue_leased on queue (id) where leased = 1',
+  'create index queue_leased on queue (leased) where leased = 1',
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

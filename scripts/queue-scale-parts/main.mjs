@@ -47,15 +47,21 @@ level = "silent"
 }
 
 /** Entries without their messages: none of them comes as far as a transaction. */
-function fill(file, { workspaceId, count, dueAt, leased }) {
-  const db = new SQLite(file)
-  const insert = db.prepare(`
-    with recursive n (i) as (select 1 union all select i + 1 from n where i < @count)
+function filling({ workspaceId, count, dueAt, leased }) {
+  const name = leased === 1 ? 'leased' : 'waits'
+  const sql = `
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
     insert into queue (id, email_id, workspace_id, recipient, domain, priority, attempts, enqueued_at, next_attempt_at,
       leased, held, noticed, last_response)
-    select printf('%s-%08d', @name, i), printf('%s-%08d', @name, i), @workspaceId, 'x@b.test', 'b.test', 1, @leased,
-      @dueAt, @dueAt, @leased, 0, 0, null from n`)
-  insert.run({ name: leased ? 'leased' : 'waits', count, workspaceId, dueAt, leased })
+    select printf('${name}-%08d', i), printf('${name}-%08d', i), ?, 'x@b.test', 'b.test', 1, ?, ?, ?, ?, 0, 0, null
+    from n`
+  return { sql, parameters: [count, workspaceId, leased, dueAt, dueAt, leased] }
+}
+
+function fill(file, entries) {
+  const db = new SQLite(file)
+  const { sql, parameters } = filling(entries)
+  db.prepare(sql).run(...parameters)
   db.close()
 }
 
@@ -119,7 +125,8 @@ async function outageOf({ config, file, workspaceId, count }) {
   const daemon = await start(config)
   const { read } = daemon.database
   await until(() => read('select 1 from attempts limit 1', []).length > 0)
-  fill(file, { workspaceId, count, dueAt: Date.now(), leased: 0 })
+  await daemon.database.commit([filling({ workspaceId, count, dueAt: Date.now() + 5_000, leased: 0 })])
+  await sleep(5_000)
   const longest = blocks()
   const begun = performance.now()
   const waiting = 'select 1 from queue where next_attempt_at < ? and held = 0 limit 1'

@@ -152,6 +152,22 @@ export class Lanes {
     if (workspace !== undefined) this.tidy(workspace)
   }
 
+  /**
+   * The entries of a lane were changed in the database: those that wait in memory are dropped,
+   * but for the ones to `keep`, and what is due is fetched anew. Returns what was dropped.
+   */
+  drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
+    const workspace = this.workspace(ofLane.workspace_id)
+    const lane = laneOf(workspace, ofLane)
+    const dropped = lane.entries.filter((entry) => !keep(entry))
+    for (const { id } of dropped) this.known.delete(id)
+    lane.entries.splice(0, lane.entries.length, ...lane.entries.filter(keep))
+    workspace.waiting -= dropped.length
+    lane.more = true
+    this.noteShort(workspace, lane)
+    return dropped
+  }
+
   /** The database has more for this lane than was fetched. */
   markMore(lane: ShortLane): void {
     laneOf(this.workspace(lane.workspaceId), lane).more = true

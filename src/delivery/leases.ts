@@ -11,10 +11,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
-import { leaseEntry, postponeEntry, postponeLease, type QueueEntry, releaseLease } from '../messages/queue.js'
+import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../messages/queue.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { unlessMissed } from '../storage/unless-missed.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
 
 /** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
@@ -73,15 +72,10 @@ export class Leases {
     }
   }
 
-  /** There was no attempt, and there is none before `until`: none is counted. */
-  async postpone(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
-    const { id, attempts, next_attempt_at: dueAt } = entry
-    const isLeased = this.leased.has(id)
-    const write = isLeased
-      ? postponeLease({ id, until, waitsFor })
-      : postponeEntry({ id, attempts, dueAt, until, waitsFor })
-    await unlessMissed(this.deps.commit([write]))
-    if (isLeased) this.leased.delete(id)
+  /** Its attempt was none, and there is none before `until`: it is not counted. */
+  async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    await this.deps.commit([postponeLease({ id, until, waitsFor })])
+    this.leased.delete(id)
   }
 
   has(id: string): boolean {

@@ -3,15 +3,16 @@
  * lease, the call.
  *
  * What cannot be called now, because its hosts are remembered as unreachable, is postponed: it
- * waits in the database until that is over, holds no place, and no attempt is counted. There are
- * moments at which an entry is attempted whatever is remembered (`mustTryAt`).
+ * waits in the database until that is over, and no attempt is counted. It keeps its place only
+ * while that is written. There are moments at which an entry is attempted whatever is remembered
+ * (`mustTryAt`).
  */
 import type { QueueEntry } from '../messages/queue.js'
-import type { Outage } from './attempt-unreachable.js'
 import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
 import type { MadeAttempt } from './made-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
+import type { Postponements } from './postponements.js'
 import { mustTryAt } from './retry-schedule.js'
 import type { RunnerDeps } from './runner-deps.js'
 
@@ -25,7 +26,8 @@ export interface AttemptTurn {
 export interface MakeAttemptDeps
   extends Pick<RunnerDeps, 'findDestination' | 'reach' | 'ready' | 'attempt' | 'retryPolicy'> {
   readonly lanes: Pick<Lanes, 'bind'>
-  readonly leases: Pick<Leases, 'take' | 'postpone'>
+  readonly leases: Pick<Leases, 'take'>
+  readonly postponements: Pick<Postponements, 'postpone'>
   /** Strikes when the process ends. */
   readonly abandoned: AbortSignal
 }
@@ -41,9 +43,13 @@ export async function makeAttempt(
   const { entry, at } = turn
   const found = await deps.findDestination(entry.domain)
   const hosts = found.kind === 'hosts' ? found.hosts : []
-  const insists = at >= mustTryAt(ageOf(entry), deps.retryPolicy)
+  const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
+  const insists = at >= mustTryAt(age, deps.retryPolicy)
   const reach = deps.reach(hosts)
-  if (reach.kind === 'outage' && !insists) return postpone(entry, reach, deps)
+  if (reach.kind === 'outage' && !insists) {
+    await deps.postponements.postpone(entry, reach)
+    return 'changed'
+  }
   const [host] = hosts
   const isProbing = reach.kind === 'probe' ? () => deps.reach(hosts).kind === 'probe' : null
   if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
@@ -61,17 +67,10 @@ export async function makeAttempt(
   }
   const call = { party: entry.workspace_id, insists }
   const result = await deps.attempt(message, ready.destination ?? found, call, deps.abandoned)
-  if ('until' in result) return postpone(entry, result, deps)
+  if ('until' in result) {
+    await deps.postponements.postpone(entry, result)
+    return 'changed'
+  }
   const unwritten = lease === 'written' ? [] : ready.writes
   return { entry, ready, unwritten, result, number: entry.attempts + 1, at: result.begunAt ?? at }
-}
-
-/** It keeps its place while that is written, so that thousands that wait for one host do it in turn. */
-async function postpone(entry: QueueEntry, { until, why }: Outage, deps: MakeAttemptDeps): Promise<'changed'> {
-  await deps.leases.postpone(entry, Math.min(until, mustTryAt(ageOf(entry), deps.retryPolicy)), why)
-  return 'changed'
-}
-
-function ageOf({ enqueued_at, noticed }: QueueEntry): { readonly enqueuedAt: number; readonly noticed: boolean } {
-  return { enqueuedAt: enqueued_at, noticed: noticed === 1 }
 }

@@ -21,6 +21,7 @@ import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import type { MadeAttempt } from './made-attempt.js'
 import { type AttemptTurn, type MakeAttemptDeps, makeAttempt } from './make-attempt.js'
+import { Postponements } from './postponements.js'
 import { releaseScheduled } from './ready-message.js'
 import type { RunnerDeps } from './runner-deps.js'
 
@@ -66,7 +67,15 @@ export class QueueRunner {
     })
     this.sweep = new DueSweep(deps.read, this.lanes, PER_LANE)
     this.leases = new Leases(deps)
-    this.making = { ...deps, lanes: this.lanes, leases: this.leases, abandoned: this.abandoned.signal }
+    const { lanes, leases } = this
+    const postponements = new Postponements({
+      ...deps,
+      lanes,
+      leases,
+      release: (emailId) => deps.shelf.release(emailId),
+      moved: (workspaceId, since) => this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: since }),
+    })
+    this.making = { ...deps, lanes, leases, postponements, abandoned: this.abandoned.signal }
   }
 
   async start(): Promise<void> {

@@ -91,20 +91,42 @@ interface Postponement {
   readonly waitsFor: string
 }
 
-/** Not tried before `until`; no attempt is counted. Misses when the entry was changed since it was read. */
-export const postponeEntry = prepareWrite<Postponement & Pick<Lease, 'attempts' | 'dueAt'>>(
-  ({ db, slot }) =>
-    db
-      .updateTable('queue')
-      .set({ next_attempt_at: slot('until'), waits_for: slot('waitsFor') })
-      .where('id', '=', slot('id'))
-      .where('attempts', '=', slot('attempts'))
-      .where('next_attempt_at', '=', slot('dueAt'))
-      .where('held', '=', 0),
-  1,
-)
+interface LanePostponement extends Omit<Postponement, 'id'> {
+  readonly workspaceId: string
+  readonly domain: string
+  readonly priority: 0 | 1 | 2
+  readonly now: number
+  /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */
+  readonly firstLimit: number
+  readonly lastLimit: number
+  readonly most: number
+}
 
-/** The same for a leased entry, whose attempt is not counted any more. */
+/**
+ * The due entries of one lane, oldest first: not tried before `until`, or before the limit of
+ * their age where that comes first; those that have reached it stay due. No attempt is counted.
+ */
+export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
+  const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
+  return db
+    .updateTable('queue')
+    .set({ next_attempt_at: sql`min(${slot('until')}, ${limit})`, waits_for: slot('waitsFor'), leased: 0 })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('queue')
+        .select('id')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('domain', '=', slot('domain'))
+        .where('priority', '=', slot('priority'))
+        .where('held', '=', 0)
+        .where('next_attempt_at', '<=', slot('now'))
+        .where(limit, '>', slot('now'))
+        .orderBy('next_attempt_at')
+        .limit(slot('most')),
+    )
+})
+
+/** A leased entry, whose attempt is not counted any more. */
 export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
   db
     .updateTable('queue')

@@ -85,8 +85,8 @@ async function measure(count, work) {
   }
 }
 
-function start(config) {
-  const parts = { config, clock: Date.now, log: pino({ level: 'silent' }), edges: systemEdges() }
+function start(config, clock = Date.now) {
+  const parts = { config, clock, log: pino({ level: 'silent' }), edges: systemEdges() }
   return startDaemon({ ...parts, patience: { door: 100, delivery: 100 } })
 }
 
@@ -122,15 +122,19 @@ async function outageOf({ config, file, workspaceId, count }) {
   const probe = bulkEmail({ workspaceId, to: 'probe@b.test', at: Date.now() })
   await database.commit(probe.writes)
   await database.close()
-  const daemon = await start(config)
+  // The clock stands still while they wait: the outage is not over before the last of them is seen.
+  let stopped = null
+  const daemon = await start(config, () => stopped ?? Date.now())
   const { read } = daemon.database
   await until(() => read('select 1 from attempts limit 1', []).length > 0)
-  await daemon.database.commit([filling({ workspaceId, count, dueAt: Date.now() + 5_000, leased: 0 })])
-  await sleep(5_000)
+  stopped = Date.now()
+  const dueAt = stopped + 1_000
+  await daemon.database.commit([filling({ workspaceId, count, dueAt, leased: 0 })])
+  stopped = dueAt
   const longest = blocks()
   const begun = performance.now()
   const waiting = 'select 1 from queue where next_attempt_at < ? and held = 0 limit 1'
-  await until(() => read(waiting, [Date.now()]).length === 0)
+  await until(() => read(waiting, [dueAt + 1]).length === 0)
   const all = performance.now() - begun
   const attempts = read('select count(*) as n from attempts', [])[0].n
   const block = longest()

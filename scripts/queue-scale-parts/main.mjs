@@ -133,8 +133,8 @@ async function outageOf({ config, file, workspaceId, count }) {
   stopped = dueAt
   const longest = blocks()
   const begun = performance.now()
-  const waiting = 'select 1 from queue where next_attempt_at < ? and held = 0 limit 1'
-  await until(() => read(waiting, [dueAt + 1]).length === 0)
+  const waiting = 'select 1 from queue where workspace_id = ? and held = 0 and next_attempt_at <= ? limit 1'
+  await until(() => read(waiting, [workspaceId, dueAt]).length === 0)
   const all = performance.now() - begun
   const attempts = read('select count(*) as n from attempts', [])[0].n
   const block = longest()

@@ -82,7 +82,9 @@ export class UnreachableHosts {
 
   #known(host: Host, now: number): Unreachable | undefined {
     const known = this.#hosts.get(keyOf(host))
-    return known !== undefined && now < known.until + FORGOTTEN_AFTER ? known : undefined
+    // Beyond the longest wait: the clock was set back.
+    const isKept = known !== undefined && now < known.until + FORGOTTEN_AFTER && known.until - now <= LONGEST_WAIT
+    return isKept ? known : undefined
   }
 }
 

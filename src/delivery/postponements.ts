@@ -8,6 +8,7 @@
  */
 import { postponeLane, type QueueEntry } from '../messages/queue.js'
 import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
 import type { Commit } from '../storage/write.js'
 import type { Outage } from './attempt-unreachable.js'
 import type { Lanes } from './lanes.js'
@@ -20,6 +21,7 @@ const PORTION = 500
 export interface PostponementDeps {
   readonly commit: Commit
   readonly clock: Clock
+  readonly log: Log
   readonly retryPolicy: RetryPolicy
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
@@ -37,10 +39,12 @@ export class Postponements {
 
   /** Resolves when it is on disk; the entry may be due all the same, beyond the portion. */
   async postpone(entry: QueueEntry, { until, why }: Outage): Promise<void> {
-    const { leases, retryPolicy } = this.deps
+    const { leases, retryPolicy, log } = this.deps
     if (leases.has(entry.id)) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-      return leases.postpone(entry, Math.min(until, mustTryAt(age, retryPolicy)), why)
+      await leases.postpone(entry, Math.min(until, mustTryAt(age, retryPolicy)), why)
+      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: until }, 'postponed')
+      return
     }
     const key = `${entry.workspace_id} ${entry.domain} ${entry.priority}`
     const portion = this.underWay.get(key) ?? this.portion(entry, until, why).finally(() => this.underWay.delete(key))
@@ -49,7 +53,7 @@ export class Postponements {
   }
 
   private async portion(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
-    const { commit, clock, retryPolicy, lanes, leases, release, moved } = this.deps
+    const { commit, clock, log, retryPolicy, lanes, leases, release, moved } = this.deps
     const { workspace_id: workspaceId, domain, priority } = entry
     const now = clock()
     const { noticeAfter, expireAfter } = retryPolicy
@@ -58,5 +62,6 @@ export class Postponements {
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
     for (const { email_id } of lanes.drop(entry, ({ id }) => leases.has(id))) release(email_id)
     moved(workspaceId, now)
+    log.info({ workspace: workspaceId, domain, host: waitsFor, next: until }, 'what is due for a domain is postponed')
   }
 }

@@ -291,6 +291,7 @@ t.test('unreachable: what is known of all hosts of a destination', async (t) => 
   t.same(hosts.reach([two], 30_700 + 600_000), { kind: 'open' }, 'forgotten in the end')
   hosts.learn(two, refusedConnection, 700_000)
   t.match(hosts.reach([two], 700_000), { until: 730_000 }, 'and begins anew')
+  t.same(hosts.reach([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
 })
 
 t.test('a host that holds a session with us is no outage when it takes no second one', async (t) => {

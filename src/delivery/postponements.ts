@@ -27,8 +27,8 @@ export interface PostponementDeps {
   readonly leases: Pick<Leases, 'has' | 'postpone'>
   /** An entry will not come for its message soon. */
   readonly release: (emailId: string) => void
-  /** Entries of a workspace are due at moments after this one. */
-  readonly moved: (workspaceId: string, since: number) => void
+  /** Entries of a workspace are due at this moment or later ones now. */
+  readonly moved: (workspaceId: string, from: number) => void
 }
 
 export class Postponements {
@@ -61,7 +61,7 @@ export class Postponements {
     const lane = { workspaceId, domain, priority }
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
     for (const { email_id } of lanes.drop(entry, ({ id }) => leases.has(id))) release(email_id)
-    moved(workspaceId, now)
+    moved(workspaceId, now + 1)
     log.info({ workspace: workspaceId, domain, host: waitsFor, next: until }, 'what is due for a domain is postponed')
   }
 }

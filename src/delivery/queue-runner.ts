@@ -73,7 +73,7 @@ export class QueueRunner {
       lanes,
       leases,
       release: (emailId) => deps.shelf.release(emailId),
-      moved: (workspaceId, since) => this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: since }),
+      moved: (workspaceId, from) => this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: from }),
     })
     this.making = { ...deps, lanes, leases, postponements, abandoned: this.abandoned.signal }
   }

@@ -8,7 +8,7 @@ import { domainBook } from '../domains/domain-book.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../mail/address.js'
 import { emailRecord } from '../messages/email-resource.js'
-import { type EmailStory, storyOfAnyWorkspace } from '../messages/email-story.js'
+import { type Asked, askedEmail, type EmailStory, emailStory, narrowedTo } from '../messages/email-story.js'
 import { MimeReader } from '../messages/mime-parts.js'
 import { type Accept, accept } from '../sending/accept.js'
 import { type PrepareDeps, prepareEmail } from '../sending/prepare-email.js'
@@ -37,14 +37,14 @@ export const emailCommands: readonly Command[] = [
   {
     name: 'send',
     usage: '--from ADDRESS --to ADDRESS [--subject TEXT]',
-    summary: 'send one test message, wait for what becomes of it, and tell',
+    summary: 'send one test message, wait for its first attempt, and tell what came of it and what is next',
     options: { from: 'string', to: 'string', subject: 'string' },
     run: send,
   },
   {
     name: 'explain',
-    usage: 'EMAIL_ID [--transcript]',
-    summary: 'what happened to an email, attempt by attempt, and what comes next',
+    usage: 'EMAIL_ID|QUEUE_ID [--transcript]',
+    summary: 'what happened to an email, or to one recipient of it, attempt by attempt, and what comes next',
     options: { transcript: 'boolean' },
     run: explain,
   },
@@ -54,21 +54,30 @@ async function explain({ words, options, database }: Call): Promise<Answer> {
   atMost(words, 1)
   const id = word(words, 0, 'EMAIL_ID')
   const { read } = await database()
-  const story = storyOfAnyWorkspace(read, id)
-  if (story === null) throw new CommandFailed(`no email ${id}`)
+  const asked = askedEmail(read, id)
+  if (asked === null) throw new CommandFailed(`no email and no queue entry ${id}`)
+  const story = storyOf(read, asked)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
   const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
-  return { json: await recordOf(options, read, id), lines }
+  return { json: await recordOf(options, read, asked), lines }
+}
+
+function storyOf(read: Read, asked: Asked): EmailStory {
+  const { id, workspace_id: workspaceId } = asked.email
+  const story = emailStory(read, { workspaceId, id })
+  if (story === null) throw new CommandFailed(`the email ${id} is gone`)
+  return narrowedTo(asked, story)
 }
 
 /** With what the message holds, where it is asked for: a message is taken apart in a thread that has to start first. */
-async function recordOf(options: OptionValues, read: Read, id: string): Promise<unknown> {
+async function recordOf(options: OptionValues, read: Read, asked: Asked): Promise<unknown> {
   if (!flag(options, 'json')) return null
   const mime = new MimeReader()
   try {
-    return await emailRecord({ read, mime }, id)
+    const record = await emailRecord({ read, mime }, asked.email.id)
+    return record === null ? null : narrowedTo(asked, record)
   } finally {
     await mime.close()
   }
@@ -81,12 +90,26 @@ async function send(call: Call): Promise<Answer> {
   const subject = text(call.options, 'subject') ?? 'Posthorn test message'
   const database = await call.database()
   const emailId = await submit(call, database, from, to, await composed(from, to, subject))
-  const story = await settled(call, database, emailId)
-  const lines = emailLines(story)
-  if (isOpen(story))
-    lines.push('', 'not settled after 60 s: is the daemon running? "posthorn explain" tells more later')
-  const json = await recordOf(call.options, database.read, emailId)
+  const asked = askedEmail(database.read, emailId)
+  if (asked === null) throw new CommandFailed(`the email ${emailId} is gone`)
+  const story = await firstAttempt(call, database, asked)
+  const json = await recordOf(call.options, database.read, asked)
+  const lines = [...emailLines(story), ...nextLines(story)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
+}
+
+/** Of what is not settled. */
+function nextLines(story: EmailStory): string[] {
+  if (!isOpen(story)) return []
+  const later = `"posthorn explain ${story.id}" tells more later`
+  if (isAnswered(story)) return ['', `not delivered yet, and tried again without being asked: ${later}`]
+  const isUnderWay = story.recipients.some(({ next_attempt_at }) => next_attempt_at === null)
+  return [
+    '',
+    isUnderWay
+      ? `still being attempted after 60 s: ${later}`
+      : `not tried within 60 s: is the daemon running? ${later}`,
+  ]
 }
 
 function composed(from: Address, to: Address, subject: string): Promise<Buffer> {
@@ -128,16 +151,20 @@ function accepting({ config, clock }: Call, { read, commit }: Database): Accept 
   return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 
-async function settled({ clock }: Call, { read }: Database, emailId: string): Promise<EmailStory> {
+/** Until the first attempt has had its outcome, or it is known what the message waits for. */
+async function firstAttempt({ clock }: Call, { read }: Database, asked: Asked): Promise<EmailStory> {
   const until = clock() + WAIT
   for (;;) {
-    const story = storyOfAnyWorkspace(read, emailId)
-    if (story === null) throw new CommandFailed(`the email ${emailId} is gone`)
-    if (!isOpen(story) || clock() >= until) return story
+    const story = storyOf(read, asked)
+    if (!isOpen(story) || isAnswered(story) || clock() >= until) return story
     await sleep(LOOK)
   }
 }
 
 function isOpen({ status }: EmailStory): boolean {
   return status === 'queued' || status === 'scheduled'
+}
+
+function isAnswered({ recipients }: EmailStory): boolean {
+  return recipients.every(({ attempts, waits_for }) => attempts.length > 0 || waits_for !== null)
 }

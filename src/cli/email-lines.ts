@@ -45,8 +45,13 @@ function laterLine({ attempts, status, reason, last_response }: RecipientStory):
   return [`    reported later${now}${why}${words}`]
 }
 
-function nextLine({ held, status, next_attempt_at }: RecipientStory): string[] {
+function nextLine({ held, status, attempts, next_attempt_at, waits_for }: RecipientStory): string[] {
   if (held) return ['    held: "posthorn queue release" lets it go on']
-  if (next_attempt_at === null || (status !== 'queued' && status !== 'scheduled')) return []
-  return [`    next attempt ${next_attempt_at}`]
+  if (status !== 'queued' && status !== 'scheduled') return []
+  if (next_attempt_at === null) return ['    being attempted now']
+  if (waits_for !== null) {
+    return [`    waits for ${waits_for}, which is not called before ${next_attempt_at}; no attempt is counted`]
+  }
+  const which = attempts.length === 0 ? 'first' : 'next'
+  return [`    ${which} attempt ${next_attempt_at}`]
 }

@@ -92,14 +92,14 @@ async function list(call: Call): Promise<Answer> {
     json: { data: rows.map(shown) },
     lines: [
       ...table(
-        ['ID', 'RECIPIENT', 'STATUS', 'TRIES', 'NEXT ATTEMPT', 'LAST RESPONSE'],
+        ['ID', 'RECIPIENT', 'STATUS', 'TRIES', 'NEXT ATTEMPT', 'LAST RESPONSE, OR WHAT IT WAITS FOR'],
         rows.map((row) => [
           row.id,
           row.recipient,
           statusOf(row),
           String(row.attempts),
           row.leased === 1 ? 'now' : timestamp(row.next_attempt_at),
-          (row.last_response ?? '').slice(0, 80),
+          (row.waits_for === null ? (row.last_response ?? '') : `waits for ${row.waits_for}`).slice(0, 80),
         ]),
       ),
       `${rows.length} in the queue`,
@@ -125,6 +125,7 @@ function shown(row: ListedEntry): Record<string, string | number | null> {
     status: statusOf(row),
     attempts: row.attempts,
     next_attempt_at: row.leased === 1 ? null : timestamp(row.next_attempt_at),
+    waits_for: row.leased === 1 ? null : row.waits_for,
     last_response: row.last_response,
   }
 }

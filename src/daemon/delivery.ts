@@ -4,6 +4,7 @@ import { addressGuard } from '../delivery/address-guard.js'
 import { type AttemptDeps, attempt } from '../delivery/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt-decision.js'
 import { attemptLimit } from '../delivery/attempt-limit.js'
+import { UnreachableHosts } from '../delivery/attempt-unreachable.js'
 import type { FindDestination } from '../delivery/destination.js'
 import { MessageShelf } from '../delivery/message-shelf.js'
 import { destinationFinder } from '../delivery/mx-hosts.js'
@@ -43,6 +44,8 @@ export interface DeliveryParts {
 
 export interface Delivery {
   readonly runner: QueueRunner
+  /** Somebody else changed the queue: all of it is looked at, and hosts that were unreachable are probed. */
+  readonly wake: () => void
   /** Mail from this domain was taken out of the queue by us. */
   readonly dropMailFrom: (workspaceId: string, domain: string) => void
   /** Lets attempts finish within `limit` milliseconds, then ends the sessions. */
@@ -54,7 +57,8 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
   const { read, commit } = database
   const ended = new AbortController()
   const shelf = new MessageShelf(SHELF)
-  const pool = sessionPool(parts)
+  const unreachable = new UnreachableHosts()
+  const pool = sessionPool(parts, unreachable)
   const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
   const readying = { read, keys, sign, shelf, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
@@ -66,13 +70,19 @@ export function wireDelivery(parts: DeliveryParts): Delivery {
     ready: (entry, now) => readyMessage(readying, entry, now),
     bare: (entry) => bareMessage(readying, entry),
     findDestination: destinations(parts, ended.signal),
+    reach: (hosts) => unreachable.reach(hosts, clock()),
     attempt: attempts(pool, clock),
     settle: settling(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
+    retryPolicy: retryPolicy(config),
     maxConnections: config.outbound.max_connections,
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
   })
   return {
     runner,
+    wake: () => {
+      unreachable.endAll(clock())
+      runner.wake()
+    },
     dropMailFrom: (workspaceId, domain) => shelf.dropFrom(workspaceId, domain),
     stop: async (limit) => {
       await runner.stop(limit)
@@ -98,8 +108,9 @@ function destinations(
 
 function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
   const limit = attemptLimit(defaultAttemptLimits.cutOff)
-  return (message, to, party, signal) => {
-    const send: AttemptDeps['send'] = (host, what, until) => pool.send(host, what, party, until)
+  return (message, to, { party, insists }, signal) => {
+    const send: AttemptDeps['send'] = (host, what, until, begin) =>
+      pool.send(host, what, party, until, { insists, begin })
     return attempt(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
   }
 }
@@ -114,17 +125,17 @@ function settling(
   return settleAttempt({ read, commit, clock, dice, log, policy, notifySender: notices, offer })
 }
 
-function sessionPool({
-  config: { outbound, service },
-  clock,
-  edges: { dialer, timeouts },
-}: DeliveryParts): SessionPool {
+function sessionPool(
+  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryParts,
+  unreachable: UnreachableHosts,
+): SessionPool {
   const open = hostOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
     sourceAddress: sourceAddress(outbound.source_addresses),
     clock,
+    unreachable,
   })
   return new SessionPool(open, {
     ...defaultPoolSettings,

@@ -120,6 +120,6 @@ export function forgetAll(rooms: Rooms): void {
   rooms.suppressions.drop()
   rooms.templates.drop()
   rooms.limits.plans.drop()
-  rooms.delivery.runner.wake()
+  rooms.delivery.wake()
   rooms.domainChecks.wake()
 }

@@ -32,9 +32,9 @@ export interface AttemptLimits {
   readonly hosts: number
   /** Hosts at which a transaction is begun. */
   readonly transactions: number
-  /** Milliseconds after which no further host is called. */
+  /** Milliseconds with hosts, not counting the wait for a session, after which no further one is called. */
   readonly time: number
-  /** Milliseconds after which the attempt is cut off, whatever it is at. A lease must be longer. */
+  /** Milliseconds after which the call of one host is cut off, whatever it is at. */
   readonly cutOff: number
 }
 
@@ -111,15 +111,14 @@ function silence({ stage, failure, detail }: Silence, host: Host): AttemptOutcom
   return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
 }
 
-/** `calls`: made so far; `elapsed`: milliseconds since the attempt began. A skipped host costs nothing. */
+/** `calls`: made so far; `elapsed`: milliseconds that they took. */
 export function mayCallAnother(
-  calls: readonly Pick<Exchange, 'sent' | 'skipped'>[],
+  calls: readonly Pick<Exchange, 'sent'>[],
   elapsed: number,
   limits: AttemptLimits,
 ): boolean {
-  const called = calls.filter(({ skipped }) => !skipped)
-  const transactions = called.filter(({ sent }) => beganTransaction(sent))
-  return called.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
+  const transactions = calls.filter(({ sent }) => beganTransaction(sent))
+  return calls.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
 }
 
 /** The stage is one of a transaction, not of the way to it. */

@@ -1,8 +1,8 @@
 /**
- * The signal under which an attempt runs: it strikes with the runner's, and when the attempt
- * has taken too long.
+ * The signal under which a message is sent to one host: it strikes with the runner's, and when
+ * that has taken too long. Waiting for a session of the host is over by then, and does not count.
  *
- * Attempts that begin together share it: a signal with listeners and a timer of its own costs
+ * Calls that begin together share it: a signal with listeners and a timer of its own costs
  * more than the rest of an attempt's bookkeeping. So an attempt is cut off later than it should
  * be, by up to a sixtieth of its time, and never earlier.
  */
@@ -15,10 +15,10 @@ export interface Limited {
   readonly cutOff: (error: unknown) => Exchange
 }
 
-/** The limit of an attempt that begins now and follows `signal`. */
+/** The limit of a call that begins now and follows `signal`. */
 export type LimitAttempt = (signal: AbortSignal) => Limited
 
-/** `time`: milliseconds that an attempt may take. */
+/** `time`: milliseconds that a call may take. */
 export function attemptLimit(time: number): LimitAttempt {
   let open: { readonly follows: AbortSignal; readonly limited: Limited } | null = null
   return (signal) => {
@@ -54,7 +54,7 @@ function limitedBy(follows: AbortSignal, time: number, full: () => void): Limite
       if (follows.aborted || !controller.signal.aborted) throw error
       const detail = `cut off after ${time / 1000} s`
       const sent = { kind: 'failed', stage: 'data', failure: 'timeout', detail } as const
-      return { sent, tls: null, transcript: '', skipped: false }
+      return { sent, tls: null, transcript: '' }
     },
   }
 }

@@ -40,6 +40,8 @@ export type AttemptOutcome =
     }
 
 export interface AttemptResult {
+  /** When the first host was called; absent: none was. */
+  readonly begunAt?: number
   readonly outcome: AttemptOutcome
   readonly peer: Peer | null
   /** The SMTP dialogue, no message bytes, no credentials; at most 8 KB. */

@@ -3,21 +3,28 @@
  *
  * Walks the hosts in their order; what each answer means and when to stop is decided in
  * attempt-decision. The result speaks of the host whose answer ended the walk, else of the
- * last one that answered, else of the last one called.
+ * last one that answered, else of the last one called. A host that is remembered as unreachable
+ * is passed over; where all are, there was no attempt.
  */
 import { assertNever } from '../mail/assert-never.js'
 import type { Clock } from '../platform/clock.js'
 import { type AttemptLimits, judge, mayCallAnother, moreTelling, type Verdict } from './attempt-decision.js'
-import type { LimitAttempt } from './attempt-limit.js'
+import type { LimitAttempt, Limited } from './attempt-limit.js'
 import type { AttemptResult } from './attempt-result.js'
+import type { Outage } from './attempt-unreachable.js'
 import type { Destination, Host } from './destination.js'
 import type { OutboundMessage } from './outbound-message.js'
 import type { Exchange } from './smtp-client-outcome.js'
 import { joinedTranscripts } from './transcript.js'
 
 export interface AttemptDeps {
-  /** `SessionPool.send`. */
-  readonly send: (host: Host, message: OutboundMessage, signal: AbortSignal) => Promise<Exchange>
+  /** `SessionPool.send`; `begin`: as in its terms. */
+  readonly send: (
+    host: Host,
+    message: OutboundMessage,
+    signal: AbortSignal,
+    begin: () => AbortSignal,
+  ) => Promise<Exchange | Outage>
   readonly clock: Clock
   readonly limits: AttemptLimits
   readonly limit: LimitAttempt
@@ -29,7 +36,7 @@ export async function attempt(
   destination: Destination,
   deps: AttemptDeps,
   signal: AbortSignal,
-): Promise<AttemptResult> {
+): Promise<AttemptResult | Outage> {
   switch (destination.kind) {
     case 'hosts':
       return callHosts(message, destination.hosts, deps, signal)
@@ -48,6 +55,7 @@ export async function attempt(
 
 interface Call extends Exchange, Verdict {
   readonly host: Host
+  readonly begunAt: number
 }
 
 async function callHosts(
@@ -55,22 +63,46 @@ async function callHosts(
   hosts: readonly Host[],
   deps: AttemptDeps,
   signal: AbortSignal,
-): Promise<AttemptResult> {
-  const { clock, limits } = deps
-  const begun = clock()
+): Promise<AttemptResult | Outage> {
   const calls: Call[] = []
   let told: Call | null = null
-  const limited = deps.limit(signal)
+  let outage: Outage | null = null
+  let elapsed = 0
   for (const host of hosts) {
-    const exchange = await deps.send(host, message, limited.signal).catch(limited.cutOff)
-    const call = { ...exchange, ...judge(exchange.sent, host), host }
+    const call = await callHost(message, host, deps, signal)
+    if ('until' in call) {
+      if (outage === null || call.until < outage.until) outage = call
+      continue
+    }
     calls.push(call)
     if (!call.onward) return resultOf(call, calls)
     told = moreTelling(told, call)
-    if (!mayCallAnother(calls, clock() - begun, limits)) break
+    elapsed += deps.clock() - call.begunAt
+    if (!mayCallAnother(calls, elapsed, deps.limits)) break
   }
-  if (told === null) throw new TypeError('a destination without hosts')
-  return resultOf(told, calls)
+  if (told !== null) return resultOf(told, calls)
+  if (outage !== null) return outage
+  throw new TypeError('a destination without hosts')
+}
+
+/** The clock runs from the moment at which the message has its place at the host. */
+async function callHost(
+  message: OutboundMessage,
+  host: Host,
+  { send, clock, limit }: AttemptDeps,
+  signal: AbortSignal,
+): Promise<Call | Outage> {
+  const begun: { at: number; limited: Limited | null } = { at: clock(), limited: null }
+  const begin = (): AbortSignal => {
+    begun.at = clock()
+    begun.limited = limit(signal)
+    return begun.limited.signal
+  }
+  const exchange = await send(host, message, signal, begin).catch((error: unknown) => {
+    if (begun.limited === null) throw error
+    return begun.limited.cutOff(error)
+  })
+  return 'until' in exchange ? exchange : { ...exchange, ...judge(exchange.sent, host), host, begunAt: begun.at }
 }
 
 function resultOf({ outcome, host, tls }: Call, calls: readonly Call[]): AttemptResult {
@@ -79,5 +111,6 @@ function resultOf({ outcome, host, tls }: Call, calls: readonly Call[]): Attempt
     outcome: outcome.kind === 'deferred' ? { ...outcome, reached } : outcome,
     peer: { mx: host.mx, address: host.address, tls },
     transcript: joinedTranscripts(calls.map(({ transcript }) => transcript)),
+    ...(calls[0] === undefined ? {} : { begunAt: calls[0].begunAt }),
   }
 }

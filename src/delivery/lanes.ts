@@ -117,18 +117,20 @@ export class Lanes {
   }
 
   /**
-   * The host of an entry that is under way is known. False: as many as may are on their way
-   * there, and the entry waits again, before all others of its lane.
+   * The host of an entry that is under way is known. `isProbing`: it goes there as the only one
+   * for as long as that holds. False: as many as may are on their way there, and the entry waits
+   * again, before all others of its lane.
    */
-  bind(entry: QueueEntry, host: string): boolean {
+  bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
     this.places.learn(entry.domain, host)
-    if (this.places.placeOf(entry.id) === host) return true
     const workspace = this.workspace(entry.workspace_id)
-    this.places.leave(entry.id, workspace.id)
-    if (this.mayStart(workspace.id, host)) {
-      this.places.enter(entry.id, workspace.id, host)
-      return true
+    if (this.places.placeOf(entry.id) !== host) {
+      this.places.leave(entry.id, workspace.id)
+      if (this.mayStart(workspace.id, host)) this.places.enter(entry.id, workspace.id, host)
     }
+    const hasPlace = this.places.placeOf(entry.id) === host
+    if (hasPlace && (isProbing === null || this.places.probe(host, entry.id, isProbing))) return true
+    this.places.leave(entry.id, workspace.id)
     this.underWay -= 1
     workspace.underWay -= 1
     workspace.waiting += 1
@@ -148,6 +150,22 @@ export class Lanes {
     this.known.delete(entry.id)
     const workspace = this.workspaces.get(entry.workspace_id)
     if (workspace !== undefined) this.tidy(workspace)
+  }
+
+  /**
+   * The entries of a lane were changed in the database: those that wait in memory are dropped,
+   * but for the ones to `keep`, and what is due is fetched anew. Returns what was dropped.
+   */
+  drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
+    const workspace = this.workspace(ofLane.workspace_id)
+    const lane = laneOf(workspace, ofLane)
+    const dropped = lane.entries.filter((entry) => !keep(entry))
+    for (const { id } of dropped) this.known.delete(id)
+    lane.entries.splice(0, lane.entries.length, ...lane.entries.filter(keep))
+    workspace.waiting -= dropped.length
+    lane.more = true
+    this.noteShort(workspace, lane)
+    return dropped
   }
 
   /** The database has more for this lane than was fetched. */
@@ -203,6 +221,7 @@ export class Lanes {
   }
 
   private mayStart(workspaceId: string, host: string): boolean {
+    if (this.places.isProbed(host)) return false
     if (this.places.total(host) >= this.limits.perDomain) return false
     return this.places.of(workspaceId, host) < Math.max(1, this.limits.perDomain - 2)
   }

@@ -11,13 +11,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Enqueued } from '../messages/enqueue.js'
-import { leaseEntry, type QueueEntry, releaseLease } from '../messages/queue.js'
+import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../messages/queue.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
 
-/** Longer than any attempt may take. */
-const LEASE = 15 * 60_000
+/** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
+const LEASE = 60 * 60_000
 const CLAIM = 5_000
 const AGAIN = 1_000
 
@@ -70,6 +70,12 @@ export class Leases {
       if (error instanceof Missed) return 'changed'
       throw error
     }
+  }
+
+  /** Its attempt was none, and there is none before `until`: it is not counted. */
+  async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    await this.deps.commit([postponeLease({ id, until, waitsFor })])
+    this.leased.delete(id)
   }
 
   has(id: string): boolean {

@@ -4,15 +4,24 @@
  * Before its MX is known a domain stands for its own host; afterwards all domains of one
  * MX count together, because they wait for the same sessions.
  *
+ * A host that was unreachable is probed by one entry; while that finds out, no other starts for it.
+ *
  * Limit: the hosts of 10,000 domains are remembered.
  */
 const MAX_DOMAINS = 10_000
+
+/** `isOpen`: nothing is known yet. */
+interface Probe {
+  readonly entryId: string
+  readonly isOpen: () => boolean
+}
 
 export class Places {
   private readonly hosts = new Map<string, string>()
   /** By entry: the host that it counts for. */
   private readonly byEntry = new Map<string, string>()
   private readonly counts = new Map<string, number>()
+  private readonly probes = new Map<string, Probe>()
 
   /** The host of the domain, or the domain itself. */
   hostOf(domain: string): string {
@@ -44,9 +53,24 @@ export class Places {
     this.count(keyOf(workspaceId, host), 1)
   }
 
+  /** The entry probes the host, unless another does. */
+  probe(host: string, entryId: string, isOpen: () => boolean): boolean {
+    if (this.isProbed(host)) return false
+    this.probes.set(host, { entryId, isOpen })
+    return true
+  }
+
+  isProbed(host: string): boolean {
+    const probe = this.probes.get(host)
+    if (probe === undefined) return false
+    if (!probe.isOpen()) this.probes.delete(host)
+    return this.probes.has(host)
+  }
+
   leave(entryId: string, workspaceId: string): void {
     const host = this.byEntry.get(entryId)
     if (host === undefined) return
+    if (this.probes.get(host)?.entryId === entryId) this.probes.delete(host)
     this.byEntry.delete(entryId)
     this.count(host, -1)
     this.count(keyOf(workspaceId, host), -1)

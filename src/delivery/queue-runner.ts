@@ -20,7 +20,8 @@ import { DueSweep } from './due-sweep.js'
 import { Lanes } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import type { MadeAttempt } from './made-attempt.js'
-import type { OutboundMessage } from './outbound-message.js'
+import { type AttemptTurn, type MakeAttemptDeps, makeAttempt } from './make-attempt.js'
+import { Postponements } from './postponements.js'
 import { releaseScheduled } from './ready-message.js'
 import type { RunnerDeps } from './runner-deps.js'
 
@@ -34,12 +35,8 @@ const LOOK_AT_ALL = 5 * 60_000
 const PER_LANE = 400
 const PER_WORKSPACE = 4_000
 
-interface Turn {
-  readonly entry: QueueEntry
-  readonly at: number
+interface Turn extends AttemptTurn {
   onWire: boolean
-  /** The last byte of the message is on its way. */
-  handedOver: boolean
   /** What became of the entry may be due by now, behind the place of the sweep. */
   late: boolean
 }
@@ -52,6 +49,7 @@ export class QueueRunner {
   private readonly sweep: DueSweep
   private readonly turns = new Set<Promise<void>>()
   private readonly leases: Leases
+  private readonly making: MakeAttemptDeps
   private timer: NodeJS.Timeout | null = null
   private sweeping: NodeJS.Immediate | null = null
   private pause: NodeJS.Timeout | null = null
@@ -69,6 +67,15 @@ export class QueueRunner {
     })
     this.sweep = new DueSweep(deps.read, this.lanes, PER_LANE)
     this.leases = new Leases(deps)
+    const { lanes, leases } = this
+    const postponements = new Postponements({
+      ...deps,
+      lanes,
+      leases,
+      release: (emailId) => deps.shelf.release(emailId),
+      moved: (workspaceId, from) => this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: from }),
+    })
+    this.making = { ...deps, lanes, leases, postponements, abandoned: this.abandoned.signal }
   }
 
   async start(): Promise<void> {
@@ -158,7 +165,7 @@ export class QueueRunner {
     const turn: Turn = { entry, at: this.deps.clock(), onWire: true, handedOver: false, late: false }
     let made: MadeAttempt | 'changed' | 'waits'
     try {
-      made = await this.makeAttempt(turn)
+      made = await makeAttempt(turn, this.making)
     } catch (error) {
       made = await this.fault(turn, error)
     }
@@ -181,30 +188,6 @@ export class QueueRunner {
     turn.onWire = false
     this.lanes.ended(turn.entry)
     this.pump()
-  }
-
-  /** `changed`: held, removed or leased by somebody else. `waits`: put back until its host has a place. */
-  private async makeAttempt(turn: Turn): Promise<MadeAttempt | 'changed' | 'waits'> {
-    const { entry, at } = turn
-    const found = await this.deps.findDestination(entry.domain)
-    const [host] = found.kind === 'hosts' ? found.hosts : []
-    if (host !== undefined && !this.lanes.bind(entry, host.mx)) return 'waits'
-    const ready = await this.deps.ready(entry, at)
-    // After the end nobody would give it back: DNS may be slower than that.
-    this.abandoned.signal.throwIfAborted()
-    const lease = await this.leases.take(entry, at, ready.writes)
-    if (lease === 'changed') return 'changed'
-    if (lease === 'written') ready.shelved.signatureKept = true
-    const message: OutboundMessage = {
-      ...ready.message,
-      handedOver: () => {
-        turn.handedOver = true
-      },
-    }
-    const { signal } = this.abandoned
-    const result = await this.deps.attempt(message, ready.destination ?? found, entry.workspace_id, signal)
-    const unwritten = lease === 'written' ? [] : ready.writes
-    return { entry, ready, unwritten, result, number: entry.attempts + 1, at }
   }
 
   /**

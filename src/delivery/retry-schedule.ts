@@ -44,3 +44,13 @@ export function scheduleRetry(entry: Deferred, policy: RetryPolicy, now: number,
     notice: !entry.noticed && age >= policy.noticeAfter,
   }
 }
+
+/**
+ * From when on an entry is attempted even where its hosts are remembered as unreachable: when its
+ * sender is to be told of the delay, and when it expires. So nothing is told, and nothing is given
+ * up, without a true attempt.
+ */
+export function mustTryAt(entry: Pick<Deferred, 'enqueuedAt' | 'noticed'>, policy: RetryPolicy): number {
+  const { noticeAfter, expireAfter } = policy
+  return entry.enqueuedAt + (entry.noticed ? expireAfter : Math.min(noticeAfter, expireAfter))
+}

@@ -5,11 +5,13 @@ import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/write.js'
 import type { AttemptResult } from './attempt-result.js'
-import type { Destination, FindDestination } from './destination.js'
+import type { Outage, Reach } from './attempt-unreachable.js'
+import type { Destination, FindDestination, Host } from './destination.js'
 import type { MadeAttempt, Patience } from './made-attempt.js'
 import type { MessageShelf } from './message-shelf.js'
 import type { OutboundMessage } from './outbound-message.js'
 import type { ReadyMessage } from './ready-message.js'
+import type { RetryPolicy } from './retry-schedule.js'
 
 export interface RunnerDeps {
   readonly read: Read
@@ -22,15 +24,21 @@ export interface RunnerDeps {
   /** Enough of it to tell of a fault; null: the email is gone. */
   readonly bare: (entry: QueueEntry) => ReadyMessage | null
   readonly findDestination: FindDestination
-  /** Rejects when the signal strikes, and only then. */
+  /** What is remembered of the hosts of a destination. */
+  readonly reach: (hosts: readonly Host[]) => Reach
+  /**
+   * `insists`: hosts that are remembered as unreachable are called too. An outage: there was no
+   * attempt. Rejects when the signal strikes, and only then.
+   */
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    party: string,
+    call: { readonly party: string; readonly insists: boolean },
     signal: AbortSignal,
-  ) => Promise<AttemptResult>
+  ) => Promise<AttemptResult | Outage>
   /** Writes down what came of an attempt; resolves once it is on disk. */
   readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
+  readonly retryPolicy: RetryPolicy
   readonly maxConnections: number
   readonly maxConnectionsPerHost: number
 }

@@ -1,32 +1,48 @@
 /**
  * Opening a session with what is remembered of the host: unreachable ones are not called
  * again for a while, and broken TLS falls back to plain text where it may.
+ *
+ * A host that holds sessions with us is there: one more connection that it does not take says
+ * that it takes no more, and is not remembered as an outage.
  */
 import type { Clock } from '../platform/clock.js'
-import { UnreachableHosts } from './attempt-unreachable.js'
+import type { Outage, UnreachableHosts } from './attempt-unreachable.js'
 import type { Host } from './destination.js'
 import { type Opened, openSession, type SmtpClientDeps } from './smtp-client.js'
 import { BrokenTls, fallsBackToPlain } from './tls-policy.js'
 import { joinedTranscripts } from './transcript.js'
 
-export type OpenedHost = Opened & { readonly skipped: boolean }
-export type OpenHost = (host: Host, signal: AbortSignal) => Promise<OpenedHost>
+export interface Opening {
+  readonly signal: AbortSignal
+  /** The host is called even if it is remembered as unreachable. */
+  readonly insists: boolean
+  /** Is there a session with the host? */
+  readonly hasSession: () => boolean
+}
 
-export function hostOpener(deps: SmtpClientDeps & { readonly clock: Clock }): OpenHost {
-  const unreachable = new UnreachableHosts()
+export type OpenHost = (host: Host, opening: Opening) => Promise<Opened | Outage>
+
+export interface OpenerDeps extends SmtpClientDeps {
+  readonly clock: Clock
+  readonly unreachable: UnreachableHosts
+}
+
+export function hostOpener(deps: OpenerDeps): OpenHost {
+  const { unreachable, clock } = deps
   const brokenTls = new BrokenTls()
-  return async (host, signal) => {
-    const trouble = unreachable.trouble(host, deps.clock())
-    if (trouble !== null) return { kind: 'shut', trouble, tls: null, transcript: '', skipped: true }
+  return async (host, { signal, insists, hasSession }) => {
+    const outage = insists ? null : unreachable.outage(host, clock())
+    if (outage !== null) return outage
     const opened = await openWithFallback(host, deps, signal, brokenTls)
-    unreachable.learn(host, opened.kind === 'open' ? null : opened.trouble, deps.clock())
-    return { ...opened, skipped: false }
+    if (opened.kind === 'open') unreachable.learn(host, null, clock())
+    else if (!hasSession()) unreachable.learn(host, opened.trouble, clock())
+    return opened
   }
 }
 
 async function openWithFallback(
   host: Host,
-  deps: SmtpClientDeps & { readonly clock: Clock },
+  deps: OpenerDeps,
   signal: AbortSignal,
   brokenTls: BrokenTls,
 ): Promise<Opened> {

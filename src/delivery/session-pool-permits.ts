@@ -7,6 +7,8 @@
  *
  * Invariant: nobody waits who could be served; a key without permits in use takes no memory.
  */
+import { setMaxListeners } from 'node:events'
+
 interface Waiter {
   readonly party: string
   readonly serve: () => void
@@ -71,6 +73,8 @@ export class Permits {
   }
 
   #turn(line: Line, party: string, signal: AbortSignal): Promise<void> {
+    // One signal stops hundreds that wait: that many listeners are no leak.
+    setMaxListeners(0, signal)
     return new Promise((resolve, reject) => {
       const end = (): void => {
         line.waiting.delete(waiter)

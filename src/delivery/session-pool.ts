@@ -8,9 +8,11 @@
  * - A kept session may have died unseen. When it fails before MAIL was answered, nothing has
  *   been handed over yet, and the message goes once more, over a fresh connection.
  */
+import type { Outage } from './attempt-unreachable.js'
 import type { Host } from './destination.js'
 import type { OutboundMessage } from './outbound-message.js'
 import { IdleSessions } from './session-pool-idle.js'
+import { LiveSessions } from './session-pool-live.js'
 import type { OpenHost } from './session-pool-opening.js'
 import { Permits } from './session-pool-permits.js'
 import type { Exchange, Sent } from './smtp-client-outcome.js'
@@ -33,11 +35,20 @@ export const defaultPoolSettings: SessionPoolSettings = {
   idleTimeout: 10_000,
 }
 
+/** How one message is sent. */
+export interface Terms {
+  /** A host is called even if it is remembered as unreachable. */
+  readonly insists?: boolean
+  /** Called when the message has its place at the host: the signal under which it is sent from then on. */
+  readonly begin?: () => AbortSignal
+}
+
 export class SessionPool {
   readonly #open: OpenHost
   readonly #settings: SessionPoolSettings
   readonly #permits: Permits
   readonly #idle: IdleSessions
+  readonly #live = new LiveSessions()
   /** Sessions that say QUIT. */
   readonly #ending = new Set<Promise<void>>()
   #closed = false
@@ -49,16 +60,26 @@ export class SessionPool {
     this.#idle = new IdleSessions(settings.idleTimeout, (session) => this.#quit(session))
   }
 
-  /** `party`: for whom; none takes all sessions of a host. Rejects with the signal's reason when that strikes, and only then. */
-  async send(host: Host, message: OutboundMessage, party: string, signal: AbortSignal): Promise<Exchange> {
+  /**
+   * `party`: for whom; none takes all sessions of a host. Rejects with the reason of the signal in
+   * force when that strikes, and only then.
+   */
+  async send(
+    host: Host,
+    message: OutboundMessage,
+    party: string,
+    signal: AbortSignal,
+    { insists = false, begin = () => signal }: Terms = {},
+  ): Promise<Exchange | Outage> {
     await this.#permits.acquire(host.mx, party, signal)
     try {
+      const limit = begin()
       const kept = this.#idle.take(host)
       if (kept !== null) {
-        const exchange = await this.#use(host, kept, message, signal)
+        const exchange = await this.#use(host, kept, message, limit)
         if (!wasDead(exchange.sent)) return exchange
       }
-      return await this.#sendAnew(host, message, signal)
+      return await this.#sendAnew(host, message, insists, limit)
     } finally {
       this.#permits.release(host.mx, party)
     }
@@ -71,18 +92,24 @@ export class SessionPool {
     await Promise.all(this.#ending)
   }
 
-  async #sendAnew(host: Host, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
+  async #sendAnew(
+    host: Host,
+    message: OutboundMessage,
+    insists: boolean,
+    signal: AbortSignal,
+  ): Promise<Exchange | Outage> {
     this.#makeRoom(host.mx)
-    const opened = await this.#open(host, signal)
-    if (opened.kind === 'open') return this.#use(host, opened.session, message, signal)
-    const { trouble, tls, transcript, skipped } = opened
-    return { sent: trouble, tls, transcript, skipped }
+    const opened = await this.#open(host, { signal, insists, hasSession: () => this.#live.has(host) })
+    if (opened.kind === 'outage') return opened
+    if (opened.kind === 'shut') return { sent: opened.trouble, tls: opened.tls, transcript: opened.transcript }
+    this.#live.add(host, opened.session)
+    return this.#use(host, opened.session, message, signal)
   }
 
   async #use(host: Host, session: SmtpSession, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
     try {
       const sent = await session.send(message, signal)
-      return { sent, tls: session.tls, transcript: session.transcript, skipped: false }
+      return { sent, tls: session.tls, transcript: session.transcript }
     } finally {
       this.#keep(host, session)
     }
@@ -91,6 +118,7 @@ export class SessionPool {
   #keep(host: Host, session: SmtpSession): void {
     if (this.#closed || session.count >= this.#settings.messagesPerSession) this.#quit(session)
     else if (session.usable) this.#idle.put(host, session)
+    else this.#live.remove(session)
   }
 
   /** The permit for the connection to come is held already, and counted. */
@@ -101,6 +129,7 @@ export class SessionPool {
   }
 
   #quit(session: SmtpSession): void {
+    this.#live.remove(session)
     const ending = session.quit().finally(() => this.#ending.delete(ending))
     this.#ending.add(ending)
   }

@@ -22,6 +22,4 @@ export interface Exchange {
   /** As `TLSv1.3`; null: plain text. */
   readonly tls: string | null
   readonly transcript: string
-  /** Nobody was called: the host is remembered as unreachable. */
-  readonly skipped: boolean
 }

@@ -7,7 +7,7 @@ import type { Read } from '../storage/prepared.js'
 import { attemptsOfEmail } from './attempts.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { entryById } from './queue.js'
-import { recipientsOfEmail } from './recipients.js'
+import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
 import { rollUp } from './states.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
@@ -27,6 +27,8 @@ export interface AttemptStory {
 }
 
 export interface RecipientStory {
+  /** Of its entry in the queue, too. */
+  readonly id: string
   readonly email: string
   readonly status: Recipient['status']
   readonly attempts: readonly AttemptStory[]
@@ -34,6 +36,8 @@ export interface RecipientStory {
   readonly reason: string | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
+  /** The host that is not called until then, and why; null: it waits for its time alone. */
+  readonly waits_for: string | null
   readonly held: boolean
   readonly delivered_at: string | null
   readonly transcript: string | null
@@ -66,6 +70,29 @@ export interface EmailStory {
   readonly clicked_at: string | null
   readonly bounced_at: string | null
   readonly recipients: readonly RecipientStory[]
+}
+
+/** As it is asked for: by its id, or by the id of one recipient, which its queue entry has too. */
+export interface Asked {
+  readonly email: Email
+  /** Null: all recipients. */
+  readonly recipientId: string | null
+}
+
+/** The operator's view, of whichever workspace; null: no email and no recipient has this id. */
+export function askedEmail(read: Read, id: string): Asked | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  if (email !== undefined) return { email, recipientId: null }
+  const [recipient] = recipientOfAnyWorkspace(read, { id })
+  if (recipient === undefined) return null
+  const [ofRecipient] = emailOfAnyWorkspace(read, { id: recipient.email_id })
+  return ofRecipient === undefined ? null : { email: ofRecipient, recipientId: id }
+}
+
+/** With the recipients that were asked for. */
+export function narrowedTo<Story extends Pick<EmailStory, 'recipients'>>({ recipientId }: Asked, story: Story): Story {
+  if (recipientId === null) return story
+  return { ...story, recipients: story.recipients.filter(({ id }) => id === recipientId) }
 }
 
 export interface StoryKey {
@@ -132,6 +159,7 @@ function moments(email: Email): Pick<EmailStory, Moment> {
 function recipientStory(read: Read, recipient: Recipient, attempts: readonly Attempt[]): RecipientStory {
   const entry = entryById(read, { id: recipient.id })[0]
   return {
+    id: recipient.id,
     email: recipient.address,
     status: recipient.status,
     attempts: attempts.filter(({ recipient_id }) => recipient_id === recipient.id).map(attemptStory),
@@ -140,6 +168,7 @@ function recipientStory(read: Read, recipient: Recipient, attempts: readonly Att
     mx: recipient.mx,
     // While it is being attempted the time in the queue is the end of the lease.
     next_attempt_at: iso(entry === undefined || entry.leased === 1 ? null : entry.next_attempt_at),
+    waits_for: entry === undefined || entry.leased === 1 ? null : entry.waits_for,
     held: entry?.held === 1,
     delivered_at: iso(recipient.delivered_at),
     transcript: recipient.transcript,

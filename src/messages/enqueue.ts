@@ -149,6 +149,7 @@ function newEntry(email: Email, id: string, recipient: Address): QueueEntry {
     held: 0,
     noticed: 0,
     last_response: null,
+    waits_for: null,
   }
 }
 

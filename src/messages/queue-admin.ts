@@ -37,6 +37,7 @@ export interface ListedEntry {
   readonly leased: Flag
   readonly held: Flag
   readonly last_response: string | null
+  readonly waits_for: string | null
   readonly recipient_status: RecipientStatus
   readonly from_email: string
   readonly subject: string
@@ -81,6 +82,7 @@ function listEntries(read: Read, filter: Page): ListedEntry[] {
       'queue.leased',
       'queue.held',
       'queue.last_response',
+      'queue.waits_for',
       'recipients.status as recipient_status',
       'emails.from_email',
       'emails.subject',
@@ -149,7 +151,7 @@ export const retryEntry = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ next_attempt_at: slot('at'), held: 0, leased: 0 })
+      .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
       .where('id', '=', slot('id'))
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,

@@ -6,7 +6,7 @@
  * crash can never make us hammer a receiving host. A settled entry leaves the table;
  * its history is in `attempts`.
  */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Address, DomainName } from '../mail/address.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Flag, Priority, Tables } from '../storage/tables.js'
@@ -35,6 +35,7 @@ const columns = [
   'held',
   'noticed',
   'last_response',
+  'waits_for',
 ] as const satisfies readonly (keyof QueueRow)[]
 
 export const insertEntry = prepareWrite<QueueRow>(({ db, slot }) =>
@@ -53,7 +54,7 @@ const lease = prepareWrite<Lease & { next: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1 })
+      .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1, waits_for: null })
       .where('id', '=', slot('id'))
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('dueAt'))
@@ -84,6 +85,61 @@ export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot
     .where('leased', '=', 1),
 )
 
+interface Postponement {
+  readonly id: string
+  readonly until: number
+  readonly waitsFor: string
+}
+
+interface LanePostponement extends Omit<Postponement, 'id'> {
+  readonly workspaceId: string
+  readonly domain: string
+  readonly priority: 0 | 1 | 2
+  readonly now: number
+  /** Age at which an entry is tried in any case: of which the sender was not told of a delay yet, and of any. */
+  readonly firstLimit: number
+  readonly lastLimit: number
+  readonly most: number
+}
+
+/**
+ * The due entries of one lane, oldest first: not tried before `until`, or before the limit of
+ * their age where that comes first; those that have reached it stay due. No attempt is counted.
+ */
+export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
+  const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
+  return db
+    .updateTable('queue')
+    .set({ next_attempt_at: sql`min(${slot('until')}, ${limit})`, waits_for: slot('waitsFor'), leased: 0 })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('queue')
+        .select('id')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('domain', '=', slot('domain'))
+        .where('priority', '=', slot('priority'))
+        .where('held', '=', 0)
+        .where('next_attempt_at', '<=', slot('now'))
+        .where(limit, '>', slot('now'))
+        .orderBy('next_attempt_at')
+        .limit(slot('most')),
+    )
+})
+
+/** A leased entry, whose attempt is not counted any more. */
+export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set((eb) => ({
+      next_attempt_at: slot('until'),
+      waits_for: slot('waitsFor'),
+      leased: 0,
+      attempts: eb('attempts', '-', 1),
+    }))
+    .where('id', '=', slot('id'))
+    .where('leased', '=', 1),
+)
+
 /** Tried no more until the operator has looked: trying again could send it again and again. */
 export const parkEntry = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
@@ -103,7 +159,8 @@ const CRASH_PAUSE = 30_000
 /**
  * After a crash: an attempt that was cut off while it was the first is due at `at`
  * again, a later one the later the more of them there were, so that an entry that
- * kills the process cannot do so in a tight circle.
+ * kills the process cannot do so in a tight circle. A literal 1: an index that holds
+ * the leased entries alone is not used for a parameter.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db
@@ -112,7 +169,7 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
       leased: 0,
       next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
     }))
-    .where('leased', '=', 1),
+    .where('leased', '=', sql.lit(1)),
 )
 
 export const entryById = prepareRead<{ id: string }>()(({ db, slot }) =>

@@ -161,7 +161,7 @@ const removeWaiting = ofRows<OfEmail>(({ db, slot }) =>
 const moveWaiting = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ next_attempt_at: slot('at'), enqueued_at: slot('at') })
+    .set({ next_attempt_at: slot('at'), enqueued_at: slot('at'), waits_for: null })
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('leased', '=', 0),

@@ -117,6 +117,8 @@ export interface QueueTable {
   /** A "delayed" DSN was sent. */
   noticed: Flag
   last_response: string | null
+  /** The host that is not called until `next_attempt_at`, and why; null: the entry waits for its time alone. */
+  waits_for: string | null
 }
 
 export interface AttemptsTable {

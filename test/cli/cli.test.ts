@@ -378,7 +378,12 @@ t.test('the database is saved, put back and checked', async (t) => {
 
 t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
   const sink = await openSink({
-    script: { rcpt: ({ line }) => (line.includes('<bad') ? '550 5.1.1 no such user' : '250 2.1.5 ok') },
+    script: {
+      rcpt: ({ line }) => {
+        if (line.includes('<later')) return '450 4.2.0 try later'
+        return line.includes('<bad') ? '550 5.1.1 no such user' : '250 2.1.5 ok'
+      },
+    },
   })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
@@ -405,6 +410,19 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
   })
   t.match(sink.messages[0]?.raw.toString(), /^Received: by mail\.service\.test with local id /m)
   t.same((await app.cli('explain', story.id, '--json')).json(), story)
+  const two = { to: ['one@b.test', 'later@b.test'] }
+  const both = await app.accepted(two)
+  await app.attempted(both)
+  const [listed] = ((await app.cli('queue', 'list', '--json')).json() as { data: { id: string }[] }).data
+  const ofOne = await app.cli('explain', listed?.id ?? '')
+  t.match(ofOne, { status: 0, out: new RegExp(`^${both} `) }, 'by the id of the queue')
+  t.match(ofOne.out, /to later@b\.test: queued/)
+  t.notMatch(ofOne.out, /to one@b\.test/, 'of that recipient alone')
+  t.match((await app.cli('explain', listed?.id ?? '', '--json')).json(), {
+    id: both,
+    to: two.to,
+    recipients: [{ id: listed?.id, email: 'later@b.test' }],
+  })
   t.match(await app.cli('explain', story.id), {
     status: 0,
     out: /to bob@b\.test: delivered\n {4}1\. \S+ {2}mx\.b\.test \[127\.0\.0\.1\] over plain text, \d+ ms\n {7}delivered: 250/,
@@ -422,14 +440,22 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
     err: /not a verified domain/,
   })
   t.match(await app.cli('send', '--from', 'nobody', '--to', 'b@b.test'), { status: 1, err: /not a mail address/ })
-  t.match(await app.cli('explain', 'nothing'), { status: 1, err: /no email nothing/ })
+  t.match(await app.cli('explain', 'nothing'), { status: 1, err: /no email and no queue entry nothing/ })
+  const deferred = await app.cli('send', '--from', 'app@a.test', '--to', 'later@b.test')
+  t.match(deferred, {
+    status: 1,
+    out: /deferred \(\S+\): 450 4\.2\.0 try later\n {4}next attempt \S+Z\n\nnot delivered yet, and tried again .* "posthorn explain \S+" tells more later\n$/,
+  })
   t.same(
     await besides(app, async ({ read }) => read(`select 1 from emails where source = 'service'`, [])),
     [],
     'it asks for no report',
   )
   t.match(await app.cli('restore', app.configFile), { status: 1, err: /holds the data folder/ })
-  t.match(await app.cli('queue', 'list'), { status: 0, out: /^ID +RECIPIENT +STATUS .*\n0 in the queue\n$/ })
+  t.match(await app.cli('queue', 'list', '--domain', 'c.test'), {
+    status: 0,
+    out: /^ID +RECIPIENT +STATUS .*\n0 in the queue\n$/,
+  })
 })
 
 t.test('a domain that is added while the daemon runs may send at once', async (t) => {

@@ -3,6 +3,7 @@ import { type AttemptDeps, attempt } from '../../src/delivery/attempt.js'
 import { defaultAttemptLimits, judge, mayCallAnother, moreTelling } from '../../src/delivery/attempt-decision.js'
 import { attemptLimit } from '../../src/delivery/attempt-limit.js'
 import type { AttemptResult } from '../../src/delivery/attempt-result.js'
+import type { Outage } from '../../src/delivery/attempt-unreachable.js'
 import type { Destination, Host } from '../../src/delivery/destination.js'
 import type { SessionPool } from '../../src/delivery/session-pool.js'
 import type { Exchange, Sent } from '../../src/delivery/smtp-client-outcome.js'
@@ -33,12 +34,17 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
 async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
   const pool = poolOf(clientDeps(impatient))
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sending(pool) }
-  return attempt(message, { kind: 'hosts', hosts }, deps, never)
+  return made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send: sending(pool) }, never))
+}
+
+async function made(outcome: ReturnType<typeof attempt>): Promise<AttemptResult> {
+  const result = await outcome
+  if ('until' in result) throw new Error('no attempt was made')
+  return result
 }
 
 function sending(pool: SessionPool): AttemptDeps['send'] {
-  return (host, message, signal) => pool.send(host, message, 'party', signal)
+  return (host, message, signal, begin) => pool.send(host, message, 'party', signal, { begin })
 }
 
 const stages = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'message'] as const
@@ -110,6 +116,7 @@ const said = (stage: Stage, code: number, enhanced: string | null = null, text =
   stage,
   reply: { code, enhanced, text },
 })
+const down: Outage = { kind: 'outage', until: 30_000, why: 'mx.test [127.0.0.1]:25 (connection refused)' }
 const lost = (stage: Stage): Sent => ({ kind: 'failed', stage, failure: 'closed', detail: 'connection closed' })
 const host = hostAt({ port: 25 })
 
@@ -165,12 +172,11 @@ t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
 })
 
 t.test('how many hosts are called', async (t) => {
-  const call = (sent: Sent, skipped = false): Pick<Exchange, 'sent' | 'skipped'> => ({ sent, skipped })
+  const call = (sent: Sent): Pick<Exchange, 'sent'> => ({ sent })
   const dead = call(lost('connect'))
   const limits = defaultAttemptLimits
   t.equal(mayCallAnother([dead, dead, dead, dead], 0, limits), true)
   t.equal(mayCallAnother([dead, dead, dead, dead, dead], 0, limits), false)
-  t.equal(mayCallAnother(Array(9).fill(call(lost('connect'), true)), 0, limits), true, 'skipped hosts cost nothing')
   t.equal(mayCallAnother([call(said('rcpt', 451)), dead], 0, limits), true)
   t.equal(mayCallAnother([call(said('rcpt', 451)), call(lost('data'))], 0, limits), false)
   t.equal(mayCallAnother([dead], limits.time, limits), false)
@@ -187,15 +193,15 @@ t.test('a server that spoke is told of before one that was silent', async (t) =>
 })
 
 /** An attempt at hosts of which each does what is written. */
-async function walk(script: readonly Sent[]): Promise<AttemptResult & { readonly called: number }> {
+async function walk(script: readonly (Sent | Outage)[]): Promise<AttemptResult & { readonly called: number }> {
   let called = 0
-  const send = async (): Promise<Exchange> => {
+  const send = async (): Promise<Exchange | Outage> => {
     const sent = script[called++]
     if (sent === undefined) throw new Error('called too often')
-    return { sent, tls: null, transcript: `call ${called}\n`, skipped: false }
+    return sent.kind === 'outage' ? sent : { sent, tls: null, transcript: `call ${called}\n` }
   }
   const hosts = script.map((_, index) => hostAt({ port: 25 }, { mx: `mx${index + 1}.test` }))
-  const result = await attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never)
+  const result = await made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never))
   return { ...result, called }
 }
 
@@ -227,6 +233,34 @@ t.test('the walk over the hosts', async (t) => {
   t.match(await walk([dead, dead]), { outcome: { kind: 'deferred', reached: false } })
   t.match(await walk(Array(7).fill(dead)), { called: 5 })
   t.match(await walk([lost('message'), ok]), { called: 1, outcome: { kind: 'deferred' } })
+  t.match(await walk([...Array(9).fill(down), dead, down, ok]), { called: 12, outcome: { kind: 'accepted' } })
+  t.match(await walk([dead, down]), { called: 2, outcome: { kind: 'deferred' }, peer: { mx: 'mx1.test' } })
+})
+
+t.test('where all hosts are remembered as unreachable there was no attempt', async (t) => {
+  const hosts = [30_000, 20_000, 40_000].map((until) => ({ ...hostAt({ port: 25 }), until }))
+  const send: AttemptDeps['send'] = async (host) => ({ ...down, until: hosts.find((it) => it === host)?.until ?? 0 })
+  t.same(await attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never), { ...down, until: 20_000 })
+})
+
+t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
+  let now = 0
+  const silent: Exchange = { sent: lost('connect'), tls: null, transcript: '' }
+  const send: AttemptDeps['send'] = async (_host, _message, _signal, begin) => {
+    now += 400_000
+    begin()
+    now += 10_000
+    return silent
+  }
+  const hosts = [1, 2, 3].map((port) => hostAt({ port }))
+  let limits = 0
+  const limit: AttemptDeps['limit'] = (signal) => {
+    limits += 1
+    return patient.limit(signal)
+  }
+  const deps = { ...patient, clock: () => now, send, limit }
+  t.match(await attempt(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
+  t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
 })
 
 t.test('a destination without hosts is an answer of its own', async (t) => {
@@ -257,7 +291,7 @@ t.test('many attempts at once, each on a connection of its own or in turn', asyn
   t.teardown(() => pool.close())
   const deps = { ...patient, send: sending(pool) }
   const { signal } = new AbortController()
-  const one = () => attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal)
+  const one = () => made(attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
   const results = await Promise.all(Array.from({ length: 100 }, one))
   t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
   t.equal(sink.messages.length, 100)

@@ -34,6 +34,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
     held: 0,
     noticed: 0,
     last_response: null,
+    waits_for: null,
   }
 }
 
@@ -96,6 +97,55 @@ t.test('an attempt that has ended makes place', async (t) => {
   lanes.forget(first)
   lanes.add(first)
   t.equal(lanes.take(), first)
+})
+
+t.test('a host that may be back is probed by one entry, and nothing starts for it meanwhile', async (t) => {
+  const lanes = filled({ 'a/x': 5, 'b/y': 5, 'a/z': 1 })
+  let open = true
+  const isOpen = (): boolean => open
+  const bound: QueueEntry[] = []
+  let putBack = 0
+  for (let next = lanes.take(); next !== null; next = lanes.take()) {
+    if (lanes.bind(next, next.domain === 'z' ? 'other' : 'mx', next.domain === 'z' ? null : isOpen)) bound.push(next)
+    else putBack += 1
+  }
+  t.same(bound.map(({ domain }) => domain).sort(), ['x', 'z'], 'one for the host of both domains, and one elsewhere')
+  t.ok(putBack >= 1)
+  open = false
+  t.equal(taken(lanes).length, 9, 'what has waited goes as soon as it is known')
+})
+
+t.test('when the entry that probes ends, another finds out', async (t) => {
+  const lanes = filled({ 'a/x': 3 })
+  const [one, two] = [lanes.take(), lanes.take()]
+  if (one === null || two === null) throw new Error('nothing to take')
+  t.equal(
+    lanes.bind(one, 'mx', () => true),
+    true,
+  )
+  t.equal(
+    lanes.bind(two, 'mx', () => true),
+    false,
+  )
+  t.equal(lanes.take(), null)
+  lanes.ended(one)
+  lanes.forget(one)
+  const next = lanes.take()
+  t.ok(next !== null && lanes.bind(next, 'mx', () => true))
+  t.equal(lanes.take(), null)
+})
+
+t.test('a lane that was changed in the database is dropped, but for leased entries, and fetched anew', async (t) => {
+  const lanes = filled({ 'a/x': 4, 'a/y': 1 })
+  const first = lanes.take()
+  if (first === null) throw new Error('nothing to take')
+  t.equal(first.domain, 'x')
+  const kept = entry('a/x')
+  lanes.add(kept)
+  t.equal(lanes.drop(first, ({ id }) => id === kept.id).length, 3)
+  t.same(lanes.nextShort(), { workspaceId: 'a', domain: 'x', priority: 1 })
+  t.equal(lanes.nextShort(), null)
+  t.same(taken(lanes).sort(), ['a/x', 'a/y'])
 })
 
 t.test('high goes before normal before low', async (t) => {

@@ -95,7 +95,9 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       attempted.push(recipient)
       return taken
     },
+    reach: () => ({ kind: 'open' }),
     settle: settleAttempt(settleDeps),
+    retryPolicy: policy,
     maxConnections: 10,
     maxConnectionsPerHost: 10,
     ...deps,
@@ -150,6 +152,33 @@ t.test('while leases cannot be written nothing is attempted, and then everything
   faults.commit = null
   await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
   t.same(attempted.toSorted(), ['one@b.test', 'two@b.test'])
+})
+
+t.test('an attempt for which no host was called counts for nothing, and waits as long as it must', async (t) => {
+  const calls: boolean[] = []
+  const wait = { kind: 'outage', until: 0, why: 'mx.b.test [192.0.2.1]:25 (connection refused)' } as const
+  const home = await running(t, {
+    attempt: async (_message, _to, { insists }) => {
+      calls.push(insists)
+      return insists ? taken : { ...wait, until: home.now() + 9 * 3_600_000 }
+    },
+  })
+  const { runner, take, add, row, status, database, now, pass } = home
+  await runner.start()
+  t.ok(await take('claimed@b.test'), 'the attempt is counted before it is known')
+  await add('leased@b.test', false)
+  runner.wake()
+  const noticeAt = now() + 3_600_000
+  for (const to of ['claimed@b.test', 'leased@b.test']) {
+    await until(`${to} waits`, () => row(to)?.leased === 0 && row(to)?.next_attempt_at === noticeAt)
+    t.equal(row(to)?.attempts, 0)
+  }
+  t.same(database.read('select distinct waits_for from queue', []), [{ waits_for: wait.why }])
+  t.same(database.read('select * from attempts', []), [])
+  t.same(calls, [false, false])
+  pass(3_600_000)
+  await until('both arrive', () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered')
+  t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
 
 t.test('an outcome that cannot be written down is kept, and nothing more is taken meanwhile', async (t) => {

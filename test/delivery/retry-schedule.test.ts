@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type RetryPolicy, scheduleRetry } from '../../src/delivery/retry-schedule.js'
+import { mustTryAt, type RetryPolicy, scheduleRetry } from '../../src/delivery/retry-schedule.js'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -21,6 +21,12 @@ t.test('each deferral waits its step, and the last step repeats', async (t) => {
 t.test('the dice spread a wait over a tenth of it', async (t) => {
   const retry = scheduleRetry({ enqueuedAt: 0, attempts: 2, noticed: false }, policy, 0, 0.5)
   t.strictSame(retry, { kind: 'again', at: 15.75 * minute, notice: false })
+})
+
+t.test('an entry is tried in any case when its sender is to be told, and when it expires', async (t) => {
+  t.equal(mustTryAt({ enqueuedAt: 7, noticed: false }, policy), 7 + 4 * hour)
+  t.equal(mustTryAt({ enqueuedAt: 7, noticed: true }, policy), 7 + 96 * hour)
+  t.equal(mustTryAt({ enqueuedAt: 7, noticed: false }, { ...policy, expireAfter: hour }), 7 + hour)
 })
 
 t.test('the last attempt falls exactly on the expiry, and after it the entry has expired', async (t) => {

@@ -216,17 +216,19 @@ t.test('a host that cannot be reached is not called again for a while', async (t
   await dead.close()
   let now = 0
   const pool = poolFor(t, {}, clientDeps(), () => now)
-  const call = async () => pool.send(hostAt({ port }), outbound('a\r\n'), 'party', never)
-  t.match(await call(), { sent: refusedConnection, skipped: false })
-  t.match(await call(), { sent: refusedConnection, skipped: true })
+  const call = async (terms = {}) => pool.send(hostAt({ port }), outbound('a\r\n'), 'party', never, terms)
+  const down = { kind: 'outage', why: `mx.test [127.0.0.1]:${port} (connection refused)` }
+  t.match(await call(), { sent: refusedConnection })
+  t.match(await call(), { ...down, until: 30_000 })
+  t.match(await call({ insists: true }), { sent: refusedConnection }, 'called all the same')
   now = 30_000
-  t.match(await call(), { skipped: false })
+  t.match(await call(), { sent: refusedConnection })
   now = 60_000
-  t.match(await call(), { skipped: true }, 'longer the second time')
+  t.match(await call(), { ...down, until: 90_000 }, 'longer the second time')
   now = 90_000
   const alive = await openSink({ port })
   t.teardown(() => alive.close())
-  t.match(await call(), { sent: { kind: 'accepted' }, skipped: false })
+  t.match(await call(), { sent: { kind: 'accepted' } })
 })
 
 t.test('unreachable: waits grow to five minutes, and a success forgets them', async (t) => {
@@ -238,38 +240,110 @@ t.test('unreachable: waits grow to five minutes, and a success forgets them', as
     hosts.learn(host, refusedConnection, now)
     hosts.learn(host, refusedConnection, now)
     const begun = now
-    while (hosts.trouble(host, now) !== null) now += 1_000
+    while (hosts.outage(host, now) !== null) now += 1_000
     waits.push(now - begun)
   }
   t.same(waits, [30_000, 60_000, 120_000, 240_000, 300_000, 300_000])
   hosts.learn(host, null, now)
   hosts.learn(host, refusedConnection, now)
-  t.equal(hosts.trouble(host, now + 30_000), null)
+  t.equal(hosts.outage(host, now + 30_000), null)
 })
 
-t.test('unreachable: a server that answers or is busy is not', async (t) => {
+t.test('unreachable: a server that answers is not', async (t) => {
   const host = hostAt({ port: 25 })
   const table: readonly [Trouble, boolean][] = [
     [refusedConnection, true],
     [{ ...refusedConnection, failure: 'timeout' }, true],
     [{ ...refusedConnection, failure: 'tls' }, false],
     [{ ...refusedConnection, stage: 'banner', failure: 'timeout' }, true],
-    [{ ...refusedConnection, stage: 'banner', failure: 'closed' }, false],
+    [{ ...refusedConnection, stage: 'banner', failure: 'closed' }, true],
+    [{ ...refusedConnection, stage: 'banner', failure: 'reset' }, true],
+    [{ ...refusedConnection, stage: 'banner', failure: 'protocol' }, false],
+    [{ ...refusedConnection, stage: 'ehlo', failure: 'reset' }, false],
     [{ ...refusedConnection, stage: 'mail', failure: 'timeout' }, false],
     [{ kind: 'refused', stage: 'banner', reply: { code: 554, enhanced: null, text: '' } }, false],
   ]
   for (const [trouble, unreachable] of table) {
     const hosts = new UnreachableHosts()
     hosts.learn(host, trouble, 0)
-    t.equal(hosts.trouble(host, 1) !== null, unreachable, JSON.stringify(trouble))
+    t.equal(hosts.outage(host, 1) !== null, unreachable, JSON.stringify(trouble))
   }
+})
+
+t.test('unreachable: what is known of all hosts of a destination', async (t) => {
+  const hosts = new UnreachableHosts()
+  const [one, two] = [hostAt({ port: 1 }, { mx: 'one.test' }), hostAt({ port: 2 }, { mx: 'two.test' })]
+  hosts.learn(one, refusedConnection, 0)
+  t.same(hosts.reach([], 0), { kind: 'open' })
+  t.same(hosts.reach([one, two], 1_000), { kind: 'open' }, 'the other is called')
+  hosts.learn(two, refusedConnection, 1_000)
+  const why = 'one.test [127.0.0.1]:1 (connection refused)'
+  t.same(hosts.reach([two, one], 2_000), { kind: 'outage', until: 30_000, why }, 'until the first of them is called')
+  t.same(hosts.reach([one, two], 30_000), { kind: 'probe' })
+  hosts.learn(one, refusedConnection, 30_500)
+  t.match(hosts.reach([one, two], 30_600), { kind: 'outage', until: 31_000 })
+  hosts.learn(one, null, 30_700)
+  t.same(hosts.reach([one, two], 30_700), { kind: 'open' })
+  t.match(hosts.reach([two], 30_700), { kind: 'outage' })
+  hosts.endAll(30_700)
+  t.same(hosts.reach([two], 30_700), { kind: 'probe' }, 'the operator has changed something')
+  t.same(hosts.reach([two], 30_700 + 599_999), { kind: 'probe' })
+  t.same(hosts.reach([two], 30_700 + 600_000), { kind: 'open' }, 'forgotten in the end')
+  hosts.learn(two, refusedConnection, 700_000)
+  t.match(hosts.reach([two], 700_000), { until: 730_000 }, 'and begins anew')
+  t.same(hosts.reach([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
+})
+
+t.test('a host that holds a session with us is no outage when it takes no second one', async (t) => {
+  const sink = await sinkFor(t, {
+    script: {
+      banner: ({ connection }) => (connection === 0 ? '220 hello' : 'reset'),
+      message: ({ connection }) => (connection === 0 ? taken : '250 ok'),
+    },
+  })
+  let take: (answer: SinkAnswer) => void = () => undefined
+  const taken = new Promise<SinkAnswer>((resolve) => {
+    take = resolve
+  })
+  const pool = poolFor(t)
+  const first = pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
+  await sink.until(() => sink.commands.includes('DATA'))
+  for (let round = 0; round < 2; round++) {
+    t.match(await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never), { sent: { kind: 'failed' } })
+  }
+  take('250 taken')
+  t.match(await first, { sent: { kind: 'accepted' } })
+  t.match(await pool.send(hostAt(sink), outbound('c\r\n'), 'party', never), { sent: { kind: 'accepted' } })
+})
+
+t.test('the clock of a message begins with its place at the host', async (t) => {
+  const sink = await sinkFor(t, { script: { message: ({ taken }) => (taken === 0 ? held : '250 ok') } })
+  let release: (answer: SinkAnswer) => void = () => undefined
+  const held = new Promise<SinkAnswer>((resolve) => {
+    release = resolve
+  })
+  const pool = poolFor(t, { connectionsPerHost: 1 })
+  const begun: string[] = []
+  const send = (name: string) =>
+    pool.send(hostAt(sink), outbound(`${name}\r\n`), 'party', never, {
+      begin: () => {
+        begun.push(name)
+        return never
+      },
+    })
+  const both = [send('one'), send('two')]
+  await sink.until(() => sink.commands.includes('DATA'))
+  t.same(begun, ['one'])
+  release('250 taken')
+  await Promise.all(both)
+  t.same(begun, ['one', 'two'])
 })
 
 t.test('unreachable: memory is bounded', async (t) => {
   const hosts = new UnreachableHosts()
   for (let port = 0; port <= 10_000; port++) hosts.learn(hostAt({ port }), refusedConnection, 0)
-  t.equal(hosts.trouble(hostAt({ port: 0 }), 1), null)
-  t.ok(hosts.trouble(hostAt({ port: 1 }), 1))
+  t.equal(hosts.outage(hostAt({ port: 0 }), 1), null)
+  t.ok(hosts.outage(hostAt({ port: 1 }), 1))
 })
 
 t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {

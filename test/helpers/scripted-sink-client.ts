@@ -1,5 +1,6 @@
 /** What the wire side of delivery needs to speak to a scripted sink. */
 
+import { UnreachableHosts } from '../../src/delivery/attempt-unreachable.js'
 import type { Host } from '../../src/delivery/destination.js'
 import type { OutboundMessage } from '../../src/delivery/outbound-message.js'
 import { defaultPoolSettings, SessionPool, type SessionPoolSettings } from '../../src/delivery/session-pool.js'
@@ -47,5 +48,8 @@ export function poolOf(
   settings: Partial<SessionPoolSettings> = {},
   clock: Clock = () => 0,
 ): SessionPool {
-  return new SessionPool(hostOpener({ ...deps, clock }), { ...defaultPoolSettings, ...settings })
+  return new SessionPool(hostOpener({ ...deps, clock, unreachable: new UnreachableHosts() }), {
+    ...defaultPoolSettings,
+    ...settings,
+  })
 }

@@ -25,10 +25,6 @@ export const allowed: readonly Allowed[] = [
     because: 'the same, of the audit log',
   },
   {
-    statement: 'update "queue" set "leased" = ?, "next_attempt_at" = ("attempts" - ?) * ? + ? where "leased" = ?',
-    because: 'once, at a start, before any mail flows; an index of leases would cost every attempt two writes',
-  },
-  {
     statement: 'select "id", "name", "slug", "plan", "created_at" from "workspaces" order by "created_at", "id"',
     because: 'the operator asks for all workspaces there are',
   },

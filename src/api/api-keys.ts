@@ -18,6 +18,7 @@ import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
+import { refusingEmpty } from './absent-fields.js'
 import { atMost } from './bounded.js'
 import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type KeyRoute, route } from './route.js'
@@ -53,9 +54,11 @@ const wantedKey = z.strictObject({
     .max(100, 'allowed: the id of a workspace')
     .optional()
     .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
-  scopes: scopeList
-    .default(['full'])
-    .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+  scopes: refusingEmpty(
+    scopeList
+      .default(['full'])
+      .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+  ),
   expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
   allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
   allowed_domains: listOf(domainName).meta({

@@ -35,6 +35,7 @@ export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
       query: z.strictObject({ name: filename }),
       limit: { bytes: MAX_FILE, tooLarge: 'attachment-too-large' },
       fileDescription: 'Its type is that of the part, else found out from `name`.',
+      fileExample: 'The terms, as bytes.',
       answers: { 200: { description: 'It is stored.', schema: stored } },
       refusals: ['missing_required_field', 'attachment_too_large', 'insufficient_quota'],
       receive: async ({ principal: { workspaceId }, query: { name }, file }) => {

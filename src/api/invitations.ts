@@ -27,10 +27,13 @@ export interface InvitationDeps {
 }
 
 const anId = 'allowed: the id of an invitation'
-const invitationId = z.string(anId).max(100, anId)
+const invitationId = z.string(anId).max(100, anId).meta({ description: 'Id of the invitation.' })
 
 const listQuery = z.strictObject({ workspaceId, ...slice })
-const cancelByPath = z.strictObject({ workspaceId, invitationId: invitationId.optional() })
+const cancelByPath = z.strictObject({
+  workspaceId,
+  invitationId: invitationId.optional().meta({ description: 'The same as in the path.' }),
+})
 const cancelByQuery = z.strictObject({ workspaceId, invitationId })
 
 const acceptance = z.strictObject({

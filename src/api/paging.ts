@@ -89,12 +89,14 @@ export function twoForms(
   return {
     limit: wholeNumber(1, MOST_AT_ONCE)
       .optional()
-      .meta({ description: `Default ${defaultLimit}.` }),
-    offset: wholeNumber(0, MOST_PASSED).optional().meta({ description: 'Default 0.' }),
-    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Default 1.' }),
+      .meta({ description: `How many at most, without \`page\`. Default ${defaultLimit}.` }),
+    offset: wholeNumber(0, MOST_PASSED)
+      .optional()
+      .meta({ description: 'How many to pass over, without `page`. Default 0.' }),
+    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Which page, from 1. Default 1.' }),
     per_page: wholeNumber(1, MOST_AT_ONCE)
       .optional()
-      .meta({ description: `Default ${DEFAULT_PER_PAGE}.` }),
+      .meta({ description: `How many on a page. Default ${DEFAULT_PER_PAGE}.` }),
   }
 }
 

@@ -41,6 +41,7 @@ export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps
     query,
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line; up to ${MAX_LINES} lines.`,
+    fileExample: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
     answers: { 200: { description: 'What became of the lines.', schema: report } },
     refusals: ['payload_too_large'],
     receive: async ({ principal, query: { reason }, file, now }) => {

@@ -26,9 +26,13 @@ export interface SuppressionDeps {
 }
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
-const listQuery = z.strictObject({ limit, cursor: idCursor, reason: reason.optional() })
+const listQuery = z.strictObject({
+  limit,
+  cursor: idCursor,
+  reason: reason.optional().meta({ description: 'Of addresses that are there for this alone.' }),
+})
 const added = z.strictObject({ email: address, reason: reason.default('manual') })
-const named = z.strictObject({ email: addressInQuery })
+const named = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
 const brief = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
 const addedRecord = z.strictObject(brief)

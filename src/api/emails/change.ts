@@ -16,7 +16,7 @@ export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
 const body = z.strictObject({
   scheduled_for: releaseText.meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
-    examples: ['2030-01-31T09:00:00Z'],
+    example: '2030-01-31T09:00:00Z',
   }),
 })
 

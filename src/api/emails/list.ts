@@ -15,7 +15,12 @@ import { emailStatus } from './statuses.js'
 
 const DEFAULT_LIMIT = 10
 
-const query = z.strictObject({ ...twoForms(DEFAULT_LIMIT), status: emailStatus.optional() }).superRefine(oneForm)
+const query = z
+  .strictObject({
+    ...twoForms(DEFAULT_LIMIT),
+    status: emailStatus.optional().meta({ description: 'Of emails in this state alone.' }),
+  })
+  .superRefine(oneForm)
 
 type Query = z.infer<typeof query>
 

@@ -6,6 +6,7 @@ import { emailStatus, recipientStatus } from './statuses.js'
 import { viewerOf } from './viewer.js'
 
 const moment = z.iso.datetime()
+const MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
 
 const attempt = z.object({
   number: z.int(),
@@ -88,7 +89,7 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     tag: 'Emails',
     summary: 'Read the message as it goes out',
     description: 'Its DKIM signature stands on top from the first attempt on.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
     refusals: ['email_not_found'],
     run: ({ principal, params: { id = '' } }) => ({
       kind: 'bytes',

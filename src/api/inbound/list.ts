@@ -17,10 +17,10 @@ const spamStatus = z.enum(['clean', 'suspicious', 'spam'], 'allowed: clean, susp
 const query = z.strictObject({
   limit: wholeNumber(1, MOST_AT_ONCE)
     .optional()
-    .meta({ description: `Default ${DEFAULT_LIMIT}.` }),
-  offset: wholeNumber(0, MOST).optional().meta({ description: 'Default 0.' }),
-  status: inboundStatus.optional(),
-  spam_status: spamStatus.optional(),
+    .meta({ description: `How many at most. Default ${DEFAULT_LIMIT}.` }),
+  offset: wholeNumber(0, MOST).optional().meta({ description: 'How many to pass over. Default 0.' }),
+  status: inboundStatus.optional().meta({ description: 'Of emails in this state alone.' }),
+  spam_status: spamStatus.optional().meta({ description: 'Of emails that were judged so alone.' }),
   domain: domainName.optional().meta({ description: 'That it was written to.' }),
   from: addressInQuery.optional().meta({ description: 'Address of its From field.' }),
   since: moment.optional().meta({ description: 'Received at this moment or later.' }),

@@ -54,6 +54,8 @@ const record = z
   })
   .meta({ id: 'InboundEmail' })
 
+const MESSAGE = 'From: Ann <ann@example.org>\r\nTo: support@example.com\r\nSubject: Hello\r\n\r\nHello\r\n'
+
 const tag = 'Inbound email'
 const path = '/inbound/:id'
 
@@ -83,7 +85,7 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
     tag,
     summary: 'Read the message as it came in',
     description: 'With the fields on top that say how it came and what its authentication gave.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       found(read, workspaceId, id)

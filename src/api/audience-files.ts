@@ -29,13 +29,15 @@ const importQuery = z.strictObject({
   }),
 })
 
-const report = z.strictObject({
-  added: z.int(),
-  updated: z.int(),
-  unchanged: z.int().meta({ description: 'Lines that say what is there already.' }),
-  still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed somebody again.' }),
-  ...refusedLines,
-})
+const report = z
+  .strictObject({
+    added: z.int(),
+    updated: z.int(),
+    unchanged: z.int().meta({ description: 'Lines that say what is there already.' }),
+    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed somebody again.' }),
+    ...refusedLines,
+  })
+  .meta({ id: 'ContactImportReport' })
 
 const tag = 'Audiences'
 

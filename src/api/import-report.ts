@@ -18,5 +18,8 @@ export const refusedLines = {
         value: z.string().nullable(),
       }),
     )
-    .meta({ description: `The first ${MAX_TOLD} of them, and why.` }),
+    .meta({
+      description: `The first ${MAX_TOLD} of them, and why.`,
+      example: [{ line: 7, field: 'email', reason: 'is not a mail address', value: 'bob' }],
+    }),
 }

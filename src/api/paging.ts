@@ -65,7 +65,11 @@ export function page<Row, Shown>(
 export function pageOf<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
-  return z.strictObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() })
+  return z.strictObject({
+    data: z.array(item),
+    has_more: z.boolean().meta({ example: false }),
+    next_cursor: z.string().nullable(),
+  })
 }
 
 /** Of lists that come in two forms: with `limit` and `offset`, or in numbered pages with totals. */

@@ -21,14 +21,16 @@ const query = z.strictObject({
     .meta({ description: 'Of lines that do not say theirs. Default `manual`.' }),
 })
 
-const report = z.strictObject({
-  provider: z
-    .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
-    .meta({ description: 'Whose columns they are; `list`: of nobody in particular.' }),
-  added: z.int(),
-  known: z.int().meta({ description: 'On the list already, where they keep their first reason.' }),
-  ...refusedLines,
-})
+const report = z
+  .strictObject({
+    provider: z
+      .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
+      .meta({ description: 'Whose columns they are; `list`: of nobody in particular.' }),
+    added: z.int(),
+    known: z.int().meta({ description: 'On the list already, where they keep their first reason.' }),
+    ...refusedLines,
+  })
+  .meta({ id: 'SuppressionImportReport' })
 
 export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps): Route {
   return uploadRoute({

@@ -11,22 +11,26 @@ export interface UsageDeps {
   readonly planOf: (workspaceId: string) => Plan
 }
 
-const ofPlan = z.strictObject({
-  plan: z.string(),
-  rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
-  usage: z.strictObject({
-    emails_sent: z.int(),
-    emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
-    period_start: timestamp,
-    period_end: timestamp,
-  }),
-})
-const ofCredits = z.strictObject({
-  credits_remaining: z.int(),
-  credits_used: z.int(),
-  credits_total: z.int(),
-  credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
-})
+const ofPlan = z
+  .strictObject({
+    plan: z.string(),
+    rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
+    usage: z.strictObject({
+      emails_sent: z.int(),
+      emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
+      period_start: timestamp,
+      period_end: timestamp,
+    }),
+  })
+  .meta({ id: 'PlanUsage' })
+const ofCredits = z
+  .strictObject({
+    credits_remaining: z.int(),
+    credits_used: z.int(),
+    credits_total: z.int(),
+    credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
+  })
+  .meta({ id: 'CreditsUsage' })
 
 export function usageRoutes({ read, planOf }: UsageDeps): readonly Route[] {
   return [

@@ -24,24 +24,28 @@ const query = z
 
 type Query = z.infer<typeof query>
 
-const limitItem = z.object({
-  id: z.string(),
-  from_email: z.string(),
-  from_name: z.string(),
-  to_emails: z.array(z.string()),
-  subject: z.string(),
-  status: emailStatus,
-  created_at: z.iso.datetime(),
-  sent_at: z.iso.datetime().nullable(),
-})
-const pageItem = z.object({
-  id: z.string(),
-  from: z.string(),
-  to: z.array(z.string()),
-  subject: z.string(),
-  status: emailStatus,
-  created_at: z.iso.datetime(),
-})
+const limitItem = z
+  .object({
+    id: z.string(),
+    from_email: z.string(),
+    from_name: z.string(),
+    to_emails: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    created_at: z.iso.datetime(),
+    sent_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ListedEmail' })
+const pageItem = z
+  .object({
+    id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'ListedEmailOfPage' })
 
 const limitForm = z.object({ data: z.array(limitItem) })
 const pageForm = numberedPageOf(pageItem)

@@ -30,10 +30,10 @@ type Query = z.infer<typeof query>
 
 export const listedFields = {
   id: z.string(),
-  from: z.string(),
-  from_name: z.string(),
-  to: z.array(z.string()),
-  cc: z.array(z.string()).nullable(),
+  from: z.string().meta({ example: 'ann@example.org' }),
+  from_name: z.string().meta({ example: 'Ann' }),
+  to: z.array(z.string()).meta({ example: ['support@example.com'] }),
+  cc: z.array(z.string()).nullable().meta({ example: null }),
   subject: z.string(),
   has_html: z.boolean(),
   has_text: z.boolean(),
@@ -44,7 +44,7 @@ export const listedFields = {
   spam_score: z.number().nullable(),
 }
 
-const item = z.strictObject(listedFields)
+const item = z.strictObject(listedFields).meta({ id: 'ListedInboundEmail' })
 
 export function listRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({

@@ -17,7 +17,7 @@ const reply = z
   })
   .meta({ id: 'ReplyRequest', example: { text: 'Thank you, we look into it.' } })
 
-const sent = z.object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() })
+const sent = z.object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() }).meta({ id: 'SentReply' })
 
 type ReplyRequest = z.output<typeof reply>
 

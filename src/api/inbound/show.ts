@@ -30,7 +30,9 @@ export interface InboundDeps {
   readonly mime: MimeReader
 }
 
-const contribution = z.object({ name: z.string(), score: z.number(), description: z.string() })
+const contribution = z
+  .object({ name: z.string(), score: z.number(), description: z.string() })
+  .meta({ example: { name: 'HTML_ONLY', score: 0.5, description: 'There is HTML and no text' } })
 
 const record = z
   .strictObject({
@@ -43,12 +45,16 @@ const record = z
       .string()
       .nullable()
       .meta({ description: 'Of the HTML, where the message has no text (`has_text` is false).' }),
-    headers: z.array(z.object({ name: z.string(), value: z.string() })),
+    headers: z
+      .array(z.object({ name: z.string(), value: z.string() }))
+      .meta({ example: [{ name: 'Subject', value: 'Hello' }] }),
     attachments: z.array(z.object({ id: z.string(), filename: z.string(), contentType: z.string(), size: z.int() })),
     spf_result: z.enum(['pass', 'fail', 'neutral']),
     dkim_result: z.string(),
     dmarc_result: z.string(),
-    authentication: z.record(z.string(), z.unknown()),
+    authentication: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The full results.', example: { spf: { result: 'pass' } } }),
     spam_report: z.array(contribution).meta({ description: 'What the score is made of.' }),
     processed_at: timestamp.nullable(),
   })

@@ -65,11 +65,11 @@ export const detailedDomain = shownDomain
       }),
     dmarc_record: z
       .strictObject({
-      type: z.literal('TXT'),
-      name: z.string().meta({ example: '_dmarc.example.com' }),
-      value: z.string().meta({ example: 'v=DMARC1; p=none' }),
-      status: recordStatus,
-    })
+        type: z.literal('TXT'),
+        name: z.string().meta({ example: '_dmarc.example.com' }),
+        value: z.string().meta({ example: 'v=DMARC1; p=none' }),
+        status: recordStatus,
+      })
       .meta({ description: 'A suggestion; any DMARC policy counts.' }),
     dkim_keys: z
       .array(

@@ -28,12 +28,10 @@ export interface MemberDeps {
 }
 
 const role = z.enum(givenRoles, `allowed: ${givenRoles.join(', ')}`)
-const wantedMember = z
-  .strictObject({ email: address, workspaceId, role })
-  .meta({
-    id: 'MemberRequest',
-    example: { email: 'bob@example.com', workspaceId: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', role: 'member' },
-  })
+const wantedMember = z.strictObject({ email: address, workspaceId, role }).meta({
+  id: 'MemberRequest',
+  example: { email: 'bob@example.com', workspaceId: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', role: 'member' },
+})
 const change = z.strictObject({ workspaceId, role }).meta({ id: 'MemberChange' })
 const listQuery = z.strictObject({ workspaceId, ...slice })
 const inWorkspace = z.strictObject({ workspaceId })

@@ -17,6 +17,7 @@ export const asDocumented: Override = ({ jsonSchema, zodSchema, io }) => {
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   const { def } = (zodSchema as z.core.$ZodTypes)._zod
   if (io === 'input' && def.type === 'object') setRequired(jsonSchema, def.shape)
+  if (io === 'input') tellDefault(jsonSchema)
   withoutNoise(jsonSchema)
 }
 
@@ -25,6 +26,15 @@ function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
   const required = Object.keys(shape).filter((name) => shape[name] !== undefined && !takes(shape[name], undefined))
   if (required.length > 0) jsonSchema.required = required
   else delete jsonSchema.required
+}
+
+/** In words: of a field with a `default` generators of clients make one that must be given. */
+function tellDefault(jsonSchema: JsonSchema): void {
+  const { default: usual, description = '' } = jsonSchema
+  if (usual === undefined) return
+  delete jsonSchema.default
+  if (description.includes('Default')) return
+  jsonSchema.description = `${description} Default ${JSON.stringify(usual)}.`.trim()
 }
 
 /** What says nothing to a reader: the bounds of numbers that JSON can tell apart, the pattern of a named format. */

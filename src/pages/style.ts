@@ -60,6 +60,12 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; display: block
 th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.type { color: var(--soft); white-space: nowrap; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  td { display: inline; border: 0; padding: 0 .5rem 0 0; }
+  td:last-child { display: block; padding: .15rem 0 0; }
+}
 .must, .may { color: var(--bad); font-size: .75rem; margin-left: .4rem; }
 .may { color: var(--soft); }
 `

@@ -213,7 +213,8 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
     ['no token at all', 404, page(app, '/ui/invitation')],
     ['a token that is made up', 404, page(app, `/ui/invitation?token=${'x'.repeat(80)}`)],
     ['no page', 404, page(app, '/ui/nothing')],
-    ['no page', 404, page(app, '/ui/')],
+    ['no page', 404, page(app, '/ui//')],
+    ['at the start', 405, page(app, '/ui/', form)],
   ]
   for (const [what, status, asked] of cases) {
     const answer = await asked

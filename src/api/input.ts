@@ -32,9 +32,10 @@ type Path = readonly PropertyKey[]
 
 /** The parsed value; throws a Refusal that names every field at fault. */
 export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
-  const result = schema.safeParse(withoutAbsent(schema, given), { error: inOurWords })
+  const present = withoutAbsent(schema, given)
+  const result = schema.safeParse(present, { error: inOurWords })
   if (result.success) return result.data
-  throw inputRefusal(result.error.issues, given)
+  throw inputRefusal(result.error.issues, present)
 }
 
 export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
@@ -68,7 +69,10 @@ function first<T>(most: number, made: Iterable<T>): readonly T[] {
 }
 
 function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Generator<Problem> {
+  const otherTypes = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')))
   for (const issue of issues) {
+    // The size of what has another type says nothing: zod measures a text where a list is wanted.
+    if ((issue.code === 'too_big' || issue.code === 'too_small') && otherTypes.has(issue.path.join('.'))) continue
     const path = [...above, ...issue.path]
     const inside = issue.code === 'invalid_union' ? likeliest(issue.errors) : []
     if (inside.length > 0) yield* problemsOf(inside, path, given)

@@ -108,7 +108,14 @@ export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 
     })
   }
   if (items !== undefined) return fieldsOf(document, items, `${above}[]`, depth + 1)
-  return ofForms([...(anyOf ?? []), ...(oneOf ?? [])].map((form) => fieldsOf(document, form, above, depth + 1)))
+  const forms = withoutSingles([...(anyOf ?? []), ...(oneOf ?? [])])
+  return ofForms(forms.map((form) => fieldsOf(document, form, above, depth + 1)))
+}
+
+/** Where one of something may stand or a list of them, the fields of the items say all. */
+function withoutSingles(forms: readonly Schema[]): readonly Schema[] {
+  const listed = new Set(forms.flatMap(({ items }) => items?.$ref ?? []))
+  return forms.filter(({ $ref }) => $ref === undefined || !listed.has($ref))
 }
 
 /** Of several forms each field once, as the first form has it; required where no form of its object does without it. */

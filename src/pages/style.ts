@@ -62,6 +62,8 @@ th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); ver
 td.type { color: var(--soft); white-space: nowrap; }
 @media (max-width: 40rem) {
   thead { display: none; }
+  tbody { display: block; }
+  td.type { white-space: normal; }
   tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
   td { display: inline; border: 0; padding: 0 .5rem 0 0; }
   td:last-child { display: block; padding: .15rem 0 0; }

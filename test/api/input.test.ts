@@ -95,6 +95,8 @@ t.test('every problem of every request is told in our words, with field, rule an
   for (const sentence of ['is not a known field', 'is required', 'must be text, found null', 'must not be empty']) {
     t.ok(told.has(sentence), sentence)
   }
+  const aText = problemsOf(z.array(z.string()).max(3), 'x'.repeat(50)).map(({ message }) => message)
+  t.same(aText, Array(2).fill('must be a list, found text'), 'a text is not measured where a list is wanted')
 })
 
 /** The example with one field made wrong, for each field; and what is no object at all. */
@@ -119,7 +121,7 @@ function problemsOf(schema: z.ZodType, value: unknown): readonly FieldError[] {
 function faultOf({ field, message, value }: FieldError): string | null {
   const rule = message.slice(message.lastIndexOf(': ') + 1).trim()
   if (foreign.test(message) || foreign.test(rule)) return 'not our words'
-  if (message === '' || message.length > 1_000) return 'no sentence'
+  if (message === '' || message.length > 1_000 || message.includes('undefined')) return 'no sentence'
   if (field.length > 200 || (typeof value === 'string' && value.length > 200)) return 'not bounded'
   if (secrets.some((name) => field.endsWith(name)) && value !== null) return 'a secret is repeated'
   return null

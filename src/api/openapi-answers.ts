@@ -91,7 +91,8 @@ function success({ description, schema, type, example, headers: more }: Document
     return { ...about, content: { 'application/json': { schema, ...(value === undefined ? {} : { example: value }) } } }
   }
   if (type === undefined) return about
-  const text = { type: 'string', ...(type.startsWith('text/') ? {} : { contentMediaType: type }) } as const
+  const isPlain = type.startsWith('text/') || type === '*/*'
+  const text = { type: 'string', ...(isPlain ? {} : { contentMediaType: type }) } as const
   return { ...about, content: { [type]: { schema: text, ...(example === undefined ? {} : { example }) } } }
 }
 

@@ -37,7 +37,7 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['an address literal', { ...email, to: 'bob@[192.0.2.1]' }, ADDRESS, 'to'],
   ['an address with a line break', { ...email, to: 'bob@b.test\r\nX: y' }, ADDRESS, 'to'],
   ['a local part that is too long', { ...email, to: `${'x'.repeat(65)}@b.test` }, ADDRESS, 'to'],
-  ['an object without email_address', { ...email, to: [{ address: 'a@b.test' }] }, MISSING, 'to[0].email_address'],
+  ['an object without an address', { ...email, to: [{ name: 'Ann' }] }, MISSING, 'to[0].address'],
   [
     'an email_address without address',
     { ...email, to: [{ email_address: {} }] },

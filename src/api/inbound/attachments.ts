@@ -107,8 +107,8 @@ export function downloadRoute(deps: AttachmentDeps): LinkRoute {
     params: { place: 'Its place in the message, from 0.' },
     answers: {
       200: {
-        description: 'Its bytes.',
-        type: 'application/octet-stream',
+        description: 'Its bytes, of the type that it declares where no browser would run that.',
+        type: '*/*',
         example: 'The bill, as bytes.',
         headers: ['Content-Disposition'],
       },

@@ -69,10 +69,10 @@ function first<T>(most: number, made: Iterable<T>): readonly T[] {
 }
 
 function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Generator<Problem> {
-  const otherTypes = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => path.join('.')))
+  let mistyped: Issue | null = null
   for (const issue of issues) {
-    // The size of what has another type says nothing: zod measures a text where a list is wanted.
-    if ((issue.code === 'too_big' || issue.code === 'too_small') && otherTypes.has(issue.path.join('.'))) continue
+    if (issue.code === 'invalid_type') mistyped = issue
+    else if (mistyped !== null && isSizeOf(issue, mistyped)) continue
     const path = [...above, ...issue.path]
     const inside = issue.code === 'invalid_union' ? likeliest(issue.errors) : []
     if (inside.length > 0) yield* problemsOf(inside, path, given)
@@ -80,6 +80,11 @@ function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Gen
       for (const key of issue.keys) yield problem('invalid-parameter', [...path, key], UNKNOWN_FIELD, given)
     } else yield problemOf(issue, path, given)
   }
+}
+
+/** Zod measures a text where a list is wanted, after it has said so: that size means nothing. */
+function isSizeOf({ code, path }: Issue, mistyped: Issue): boolean {
+  return (code === 'too_big' || code === 'too_small') && path.join('.') === mistyped.path.join('.')
 }
 
 function problemOf(issue: Issue, path: Path, given: unknown): Problem {

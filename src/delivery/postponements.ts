@@ -62,6 +62,9 @@ export class Postponements {
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
     for (const { email_id } of lanes.drop(entry, ({ id }) => leases.has(id))) release(email_id)
     moved(workspaceId, now + 1)
-    log.info({ workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) }, 'what is due for a domain is postponed')
+    log.info(
+      { workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) },
+      'what is due for a domain is postponed',
+    )
   }
 }

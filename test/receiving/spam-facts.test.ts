@@ -71,9 +71,9 @@ t.test('each part of a message is listed as it declares itself', async (t) => {
     'a signature',
     '--x--',
   )
-  t.same(mimeOutline(raw, scanHeader(raw)), [
-    { contentType: 'multipart/mixed', charset: '', encoding: '' },
-    { contentType: 'text/html', charset: 'koi8-r', encoding: 'base64' },
+  t.same(mimeOutline(raw, scanHeader(raw)).parts, [
+    { contentType: 'multipart/mixed', charset: '', encoding: '', attached: false },
+    { contentType: 'text/html', charset: 'koi8-r', encoding: 'base64', attached: false },
   ])
 })
 

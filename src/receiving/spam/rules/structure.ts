@@ -34,6 +34,17 @@ export const structureRules: readonly SpamRule[] = [
       message.html !== null && images.length > 0 && html.visible.replace(/\s+/g, ' ').length < 250,
   },
   {
+    name: 'PICTURE_IS_LINK',
+    weight: 1.6,
+    description: 'hardly any words, and a picture that it brings itself as its link',
+    test: ({ html, images, urls, message }) =>
+      message.html !== null &&
+      images.length === 0 &&
+      html.pictures > 0 &&
+      urls.length > 0 &&
+      html.visible.replace(/\s+/g, ' ').length < 250,
+  },
+  {
     name: 'PICTURES_FOR_WORDS',
     weight: 0.2,
     description: 'many pictures for its few words',
@@ -45,8 +56,11 @@ export const structureRules: readonly SpamRule[] = [
     description: 'text of one-byte letters hidden in base64',
     test: ({ message }) =>
       message.parts.some(
-        ({ contentType, charset, encoding }) =>
-          /^(?:text\/.*)?$/.test(contentType) && encoding === 'base64' && /^(?:us-ascii|iso-8859-1|)$/.test(charset),
+        ({ contentType, charset, encoding, attached }) =>
+          !attached &&
+          /^(?:text\/.*)?$/.test(contentType) &&
+          encoding === 'base64' &&
+          /^(?:us-ascii|iso-8859-1|)$/.test(charset),
       ),
   },
   {

@@ -1,15 +1,11 @@
 /** Where its links lead, and how they are written. */
 
 import { domainToUnicode } from 'node:url'
+import { shorteners } from '../host-kinds.js'
 import { isHomograph, isMixed } from '../script-facts.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import { namedDomain, type SpamUrl } from '../url-facts.js'
-
-const shorteners = new Set([
-  ...['bit.ly', 'tinyurl.com', 't.co', 'goo.gl', 'ow.ly', 'is.gd', 'buff.ly', 'cutt.ly', 'rebrand.ly', 'shorturl.at'],
-  ...['t.ly', 'rb.gy', 'tiny.cc', 'v.gd', 'lnkd.in', 's.id', 'qr.ae', 'bl.ink'],
-])
 
 /** Of the recipients, so many are looked for. */
 const MAX_ADDRESSES = 20

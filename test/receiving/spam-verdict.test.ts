@@ -107,7 +107,8 @@ async function judging(t: Test): Promise<Judging> {
       const { raw, parts } = messageOf(text)
       const message = { ...receivedSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
       const lessons = Array.from({ length: count }, () => {
-        const fingerprint = `${verdict} ${text} ${(taught += 1)}`
+        taught += 1
+        const fingerprint = `${verdict} ${text} ${taught}`
         return learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
       })
       await Promise.all(lessons)
@@ -241,7 +242,9 @@ t.test('a classifier that knows little of recent mail moves a score by two point
   const { email, judged, learn } = await judging(t)
   const points = async (text: string): Promise<Readonly<Record<string, number>>> => {
     const { lines } = await judged(await email({}, unvouched), text)
-    return Object.fromEntries(lines.filter(({ name }) => /BAYES|CLASS/.test(name)).map(({ name, score }) => [name, score]))
+    return Object.fromEntries(
+      lines.filter(({ name }) => /BAYES|CLASS/.test(name)).map(({ name, score }) => [name, score]),
+    )
   }
   await learn('spam', advert, 199)
   await learn('ham', letter, 199)

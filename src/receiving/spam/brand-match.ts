@@ -101,7 +101,15 @@ export function isOwnDomain(brand: Brand, host: string): boolean {
 
 const isGuarded = (host: string): boolean => isGuardedSuffix(host) || isCompanySuffix(host)
 
-const ownLabels: ReadonlySet<string> = new Set(brands.flatMap(({ labels }) => [...labels]))
+/** The brand whose domain it is; null: it is none's. */
+export function ownerOf(host: string): Brand | null {
+  const owner = byLabel.get(registeredLabel(host))
+  return owner !== undefined && isOwnDomain(owner, host) ? owner : null
+}
+
+const byLabel: ReadonlyMap<string, Brand> = new Map(
+  brands.flatMap((brand) => [...brand.labels].map((label) => [label, brand] as const)),
+)
 
 /** A bank's name that many houses bear, in a name, without it in the domain. */
 export function poseAsSharedName(name: string, host: string): boolean {
@@ -116,7 +124,7 @@ export function resemblesBrand(host: string): boolean {
   const name = host.slice(0, MAX_HOST)
   const written = /(?:^|\.)xn--/.test(name) ? domainToUnicode(name) : name
   const label = registeredLabel(written)
-  if (label === '' || (ownLabels.has(label) && isGuarded(name))) return false
+  if (label === '' || (byLabel.has(label) && isGuarded(name))) return false
   return labelResembles(label) || nestedName(written, label)
 }
 

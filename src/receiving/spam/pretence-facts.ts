@@ -4,7 +4,7 @@
  * Limits: the first three authors, the first 100 distinct hosts of links.
  */
 import type { Mailbox } from '../../mail/mailbox-list.js'
-import { type BrandFound, brandsIn, isOwnDomain, poseAsSharedName, resemblesBrand } from './brand-match.js'
+import { type BrandFound, brandsIn, isOwnDomain, ownerOf, poseAsSharedName, resemblesBrand } from './brand-match.js'
 import { haste, isLure } from './lures.js'
 import { type SpamUrl, spamUrl } from './url-facts.js'
 
@@ -22,6 +22,8 @@ export interface PretenceFacts {
   readonly linkLikeness: boolean
   /** It names a brand, has links, and none of them leads to that brand. */
   readonly linksElsewhere: boolean
+  /** The author's domain is a brand's, and none of its links leads to that brand. */
+  readonly awayFromBrand: boolean
   /** It asks for something that fraud asks for. */
   readonly lure: boolean
   readonly haste: boolean
@@ -52,9 +54,15 @@ export function pretenceFacts({ from, subject, domain, lower, urls }: Named): Pr
     linkLikeness: hosts.some(resemblesBrand),
     linksElsewhere:
       hosts.length > 0 && all.length > 0 && !hosts.some((host) => all.some(({ brand }) => isOwnDomain(brand, host))),
+    awayFromBrand: domain !== null && hosts.length > 0 && leavesBrand(domain, hosts),
     lure: isLure(lower),
     haste: haste.test(lower),
   }
+}
+
+function leavesBrand(domain: string, hosts: readonly string[]): boolean {
+  const brand = ownerOf(domain)
+  return brand !== null && !hosts.some((host) => isOwnDomain(brand, host))
 }
 
 const sharedName: BrandFound = { brand: { names: [], labels: new Set(), common: true }, disguised: false }

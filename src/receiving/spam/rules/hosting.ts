@@ -12,9 +12,9 @@ const elsewhere = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
   urls.slice(0, MAX_LINKS).filter(({ organization }) => organization !== author?.organization)
 
 const some =
-  (test: (url: SpamUrl, facts: SpamFacts) => boolean) =>
+  (test: (url: SpamUrl) => boolean) =>
   (facts: SpamFacts): boolean =>
-    elsewhere(facts).some((url) => test(url, facts))
+    elsewhere(facts).some(test)
 
 /** Pages of large sites that send whoever comes on to anywhere. */
 const redirectors: readonly RegExp[] = [
@@ -72,17 +72,20 @@ export const hostingRules: readonly SpamRule[] = [
     name: 'URL_INSIDE_WORDPRESS',
     weight: 2,
     description: 'a link into the inside of a site, where intruders put pages',
-    test: some(({ path }) =>
-      /^\/(?:[\w-]{1,40}\/){0,3}(?:wp-(?:includes|admin)\/|wp-content\/(?:plugins|themes|upgrade|cache)\/|\.well-known\/(?!acme|security|change))/i.test(
-        path.slice(0, 300),
-      ),
-    ),
+    test: ({ urls }) =>
+      urls
+        .slice(0, MAX_LINKS)
+        .some(({ path }) =>
+          /^\/(?:[\w-]{1,40}\/){0,3}(?:wp-(?:includes|admin)\/|wp-content\/(?:plugins|themes|upgrade|cache)\/|\.well-known\/(?!acme|security|change))/i.test(
+            path.slice(0, 300),
+          ),
+        ),
   },
   {
     name: 'URL_FRAGMENT_NAMES_RECIPIENT',
     weight: 2.2,
     description: "a link that hands the recipient's address to the page itself",
-    test: some(namesRecipientInFragment),
+    test: (facts) => facts.urls.slice(0, MAX_LINKS).some((url) => namesRecipientInFragment(url, facts)),
   },
   {
     name: 'AUTHOR_RANDOM_DOMAIN',

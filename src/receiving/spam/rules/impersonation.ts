@@ -7,10 +7,10 @@
  */
 import { hasServiceWord } from '../brand-match.js'
 import { isFreeHost, isFreeMail, isShortener } from '../host-kinds.js'
-import { authenticating, scanning } from '../lures.js'
+import { authenticating, documentLure, mailboxLure, scanning } from '../lures.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
-import { namedDomain, registered, type SpamUrl } from '../url-facts.js'
+import { namedDomain, registered } from '../url-facts.js'
 
 /** Recipients that are looked at. */
 const MAX_RECIPIENTS = 20
@@ -44,16 +44,31 @@ function officeAtFreeMail({ message, author }: SpamFacts): boolean {
   return isFreeMail(domain.toLowerCase())
 }
 
+/** `IT Helpdesk`, `Mail Server`: whoever writes so is of one's own house, or of none. */
+function isStrangersOffice({ message, author, lower }: SpamFacts): boolean {
+  if (author === null || !nameless.test(author.name.slice(0, 200))) return false
+  if (message.to.some(({ address }) => address !== null && organizationOf(address) === author.organization))
+    return false
+  return mailboxLure.test(lower) || documentLure.test(lower)
+}
+
+const nameless =
+  /^[\s"']{0,5}(?:(?:the|it|e-?mail|mail|web|webmail|system|server|network|mailbox|admin|administrator|support|help|helpdesk|desk|security|service|services|team|department|hr|human|resources|payroll|account|accounts|notification|notifications|alert|no-?reply|message|messages|center|voicemail|voice|fax|document|documents|scanner|copier|secure|online|portal|customer|care|technical|center|update)[\s.:&/-]{0,3}){1,5}["']{0,2}$/i
+
 const office =
   /\b(?:support|security|accounts?|billing|department|dept|helpdesk|help desk|notifications?|customer (?:service|care)|administrator|admin|it desk|human resources|bank|inc|ltd|llc|gmbh|corp(?:oration)?|logistics|compliance|refund|claims?|foundation|organi[sz]ation|united nations|ministry|kundenservice|suporte|atendimento|soporte|servizio)\b/i
 
-/** Shows a name that is neither where it leads nor the author's own, whose links an own service may count. */
-const feigns =
-  (author: SpamFacts['author']) =>
-  ({ text, organization }: SpamUrl): boolean => {
+/**
+ * A link shows a name that is neither where it leads nor the author's own: links of one's own may be counted
+ * by a service. The name of a brand is the author's own by a pass of DMARC alone.
+ */
+function feignsTarget({ urls, author, message, pretence }: SpamFacts): boolean {
+  const proved = message.authentication?.dmarc === 'pass' || !pretence.awayFromBrand
+  return urls.some(({ text, organization }) => {
     const shown = text === null ? null : namedDomain(text)
-    return shown !== null && shown !== organization && shown !== author?.organization
-  }
+    return shown !== null && shown !== organization && !(proved && shown === author?.organization)
+  })
+}
 
 const atFreeHost = ({ urls, author }: SpamFacts): boolean =>
   urls
@@ -103,7 +118,9 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'LURE_OF_BRAND',
     weight: 1.6,
     description: 'asks for something in the name of a company that none of its links leads to',
-    test: ({ pretence }) => pretence.lure && pretence.linksElsewhere,
+    test: ({ pretence, message }) =>
+      pretence.lure &&
+      (pretence.linksElsewhere || (pretence.awayFromBrand && message.authentication?.dmarc !== 'pass')),
   },
   {
     name: 'URL_LIKE_BRAND',
@@ -121,7 +138,7 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'LURE_FEIGNS_TARGET',
     weight: 1.5,
     description: 'asks for something by a link that shows another address than it leads to',
-    test: ({ pretence, urls, author }) => pretence.lure && urls.some(feigns(author)),
+    test: (facts) => facts.pretence.lure && feignsTarget(facts),
   },
   {
     name: 'LURE_IN_HASTE',
@@ -145,6 +162,12 @@ export const impersonationRules: readonly SpamRule[] = [
     test: posesAsRecipient,
   },
   {
+    name: 'LURE_OF_OFFICE',
+    weight: 1.5,
+    description: "an office without a company's name holds mail or a document back, from outside",
+    test: isStrangersOffice,
+  },
+  {
     name: 'OFFICE_AT_FREE_MAIL',
     weight: 1.3,
     description: 'an office of a company that is written to at a free mailbox',
@@ -152,7 +175,7 @@ export const impersonationRules: readonly SpamRule[] = [
   },
   {
     name: 'QR_TO_LOG_IN',
-    weight: 2.5,
+    weight: 2.8,
     description: 'a picture to be scanned in order to log in',
     test: scansToLogIn,
   },

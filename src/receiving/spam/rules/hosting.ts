@@ -43,7 +43,7 @@ function namesRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): bo
 export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_FREE_HOST',
-    weight: 0.5,
+    weight: 0.3,
     description: 'a link to a page that anybody may have put there',
     test: some(({ host, path }) => isFreeHost(host, path)),
   },

@@ -78,6 +78,10 @@ const atFreeHost = ({ urls, author }: SpamFacts): boolean =>
         organization !== author?.organization && (isFreeHost(host, path) || isShortener(host)),
     )
 
+/** Three links to the author's own organization: who writes of others has pages of one's own. */
+const leadsHome = ({ urls, author }: SpamFacts): boolean =>
+  urls.filter(({ organization }) => organization === author?.organization).length > 2
+
 const namesBrand = ({ pretence }: SpamFacts): boolean => pretence.posed.length + pretence.subject.length > 0
 
 /** A code to scan instead of a link: a picture, words of scanning, and what to log in to. */
@@ -109,10 +113,14 @@ export const impersonationRules: readonly SpamRule[] = [
   },
   {
     name: 'SUBJECT_NAMES_BRAND',
-    weight: 0.5,
+    weight: 0.6,
     description: 'the subject names a company that neither the author nor any link belongs to',
-    test: ({ pretence, fields }) =>
-      pretence.subject.length > 0 && pretence.linksElsewhere && !fields.has('in-reply-to') && !fields.has('list-id'),
+    test: (facts) =>
+      facts.pretence.subject.length > 0 &&
+      facts.pretence.linksElsewhere &&
+      !facts.fields.has('in-reply-to') &&
+      !facts.fields.has('list-id') &&
+      !leadsHome(facts),
   },
   {
     name: 'LURE_OF_BRAND',

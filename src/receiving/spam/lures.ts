@@ -9,7 +9,7 @@
 const some = (count: number): string => `(?:[\\wà-ÿ'-]{1,20} ){0,${count}}`
 const words = (...all: readonly string[]): RegExp => new RegExp(`(?<![\\wà-ÿ])(?:${all.join('|')})(?![\\wà-ÿ])`)
 
-export const accountInDanger =
+const accountInDanger =
   /\b(?:(?:verify|confirm|update|validate|restore|reactivate|unlock) (?:your|the) (?:\w+ )?(?:account|identity|information|billing|details|password|mailbox|payment|e-?mail)|your (?:\w+ )?(?:account|mailbox|password|e-?mail) (?:has been |was |is |will be |is about to )?(?:suspended|limited|locked|blocked|disabled|deactivated|expir\w+|restricted|compromised|terminated|full)|unusual (?:sign-?in|log-?in|activity)|mailbox (?:quota|storage)|avoid (?:suspension|termination|deactivation))\b/
 
 /** The same in Portuguese, Spanish, French, German, Italian, Dutch. */
@@ -30,9 +30,7 @@ const accountAbroad = words(
 const accountInJapanese =
   /(?:アカウント|カード|口座|パスワード|会員|お支払い|ご利用)[^。\n]{0,24}(?:制限|停止|ロック|認証|失効|異常|不正|ご確認|更新)|本人確認/
 
-export const accountInDangerAbroad = (text: string): boolean => accountAbroad.test(text) || accountInJapanese.test(text)
-
-export const mailboxLure = words(
+const mailboxLure = words(
   `(?:pending|undelivered|held|quarantined|unreceived|delayed|suspended) (?:incoming )?(?:messages?|e-?mails?|mails)`,
   `(?:messages?|e-?mails?|mails) (?:are|were|have been|has been|is) (?:currently )?(?:pending|held|undelivered|delayed|on hold|quarantined|withheld)`,
   `(?:release|retrieve|review|recover) ${some(2)}(?:pending|held|undelivered|quarantined|incoming|blocked) ${some(1)}(?:messages?|e-?mails?|mails)`,
@@ -42,14 +40,14 @@ export const mailboxLure = words(
   `(?:webmail|mailbox) (?:administrator|admin|support|upgrade|deactivation|verification|termination|update|service)`,
 )
 
-export const documentLure = words(
+const documentLure = words(
   `(?:new|secure|encrypted|missed) (?:voice ?mail|voice message|audio message|fax|document)`,
   `(?:shared|sent) ${some(4)}(?:document|file|invoice|fax|proposal|contract) ${some(2)}with you`,
   `(?:view|review|open|access|preview|download) (?:the |your |shared |secure |full )?(?:document|fax|voicemail|voice message|pdf|scanned document|remittance)`,
   `(?:document|contract|agreement|file)s? ${some(3)}(?:for|awaiting|requires?|pending) ${some(1)}(?:signature|review|approval)`,
 )
 
-export const protectionLure = words(
+const protectionLure = words(
   `(?:anti-?virus|virus protection|protection|firewall|device security) ${some(4)}(?:expired|expires|ended|ends|outdated|disabled|lapsed)`,
   `(?:computer|device|pc|phone|iphone|mac) ${some(4)}(?:infected|at risk|unprotected|vulnerable|hacked)`,
   `(?:cloud|icloud|cloud storage|storage) ${some(4)}(?:full|expired|blocked|suspended)`,
@@ -57,7 +55,7 @@ export const protectionLure = words(
   `(?:viruses|threats|trojans?|malware) (?:were |have been |was )?(?:found|detected) on your`,
 )
 
-export const walletLure = words(
+const walletLure = words(
   `(?:connect|verify|validate|synchronize|sync|migrate|restore|secure|unlock|update|activate) (?:your |the )?${some(1)}wallets?`,
   `(?:seed|recovery|secret|secret recovery) phrase`,
   `(?:claim|receive|eligible for) ${some(4)}(?:airdrop|tokens?|btc|eth|bitcoin|crypto)`,
@@ -65,7 +63,7 @@ export const walletLure = words(
   `(?:btc|bitcoin|eth|usdt) ${some(6)}(?:withdrawal|deposited|payout|transferred to you)`,
 )
 
-export const rewardLure = words(
+const rewardLure = words(
   `claim (?:your|the|it|my) ${some(3)}(?:rewards?|gift|prize|bonus|refund|package|winnings)`,
   `(?:short|quick|brief|simple|anonymous|30[- ]second|customer|satisfaction) ${some(1)}survey ${some(12)}(?:reward|gift|prize|win|receive|free|bonus|chance)`,
   `(?:exclusive|loyalty|special|surprise) reward`,
@@ -75,7 +73,7 @@ export const rewardLure = words(
   `(?:tax|fiscal) refund ${some(6)}(?:claim|submit|pending|eligible|process)`,
 )
 
-export const parcelLure = words(
+const parcelLure = words(
   `(?:parcel|package|shipment|delivery) ${some(6)}(?:on hold|pending|held|suspended|unpaid|customs|could not be|undeliverable|returned to)`,
   `(?:unpaid|outstanding|pending) (?:customs|shipping|delivery|import|toll) (?:fees?|charges?|dut(?:y|ies))`,
   `(?:sendung|paket|lieferung) ${some(6)}(?:nicht zugestellt|zollgeb[üu]hr(?:en)?|angehalten|zur[üu]ckgehalten|wartet)`,
@@ -87,7 +85,7 @@ export const parcelLure = words(
   `pakket ${some(6)}(?:wacht|vastgehouden|niet bezorgd|douanekosten)`,
 )
 
-export const paymentLure = words(
+const paymentLure = words(
   `(?:payment|transaction|billing|card) ${some(3)}(?:declined|failed|unsuccessful|problem|issue|not be processed|on hold|rejected)`,
   `(?:subscription|membership|renewal|order) ${some(8)}(?:charged|debited|deducted|auto-?renew(?:ed|al)?)`,
   `(?:if you did not|if you didn't|to cancel|to dispute) ${some(8)}(?:call|contact|helpline|toll)`,
@@ -114,13 +112,29 @@ export const scanning =
 export const authenticating =
   /\b(?:2fa|mfa|two[- ]factor|multi[- ]factor|authenticat\w{1,8}|password|credentials?|log ?in|sign ?in|verify|security (?:update|verification|policy)|payroll|salary|benefits?|review (?:the |your )?document|docusign|passwort|contrase[ñn]a|senha|mot de passe)\b/
 
-/** Any of them. */
-export function isLure(text: string): boolean {
-  return (
-    accountInDanger.test(text) ||
-    accountInDangerAbroad(text) ||
-    [mailboxLure, documentLure, protectionLure, walletLure, rewardLure, parcelLure, paymentLure].some((one) =>
-      one.test(text),
-    )
-  )
+export type Lure =
+  | 'account'
+  | 'account abroad'
+  | 'mailbox'
+  | 'document'
+  | 'protection'
+  | 'wallet'
+  | 'reward'
+  | 'parcel'
+  | 'payment'
+
+const lures: readonly (readonly [Lure, { test: (text: string) => boolean }])[] = [
+  ['account', accountInDanger],
+  ['account abroad', { test: (text) => accountAbroad.test(text) || accountInJapanese.test(text) }],
+  ['mailbox', mailboxLure],
+  ['document', documentLure],
+  ['protection', protectionLure],
+  ['wallet', walletLure],
+  ['reward', rewardLure],
+  ['parcel', parcelLure],
+  ['payment', paymentLure],
+]
+
+export function luresIn(text: string): ReadonlySet<Lure> {
+  return new Set(lures.flatMap(([lure, pattern]) => (pattern.test(text) ? [lure] : [])))
 }

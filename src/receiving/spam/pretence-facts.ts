@@ -5,7 +5,7 @@
  */
 import type { Mailbox } from '../../mail/mailbox-list.js'
 import { type BrandFound, brandsIn, isOwnDomain, ownerOf, poseAsSharedName, resemblesBrand } from './brand-match.js'
-import { haste, isLure } from './lures.js'
+import { haste, type Lure, luresIn } from './lures.js'
 import { type SpamUrl, spamUrl } from './url-facts.js'
 
 const MAX_AUTHORS = 3
@@ -24,8 +24,8 @@ export interface PretenceFacts {
   readonly linksElsewhere: boolean
   /** The author's domain is a brand's, and none of its links leads to that brand. */
   readonly awayFromBrand: boolean
-  /** It asks for something that fraud asks for. */
-  readonly lure: boolean
+  /** What it asks for that fraud asks for. */
+  readonly lures: ReadonlySet<Lure>
   readonly haste: boolean
 }
 
@@ -55,7 +55,7 @@ export function pretenceFacts({ from, subject, domain, lower, urls }: Named): Pr
     linksElsewhere:
       hosts.length > 0 && all.length > 0 && !hosts.some((host) => all.some(({ brand }) => isOwnDomain(brand, host))),
     awayFromBrand: domain !== null && hosts.length > 0 && leavesBrand(domain, hosts),
-    lure: isLure(lower),
+    lures: luresIn(lower),
     haste: haste.test(lower),
   }
 }

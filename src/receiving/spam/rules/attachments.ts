@@ -73,6 +73,6 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'LURE_IN_ATTACHMENT',
     weight: 1,
     description: 'asks for something by an attached web page',
-    test: (facts) => facts.pretence.lure && facts.message.attachments.some(isPage),
+    test: (facts) => facts.pretence.lures.size > 0 && facts.message.attachments.some(isPage),
   },
 ]

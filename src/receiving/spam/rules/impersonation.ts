@@ -7,7 +7,7 @@
  */
 import { hasServiceWord } from '../brand-match.js'
 import { isFreeHost, isFreeMail, isShortener } from '../host-kinds.js'
-import { authenticating, documentLure, mailboxLure, scanning } from '../lures.js'
+import { authenticating, scanning } from '../lures.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import { namedDomain, registered } from '../url-facts.js'
@@ -31,7 +31,10 @@ function posesAsRecipient({ message, author }: SpamFacts): boolean {
     const label = organization.slice(0, organization.indexOf('.'))
     return (
       name.includes(organization) ||
-      (label.length >= LEAST_ORGANIZATION && hasServiceWord(name) && name.split(/[^\p{L}\p{N}-]+/u).includes(label))
+      (label.length >= LEAST_ORGANIZATION &&
+        !hasServiceWord(label) &&
+        hasServiceWord(name) &&
+        name.split(/[^\p{L}\p{N}-]+/u).includes(label))
     )
   })
 }
@@ -45,11 +48,11 @@ function officeAtFreeMail({ message, author }: SpamFacts): boolean {
 }
 
 /** `IT Helpdesk`, `Mail Server`: whoever writes so is of one's own house, or of none. */
-function isStrangersOffice({ message, author, lower }: SpamFacts): boolean {
+function isStrangersOffice({ message, author, pretence }: SpamFacts): boolean {
   if (author === null || !nameless.test(author.name.slice(0, 200))) return false
   if (message.to.some(({ address }) => address !== null && organizationOf(address) === author.organization))
     return false
-  return mailboxLure.test(lower) || documentLure.test(lower)
+  return pretence.lures.has('mailbox') || pretence.lures.has('document')
 }
 
 const nameless =
@@ -127,7 +130,7 @@ export const impersonationRules: readonly SpamRule[] = [
     weight: 1.6,
     description: 'asks for something in the name of a company that none of its links leads to',
     test: ({ pretence, message }) =>
-      pretence.lure &&
+      pretence.lures.size > 0 &&
       (pretence.linksElsewhere || (pretence.awayFromBrand && message.authentication?.dmarc !== 'pass')),
   },
   {
@@ -140,20 +143,20 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
     description: 'asks for something at a page that anybody may have put there',
-    test: (facts) => (facts.pretence.lure || namesBrand(facts)) && atFreeHost(facts),
+    test: (facts) => (facts.pretence.lures.size > 0 || namesBrand(facts)) && atFreeHost(facts),
   },
   {
     name: 'LURE_FEIGNS_TARGET',
     weight: 1.5,
     description: 'asks for something by a link that shows another address than it leads to',
-    test: (facts) => facts.pretence.lure && feignsTarget(facts),
+    test: (facts) => facts.pretence.lures.size > 0 && feignsTarget(facts),
   },
   {
     name: 'LURE_IN_HASTE',
     weight: 0.8,
     description: 'asks for something in the name of another, and soon',
     test: (facts) =>
-      facts.pretence.lure &&
+      facts.pretence.lures.size > 0 &&
       facts.pretence.haste &&
       (namesBrand(facts) || facts.pretence.likeness || posesAsRecipient(facts)),
   },
@@ -161,7 +164,7 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'LURE_AT_THROWAWAY_DOMAIN',
     weight: 1,
     description: 'asks for something from or at a top-level domain that is mostly abused',
-    test: ({ pretence, throwaway }) => pretence.lure && throwaway,
+    test: ({ pretence, throwaway }) => pretence.lures.size > 0 && throwaway,
   },
   {
     name: 'AUTHOR_POSES_AS_RECIPIENT',
@@ -192,6 +195,6 @@ export const impersonationRules: readonly SpamRule[] = [
     weight: 1.5,
     description: 'asks for something by a form whose content goes to another organization than the author',
     test: ({ pretence, forms, author }) =>
-      pretence.lure && forms.some(({ organization }) => organization !== author?.organization),
+      pretence.lures.size > 0 && forms.some(({ organization }) => organization !== author?.organization),
   },
 ]

@@ -2,39 +2,31 @@
  * Words of present-day fraud: what it promises or threatens so that a link is followed. Where the account
  * itself is said to be in danger (`FRAUD_ACCOUNT`), these say it once more and count nothing.
  */
-import {
-  accountInDanger,
-  accountInDangerAbroad,
-  mailboxLure,
-  parcelLure,
-  protectionLure,
-  rewardLure,
-  walletLure,
-} from '../lures.js'
-import { type SpamRule, wording } from '../spam-rule.js'
+import type { Lure } from '../lures.js'
+import type { SpamRule } from '../spam-rule.js'
 
-function lure(name: string, weight: number, description: string, pattern: RegExp): SpamRule {
+function asking(name: string, weight: number, description: string, lure: Lure): SpamRule {
   return {
     name,
     weight,
     description,
-    test: ({ lower }) => pattern.test(lower) && !accountInDanger.test(lower),
+    test: ({ pretence: { lures } }) => lures.has(lure) && (lure === 'account' || !lures.has('account')),
   }
 }
 
 export const lureWording: readonly SpamRule[] = [
-  wording('FRAUD_ACCOUNT', 2, 'an account that is said to be in danger', accountInDanger),
-  {
-    name: 'FRAUD_ACCOUNT_ABROAD',
-    weight: 2,
-    description: 'an account that is said to be in danger, in another language than English',
-    test: ({ lower }) => !accountInDanger.test(lower) && accountInDangerAbroad(lower),
-  },
-  lure('FRAUD_MAILBOX', 1.5, 'a mailbox that is said to hold mail back', mailboxLure),
-  lure('FRAUD_PROTECTION', 1.6, 'a device or its data that are said to be in danger', protectionLure),
-  lure('FRAUD_WALLET', 2, 'coins, and the keys to them', walletLure),
-  lure('FRAUD_REWARD', 1.3, 'a reward for an answer', rewardLure),
-  lure('FRAUD_PARCEL', 1.2, 'a parcel that is said to wait for a payment', parcelLure),
+  asking('FRAUD_ACCOUNT', 2, 'an account that is said to be in danger', 'account'),
+  asking(
+    'FRAUD_ACCOUNT_ABROAD',
+    2,
+    'an account that is said to be in danger, in another language than English',
+    'account abroad',
+  ),
+  asking('FRAUD_MAILBOX', 1.5, 'a mailbox that is said to hold mail back', 'mailbox'),
+  asking('FRAUD_PROTECTION', 1.6, 'a device or its data that are said to be in danger', 'protection'),
+  asking('FRAUD_WALLET', 2, 'coins, and the keys to them', 'wallet'),
+  asking('FRAUD_REWARD', 1.3, 'a reward for an answer', 'reward'),
+  asking('FRAUD_PARCEL', 1.2, 'a parcel that is said to wait for a payment', 'parcel'),
   {
     name: 'GREETS_ADDRESS',
     weight: 1,

@@ -39,9 +39,7 @@ const { positionals, values } = parseArgs({
 const [dir, labels, taughtLabels] = positionals
 if (dir === undefined || labels === undefined || (values.taught !== undefined && taughtLabels === undefined)) {
   console.error('usage: scripts/spam-eval DIR LABELS.csv [--half even|odd] [--client] [--rules] [--misses]')
-  console.error(
-    '       scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL]',
-  )
+  console.error('       scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL]')
   process.exit(2)
 }
 

@@ -284,7 +284,19 @@ t.test('who a message pretends to be is evidence beside its words, and the class
   ]
   const total = (said: ClassifierOpinion): number => totalScore(ownContributions(rules, said, nothingSeen, thresholds))
   t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, told once')
-  t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5)
+  t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5, 'honest words take off what words gave')
+  const alone = ownContributions(
+    rules.slice(0, 1),
+    { probability: 0, recent: { spam: 0, ham: 0 } },
+    nothingSeen,
+    thresholds,
+  )
+  t.equal(totalScore(alone), 2.5)
+  t.equal(
+    total({ probability: 0, recent: { spam: 200, ham: 200 } }),
+    1.5,
+    'a classifier that knows its mail is believed',
+  )
   t.equal(total({ probability: 1, recent: { spam: 200, ham: 200 } }), 10.5)
 })
 

@@ -21,6 +21,8 @@ import { gtubeRules } from './rules/gtube.js'
 import { impersonationRules } from './rules/impersonation.js'
 import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
 
+const pretences = new Set(impersonationRules.map(({ name }) => name))
+
 const outsideContent = new Set([...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name))
 
 /** From so many points on the classifier takes a message for spam: a probability of 0.9. */
@@ -53,8 +55,9 @@ function learnedContributions(
 ): readonly SpamContribution[] {
   const said = bayesContribution(probability)
   const dmarcPass = rules.some(({ name }) => name === 'DMARC_PASS')
-  const limits = limitingTrust(said, { recent, dmarcPass }, thresholds)
   const content = totalScore(rules.filter(({ name }) => !outsideContent.has(name)))
+  const pretence = totalScore(rules.filter(({ name }) => pretences.has(name)))
+  const limits = limitingTrust(said, { recent, dmarcPass, content, pretence }, thresholds)
   return [said, ...limits, ...joining(content, said, totalScore([said, ...limits]), thresholds)]
 }
 

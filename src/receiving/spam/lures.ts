@@ -106,7 +106,7 @@ export const haste = words(
 
 /** To point a camera at a picture. */
 export const scanning =
-  /\bqr[ -]?codes?\b|\bscan\b.{0,60}\b(?:code|camera|phone)\b|\bc[óo]digo qr\b|\bscannen\b.{0,60}\bcode\b|\bqrコード/
+  /\bqr[ -]?codes?\b|\bscan (?:[\w'-]{1,12} ){0,6}(?:code|camera|phone)\b|\bc[óo]digo qr\b|\bcode scannen\b|\bqrコード/
 
 /** What the code is to be scanned for, where it is fraud: to log in, not to board. */
 export const authenticating =

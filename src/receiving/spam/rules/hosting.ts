@@ -1,5 +1,5 @@
 /** Where pages of its links are kept, and links that are made for one recipient or lead through another site. */
-import { isFreeHost, isThrowawayDomain } from '../host-kinds.js'
+import { isFreeHost, isThrowawayDomain, registeredLabel } from '../host-kinds.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import type { SpamUrl } from '../url-facts.js'
@@ -7,6 +7,7 @@ import type { SpamUrl } from '../url-facts.js'
 /** Links that are looked at; a message has not more that differ. */
 const MAX_LINKS = 200
 const MAX_PATH = 1_000
+const MAX_LABEL = 63
 
 const elsewhere = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
   urls.slice(0, MAX_LINKS).filter(({ organization }) => organization !== author?.organization)
@@ -35,7 +36,10 @@ function namesRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): bo
   const plain = fragment.toLowerCase().replace(/%40/g, '@')
   return message.to.slice(0, 20).some(({ address }) => {
     if (address === null) return false
-    const base64 = Buffer.from(address).toString('base64').replace(/=+$/, '').slice(0, -1)
+    const base64 = Buffer.from(address)
+      .toString('base64')
+      .replace(/={1,2}$/, '')
+      .slice(0, -1)
     return plain.includes(address.toLowerCase()) || fragment.includes(base64)
   })
 }
@@ -92,8 +96,8 @@ export const hostingRules: readonly SpamRule[] = [
     weight: 1,
     description: "an unreadable row of letters and digits as the author's domain",
     test: ({ author }) => {
-      const label = author?.organization.slice(0, author.organization.indexOf('.')) ?? ''
-      return !label.startsWith('xn--') && /[bcdfghjklmnpqrstvwxz]{6}|(?:[a-z]{1,10}\d{1,6}){3}|\d{5}/i.test(label)
+      const label = registeredLabel(author?.domain ?? '').slice(0, MAX_LABEL)
+      return !label.startsWith('xn--') && /[bcdfghjklmnpqrstvwxz]{6}|(?:[a-z]{1,6}\d{1,4}){3}|\d{5}/i.test(label)
     },
   },
 ]

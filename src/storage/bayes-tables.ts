@@ -25,6 +25,15 @@ export interface BayesMessagesTable {
   count: number
 }
 
+export interface BayesDaysTable {
+  workspace_id: string
+  /** Counted from 1970: the day that the mail came. */
+  day: number
+  /** Messages of that day that were learned. */
+  spam: number
+  ham: number
+}
+
 export interface BayesLearnedTable {
   seq: Generated<number>
   workspace_id: string
@@ -33,4 +42,6 @@ export interface BayesLearnedTable {
   /** The tokens that were counted, six bytes each. */
   tokens: Buffer
   learned_at: number
+  /** Day that it counts on in `bayes_days`; 0: it has no date. */
+  dated_on: number
 }

@@ -8,7 +8,7 @@
  */
 import type { Generated } from 'kysely'
 import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
-import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
+import type { BayesDaysTable, BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
   CachedFilesTable,
@@ -215,6 +215,7 @@ export interface Tables {
   bayes_tokens: BayesTokensTable
   bayes_messages: BayesMessagesTable
   bayes_learned: BayesLearnedTable
+  bayes_days: BayesDaysTable
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
   blocked_addresses: BlockedAddressesTable

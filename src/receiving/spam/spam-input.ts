@@ -33,6 +33,7 @@ export interface SpamCircumstances {
 /** `parts`: what the reader of messages made of `raw`. */
 export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCircumstances): SpamMessage {
   const header = headerOf(raw)
+  const outline = mimeOutline(raw, header)
   const fields = header.fields.slice(0, MAX_FIELDS).map((field) => ({
     name: field.name,
     value: fieldValue(raw, field).slice(0, MAX_VALUE),
@@ -50,7 +51,8 @@ export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCi
       contentType: content_type,
       size,
     })),
-    parts: mimeOutline(raw, header),
+    parts: outline.parts,
+    pages: outline.pages,
     size: raw.length,
     receivedAt: circumstances.receivedAt ?? arrival(fields),
     origin: circumstances.origin,

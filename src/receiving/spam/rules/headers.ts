@@ -1,4 +1,5 @@
 /** What the header fields say, and what is missing of them. */
+import { freeMail } from '../host-kinds.js'
 import { count, first, type SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import { registered } from '../url-facts.js'
@@ -7,12 +8,6 @@ const subjectWords = ({ message }: SpamFacts): string =>
   message.subject.replace(/^(?:\s*(?:re|fwd?|aw|\[[^\]]*\])\s*:?\s*)+/i, '')
 
 const once = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'cc']
-
-const freeMail = new Set([
-  ...['gmail.com', 'yahoo.com', 'hotmail.com', 'outlook.com', 'aol.com', 'msn.com', 'live.com', 'gmx.net', 'gmx.de'],
-  ...['mail.com', 'mail.ru', 'yandex.ru', 'excite.com', 'lycos.com', 'netscape.net', 'juno.com', 'yahoo.co.uk'],
-  ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
-])
 
 function replyOrganization({ message }: SpamFacts): string | null {
   const address = message.replyTo.find((box) => box.address !== null)?.address

@@ -593,8 +593,8 @@ const oddNames: readonly (readonly [record: string, asked: string, from?: string
   ['v=spf1 mx:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
   ['v=spf1 a:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
   ['v=spf1 mx:mail.test -all', 'A odd:one two\xff.mail.test'],
-  ['v=spf1 exists:%{l}.x.test -all', 'A joe smith.x.test', '"joe smith"@b.test'],
-  ['v=spf1 exists:%{l}.x.test -all', 'A joe:smith@work.x.test', '"joe:smith@work"@b.test'],
+  ['v=spf1 exists:%{l}.x.test -all', 'A "joe smith".x.test', '"joe smith"@b.test'],
+  ['v=spf1 exists:%{l}.x.test -all', 'A "joe:smith@work".x.test', '"joe:smith@work"@b.test'],
   ['v=spf1 exists:%_%{d}.x.test -all', 'A  b.test.x.test'],
 ]
 

@@ -11,18 +11,22 @@
 
 const longestName = 255
 const longestLabel = 63
+/** In characters, each octet written as `\ddd`. */
+const longestText = 4 * longestName
 /** RFC 1035 section 4.1.4: more labels than this a name cannot have, so neither may it leap more often. */
 const mostLeaps = 127
 
 const plain = /^[a-z0-9_/*+-]+(?:\.[a-z0-9_/*+-]+)*$/
 const piece = /\\(\d{3})|\.|[^\\.]+|\\/g
 
+/** What is too long for any name stays as it is. */
 export function canonicalName(name: string): string {
-  return plain.test(name) ? name : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
+  return name.length > longestText || plain.test(name) ? name : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
 }
 
 /** Whether a question can hold `name`, as `canonicalName` gives it. */
 export function isAskable(name: string): boolean {
+  if (name.length > longestText) return false
   const labels = labelsOf(name)
   const size = labels.reduce((sum, { length }) => sum + length + 1, 1)
   return size <= longestName && labels.every(({ length }) => length > 0 && length <= longestLabel)

@@ -142,17 +142,12 @@ const bodies = {
   report: ['Content-Type: multipart/report; report-type=delivery-status; boundary=b'],
 }
 
-const oneOf =
-  (name, head, body = '') =>
-  (size, unit) =>
-    Buffer.from(head(repeated(unit, size)) + body)
-
 /** Whole messages of a size, by name. */
 export const messages = [
   ...inFields.flatMap((field) =>
     fieldUnits.map((unit) => [
       `${field}: ${JSON.stringify(unit)}`,
-      (size) => oneOf(field, (value) => `${field}: x${value}\r\n${base}\r\n`, 'body\r\n')(size, unit),
+      (size) => Buffer.from(`${field}: x${repeated(unit, size)}\r\n${base}\r\nbody\r\n`),
     ]),
   ),
   ['fields', (size) => Buffer.from(`${repeated('X: y\r\n', size)}${base}\r\nbody\r\n`)],

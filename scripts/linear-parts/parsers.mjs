@@ -2,6 +2,8 @@
  * What reads strangers' bytes, each as a function of one input. A refusal is an answer like another: `tolerant`
  * catches those, and nothing else.
  */
+import { setImmediate as breath } from 'node:timers/promises'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { parseText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/reply-parser.js'
 import { readQuery } from '../../dist/src/dns/query.js'
@@ -24,8 +26,11 @@ import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { study } from '../../dist/src/receiving/spam/spam-study.js'
 import { prepareMessage, summarise } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
+import { IncomingMessage } from '../../dist/src/smtp/collect.js'
+import { startDataMode } from '../../dist/src/smtp/data-mode.js'
 import { parsePlainMail } from '../../dist/src/smtp/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/rcpt-command.js'
+import { providerColumns, providerLine } from '../../dist/src/suppressions/provider-columns.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
@@ -86,6 +91,37 @@ function lists(text) {
   isUnambiguous(value)
 }
 
+const segment = 1400
+const unlimited = { take: () => true, give: () => undefined }
+
+function* segments(octets) {
+  for (let at = 0; at < octets.length; at += segment) yield octets.subarray(at, at + segment)
+}
+
+async function inSession(octets, data) {
+  const stream = new SMTPStream()
+  stream.oncommand = (_line, done) => done()
+  // A line that is too long ends the session.
+  let over = false
+  stream.on('error', () => {
+    over = true
+  })
+  if (data) startDataMode(stream, 35_000_000, new IncomingMessage(35_000_000, unlimited))
+  for (const piece of segments(octets)) {
+    if (over) break
+    if (!stream.write(piece)) await breath()
+  }
+  stream.destroy()
+}
+
+async function suppressions(text) {
+  const head = 'email,reason,created\r\na@b.test,bounce,2026-01-01\r\n'
+  for await (const rows of csvRows(Buffer.from(head + text))) {
+    const columns = providerColumns({ line: 1, cells: ['email', 'reason', 'created'] })
+    for (const row of rows) if (columns !== null) providerLine(columns, row)
+  }
+}
+
 const dnsReply = (text) => {
   const octets = Buffer.from(text).subarray(0, 65_000)
   readReply(Buffer.concat([Buffer.from([0, 1, 0x81, 0x80, 0, 0, 0, 50, 0, 50, 0, 0]), octets]))
@@ -108,12 +144,14 @@ export const parsers = [
       parsePlainRcpt(Buffer.from(`RCPT TO:<${text}>`), { smtputf8: true, utf8: true })
     }),
   },
+  { name: 'lines of SMTP', inputs: lines, read: tolerant((octets) => inSession(octets, false)) },
+  { name: 'DATA of SMTP', inputs: texts, read: tolerant((text) => inSession(Buffer.from(text), true)) },
   {
     name: 'replies of SMTP',
     inputs: lines,
     read: tolerant((octets) => {
       const parser = new ReplyParser()
-      for (let at = 0; at < octets.length; at += 1400) parser.feed(octets.subarray(at, at + 1400))
+      for (const piece of segments(octets)) parser.feed(piece)
     }),
   },
   {
@@ -131,6 +169,7 @@ export const parsers = [
       for await (const _ of csvRows(Buffer.from(text)));
     }),
   },
+  { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
   { name: 'submitted messages', inputs: messages, read: tolerant(submitted) },
   { name: 'fields that steer', inputs: messages, read: tolerant(serviceFields) },
   {

@@ -21,7 +21,9 @@ const piece = /\\(\d{3})|\.|[^\\.]+|\\/g
 
 /** What is too long for any name stays as it is. */
 export function canonicalName(name: string): string {
-  return name.length > longestText || plain.test(name) ? name : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
+  return name.length > longestText || plain.test(name)
+    ? name
+    : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
 }
 
 /** Whether a question can hold `name`, as `canonicalName` gives it. */

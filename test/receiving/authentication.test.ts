@@ -182,7 +182,7 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
   for (const added of [`${reply}${without}`, without.replace('\r\n\r\n', `\r\n${reply}\r\n`)]) {
     t.match((await look(added, { zone: good })).dkim, [{ result: 'fail' }], 'what is taken out counts as added')
   }
-  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(20_000)} <`))).dmarc, { domain: 'b.test' })
+  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(8_000)} <`))).dmarc, { domain: 'b.test' })
   const endless = look(`X-Lines: a\r\n${lines.repeat(3)}${plain}`)
   await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
 })

@@ -15,7 +15,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
+import type { AttachmentStream, Headers, MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import type {
@@ -27,6 +27,7 @@ import type {
   ThreadData,
   ToMimeThread,
 } from './mime-parts-protocol.js'
+import { type NamedText, PartParser } from './part-parser.js'
 import { textOfHtml } from './text-of-html.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
@@ -45,8 +46,9 @@ function* slices(raw: Buffer): Generator<Buffer> {
 /** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
 function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
-    const parser = new MailParser(options)
     const attachments: MimeAttachment[] = []
+    let places = 0
+    const parser = new PartParser(options, (text) => takeNamedText(text, { attachments, take, place: places++ }))
     let body: MessageText | undefined
     let header: Headers | undefined
     let lastLineEnds = false
@@ -57,7 +59,7 @@ function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Pro
     })
     parser.on('data', (part) => {
       if (part.type === 'text') body = part
-      else takeAttachment(part, attachments, take)
+      else takeAttachment(part, { attachments, take, place: places++ })
     })
     parser.on('end', () => {
       const { html, text } = bodies(body, lastLineEnds)
@@ -72,32 +74,50 @@ function contentTypeOf(headers: Headers): string | null {
   return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
 }
 
+/** Where an attachment goes: its place is known before its content, and a text ends when others have begun. */
+interface Goal {
+  readonly attachments: MimeAttachment[]
+  readonly place: number
+  readonly take: (place: number, chunk: Buffer) => void
+}
+
 /** The parser goes on once the content was read; here only its size is kept. */
-function takeAttachment(
-  part: AttachmentStream,
-  attachments: MimeAttachment[],
-  take: (place: number, chunk: Buffer) => void,
-): void {
-  const content = part.content as Readable
+function takeAttachment(part: AttachmentStream, goal: Goal): void {
+  const described = {
+    filename: part.filename || null,
+    content_type: declaredType(part.headers, part.contentType),
+    content_id: headerText(part.cid ?? '') || null,
+    disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
+  } as const
+  takeContent(part.content as Readable, described, goal)
+  ;(part.content as Readable).on('end', () => part.release())
+}
+
+function takeNamedText({ filename, headers, content }: NamedText, goal: Goal): void {
+  const id = String(headers.get('content-id') ?? '').replace(/[<>]/g, '')
+  const described = {
+    filename,
+    content_type: declaredType(headers, 'text/plain'),
+    content_id: headerText(id) || null,
+    disposition: 'inline',
+  } as const
+  takeContent(content, described, goal)
+}
+
+function takeContent(content: Readable, described: Omit<MimeAttachment, 'size'>, goal: Goal): void {
+  const { attachments, place, take } = goal
   let size = 0
   content.on('data', (chunk: Buffer) => {
-    take(attachments.length, chunk)
+    take(place, chunk)
     size += chunk.length
   })
   content.on('end', () => {
-    attachments.push({
-      filename: headerText(part.filename ?? '') || null,
-      content_type: declaredType(part),
-      size,
-      content_id: headerText(part.cid ?? '') || null,
-      disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
-    })
-    part.release()
+    attachments[place] = { ...described, size }
   })
 }
 
 /** As the message says, not as the name of the file lets guess. */
-function declaredType({ headers, contentType: guessed }: AttachmentStream): string {
+function declaredType(headers: Headers, guessed: string): string {
   const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
   return contentType.test(type) ? type : 'application/octet-stream'
 }

@@ -4,11 +4,11 @@
  *
  * Limits: 200 addresses of a list and 50 references are kept, the first or, of references,
  * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
- * looked for in the first 32 KB of their fields, references in the last 64 KB.
+ * looked for in the first 8 KB of their fields, references in the last 64 KB.
  */
 import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { listWithin, MAX_LIST, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
@@ -18,7 +18,6 @@ const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
 const MAX_SUBJECT = 998
 /** Characters. */
-const MAX_LIST = 32_768
 const MAX_THREAD = 65_536
 
 type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
@@ -90,7 +89,7 @@ function firstValue(raw: Buffer, header: Header, name: string): string {
 function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
   let room = MAX_LIST
   return fieldsNamed(header, name).flatMap((field) => {
-    const list = room === 0 ? '' : within(fieldValue(raw, field), room)
+    const list = room === 0 ? '' : listWithin(fieldValue(raw, field), room)
     room = Math.max(room - field.end + field.start, 0)
     try {
       return mailboxes(list)
@@ -99,11 +98,6 @@ function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
       throw error
     }
   })
-}
-
-/** Whole entries of a list. */
-function within(list: string, room: number): string {
-  return list.length <= room ? list : list.slice(0, Math.max(list.lastIndexOf(',', room), 0))
 }
 
 function addresses(list: readonly Mailbox[]): string {

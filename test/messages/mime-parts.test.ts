@@ -174,12 +174,17 @@ t.test('bodies are read in the charset that they say, and in UTF-8 where they sa
 })
 
 /** The only attachment of a message whose part has these fields. */
-async function attached(...fields: readonly string[]): Promise<MimeAttachment | undefined> {
+async function attached(
+  fields: readonly string[],
+  octets: BufferEncoding = 'utf8',
+): Promise<MimeAttachment | undefined> {
   const raw = lines('Content-Type: multipart/mixed; boundary=b', '', '--b', ...fields, '', 'x', '--b--')
-  return (await parts(patient, raw)).attachments[0]
+  return (await parts(patient, Buffer.from(raw, octets))).attachments[0]
 }
 
-const fileNames: readonly (readonly [parameters: string, name: string])[] = [
+const japanese = Buffer.from('\x1b$B%F%9%H\x1b(B').toString('base64')
+
+const fileNames: readonly (readonly [parameters: string, name: string, octets?: BufferEncoding])[] = [
   [`filename*0*=utf-8''%e2%82%ac%20; filename*1*=re; filename*2="port.pdf"`, '€ report.pdf'],
   ["filename*=windows-1251'ru'%CF%F0%E8.pdf", 'При.pdf'],
   ["filename*=iso-2022-jp''%1B$B$3$s%1B%28B.pdf", 'こん.pdf'],
@@ -188,15 +193,85 @@ const fileNames: readonly (readonly [parameters: string, name: string])[] = [
   ['filename="=?utf-8?q?=E2=82?=\r\n =?utf-8?q?=AC.pdf?="', '€.pdf'],
   ['filename="grüße.pdf"', 'grüße.pdf'],
   ['filename=plain.pdf', 'plain.pdf'],
+  [`filename="=?iso-2022-jp?b?${japanese}?=\r\n =?iso-2022-jp?b?${japanese}?=.pdf"`, 'テストテスト.pdf'],
+  ['filename="=?iso-8859-1?q?Fr\xf6sche?=.pdf"', 'Frösche.pdf', 'latin1'],
+  ['filename="\xfcber.pdf"', 'über.pdf', 'latin1'],
 ]
 
 t.test('file names come in continuations, in charsets, in encoded words and bare', async (t) => {
-  for (const [parameters, name] of fileNames) {
-    const found = await attached('Content-Type: application/pdf', `Content-Disposition: attachment; ${parameters}`)
+  for (const [parameters, name, octets] of fileNames) {
+    const disposition = `Content-Disposition: attachment; ${parameters}`
+    const found = await attached(['Content-Type: application/pdf', disposition], octets)
     t.equal(found?.filename, name, parameters)
     const byType = `Content-Type: application/pdf; ${parameters.replaceAll('filename', 'name')}`
-    t.equal((await attached(byType))?.filename, name, byType)
+    t.equal((await attached([byType], octets))?.filename, name, byType)
   }
+})
+
+t.test('a text that is shown and has a file name is an attachment too', async (t) => {
+  const raw = lines(
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: multipart/alternative; boundary=c',
+    '',
+    '--c',
+    'Content-Type: text/plain; name=body.txt',
+    '',
+    'body',
+    '--c',
+    'Content-Type: multipart/related; boundary=d',
+    '',
+    '--d',
+    'Content-Type: text/html; name=body.html',
+    '',
+    '<p>body</p>',
+    '--d--',
+    '--c--',
+    '--b',
+    'Content-Type: text/plain; charset=iso-8859-1; name="n=FCr.txt"',
+    'Content-Disposition: inline; filename=notes.txt',
+    'Content-ID: <notes@a.test>',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    'n=E4me',
+    '--b',
+    'Content-Type: image/png; name=a.png',
+    '',
+    'png',
+    '--b',
+    'Content-Type: text/plain; name=last.txt',
+    '',
+    'last',
+    '--b',
+    'Content-Disposition: inline',
+    '',
+    'no name',
+    '--b--',
+  )
+  const { text, html, attachments } = await parts(patient, raw)
+  t.equal(text, 'body\nnäme\nlast\nno name', 'the text is what it was')
+  t.match(html, /^<p>body<\/p>/)
+  t.same(
+    attachments.map(({ filename, size, disposition }) => [filename, size, disposition]),
+    [
+      ['notes.txt', 4, 'inline'],
+      ['a.png', 3, 'attachment'],
+      ['last.txt', 4, 'inline'],
+    ],
+  )
+  t.match(attachments[0], { content_type: 'text/plain', content_id: 'notes@a.test' })
+  const bytes = async (place: number): Promise<string | null> => {
+    const found = await patient.attachment('ws_1', () => Buffer.from(raw), place)
+    return found.kind === 'attachment' ? found.bytes.toString('latin1') : null
+  }
+  t.same([await bytes(0), await bytes(1), await bytes(2), await bytes(3)], ['n\xe4me', 'png', 'last', null])
+  const alone = (field: string): string => lines('Content-Type: text/plain; name=a.txt', field, '', 'x')
+  t.match(await parts(patient, alone('X: y')), { text: 'x', attachments: [] })
+  t.match(await parts(patient, alone('Content-Disposition: inline; filename=b.txt')), {
+    text: 'x',
+    attachments: [{ filename: 'b.txt' }],
+  })
 })
 
 t.test('encoded words are decoded across folds and charsets, and what is none stays', async (t) => {

@@ -159,8 +159,8 @@ t.test('what is longer than any signer writes is passed over, before it costs an
     const { arc } = await look(`ARC-Message-Signature: i=1; h=${names}\r\n${plain}`)
     t.same(arc, { result: 'fail', reason: 'field too long' })
   }
-  const crowded = plain.replace('A <a@b.test>', 'a@b.test,'.repeat(8_000))
-  await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 72\d+ octets/ })
+  const crowded = plain.replace('A <a@b.test>', 'a@b.test,'.repeat(920))
+  await t.rejects(look(crowded), { kind: 'malformed-message', message: /^From of 82\d+ octets/ })
 })
 
 t.test('of signatures that are not verified a few are told of, and little of each', async (t) => {
@@ -182,7 +182,7 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
   for (const added of [`${reply}${without}`, without.replace('\r\n\r\n', `\r\n${reply}\r\n`)]) {
     t.match((await look(added, { zone: good })).dkim, [{ result: 'fail' }], 'what is taken out counts as added')
   }
-  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(20_000)} <`))).dmarc, { domain: 'b.test' })
+  t.match((await look(plain.replace('A <', `A\r\n${' \r\n'.repeat(8_000)} <`))).dmarc, { domain: 'b.test' })
   const endless = look(`X-Lines: a\r\n${lines.repeat(3)}${plain}`)
   await t.rejects(endless, { kind: 'malformed-message', message: /^a header of 24\d+ octets/ })
 })

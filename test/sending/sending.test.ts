@@ -191,6 +191,22 @@ t.test('a summary shows what lists show', async (t) => {
   t.same([cc.length, replyTo[0]?.address, subject], [0, 'r@a.test', ''])
 })
 
+t.test('a field of addresses has a limit, and who breaks it is told which', async (t) => {
+  const list = (size: number): string => `${'a@b.test,'.repeat(900)}${'c@d.test'.padStart(size - 8100)}`
+  const message = (field: string, size: number): Buffer =>
+    Buffer.from(`${field === 'From' ? '' : 'From: a@b.test\r\n'}${field}: ${list(size)}\r\n\r\n`)
+  for (const field of ['From', 'To', 'Cc', 'Reply-To']) {
+    const most = message(field, 8192)
+    const more = message(field, 8193)
+    t.doesNotThrow(() => summarise(most, scanHeader(most)), field)
+    t.throws(() => summarise(more, scanHeader(more)), {
+      kind: 'malformed-message',
+      message: `${field.toLowerCase()}: 8193 characters of addresses, at most 8192 are allowed`,
+      details: { field: field.toLowerCase() },
+    })
+  }
+})
+
 t.test('a key may name senders in its own verified domains alone', async (t) => {
   const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'
   const principal = keylessSender('ws_1')

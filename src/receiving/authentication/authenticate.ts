@@ -2,7 +2,7 @@
  * SPF, DKIM, DMARC, ARC and iprev of one message, before it is taken: bytes and facts of the
  * connection in, one value out. No header makes it throw, no DNS fault either, but a
  * `Refusal` of what is larger than it can be judged: a header of more than 10,000 fields or
- * 2 MB (mailauth looks at each of its bytes, and nobody reads on), a From over 64 KB.
+ * 2 MB (mailauth looks at each of its bytes, and nobody reads on), a From over 8 KB.
  *
  * The checks run beside each other, each with its own number of DNS questions, and the
  * DMARC records and signing keys are asked for at the start: what a sender chooses (slow

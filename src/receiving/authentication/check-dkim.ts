@@ -17,6 +17,7 @@ import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { domainNameOrNull } from '../../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField } from '../../mail/header-fields.js'
+import { MAX_LIST } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { DkimVerdict } from './authentication.js'
 import { keyName, type PassedOver, type SignatureField, type SignatureFields } from './signature-fields.js'
@@ -59,8 +60,8 @@ function inPieces(raw: Buffer): Buffer | Readable {
   return Readable.from(pieces(), { objectMode: false })
 }
 
-/** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses. */
-const longestFrom = 65_536
+/** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses, and no other reader looks at more. */
+const longestFrom = MAX_LIST
 
 /** As mailauth reads them in a whole message, but before its signatures are verified. */
 export async function authorsOf(raw: Buffer, header: Header): Promise<readonly string[]> {

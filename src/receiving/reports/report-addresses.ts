@@ -8,7 +8,7 @@ export function addressesIn(text: string, most = 50): readonly Address[] {
   const found: Address[] = []
   for (const [match] of text.matchAll(inText)) {
     const address = addressOrNull(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
-    if (address === null || !/@.*\./.test(address)) continue
+    if (address === null || !address.includes('.', address.lastIndexOf('@'))) continue
     if (!found.some((known) => sameAddress(known, address))) found.push(address)
     if (found.length === most) break
   }
@@ -23,7 +23,7 @@ export function sameAddress(one: Address, other: Address): boolean {
 /** Of Final-Recipient and its like: `rfc822; user@host`, brackets or not; utf-8 and xtext undone (RFC 3464, 6533). */
 export function typedAddress(value: string | null): Address | null {
   if (value === null) return null
-  const [, type = '', rest = ''] = /^\s*(?:([\w-]{1,40})\s*;)?\s*(.*)$/.exec(value.slice(0, 1_000)) ?? []
+  const [, type = '', rest = ''] = /^(?:([\w-]{1,40})\s*;)?(.*)/s.exec(value.slice(0, 1_000).trim()) ?? []
   const bare = rest.trim().replace(/^<(.*)>$/, '$1')
   const plain = addressOrNull(type.toLowerCase() === 'utf-8' ? unescaped(bare) : bare)
   return plain ?? addressOrNull(unescaped(bare)) ?? addressesIn(rest, 1)[0] ?? null

@@ -37,7 +37,7 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'ATTACHED_HIDDEN_EXTENSION',
     weight: 4,
     description: 'the type of an attachment is far behind its name, or turned around',
-    test: some((name) => turnsAround(name) || /\s{8,}\.\w{1,5}$/.test(name)),
+    test: some((name) => turnsAround(name) || /\s{8}\.\w{1,5}$/.test(name)),
   },
   {
     name: 'ATTACHED_TYPE_MISMATCH',

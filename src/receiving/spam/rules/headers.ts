@@ -38,7 +38,7 @@ export const headerRules: readonly SpamRule[] = [
     description: 'a Message-ID that no mail program makes',
     test: (facts) => {
       const id = first(facts, 'message-id')
-      return id !== '' && !/^<[^\s<>@]+@[^\s<>@]*[a-z0-9\]][^\s<>@]*>/i.test(id)
+      return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
     },
   },
   {
@@ -66,7 +66,10 @@ export const headerRules: readonly SpamRule[] = [
     name: 'UNDISCLOSED',
     weight: 0.9,
     description: 'its recipients are not named',
-    test: (facts) => /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)[^@]*$/i.test(first(facts, 'to')),
+    test: (facts) => {
+      const to = first(facts, 'to')
+      return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
+    },
   },
   {
     name: 'REPEATED_FIELDS',
@@ -168,8 +171,8 @@ export const headerRules: readonly SpamRule[] = [
     weight: 2,
     description: 'the name of the author is the address of somebody else',
     test: ({ author }) => {
-      const named = /([^\s@<>"']+)@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
-      return author !== null && named?.[2] !== undefined && registered(named[2].toLowerCase()) !== author.organization
+      const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
+      return author !== null && named?.[1] !== undefined && registered(named[1].toLowerCase()) !== author.organization
     },
   },
   {

@@ -57,7 +57,7 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_NUMERIC_HOST',
     weight: 3,
     description: 'an IP address written as a single or odd number',
-    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2,}.*|0\d+(?:\.0?\d+){3})$/.test(host)),
+    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
   },
   {
     name: 'URL_USER',

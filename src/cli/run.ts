@@ -21,6 +21,7 @@ import {
   type OptionValues,
   UsageError,
 } from './command.js'
+import { type Asking, asking } from './daemon-notice.js'
 import { domainCommands } from './domain-commands.js'
 import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
@@ -106,13 +107,18 @@ async function dispatch(world: World, line: Line): Promise<number> {
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
   let opened: Promise<Database> | null = null
-  const database: Call['database'] = () => {
+  let asked: Asking | null = null
+  const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
     opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
-    return opened
+    const open = await opened
+    if (command.noticed !== true) return open
+    asked ??= asking(open, config.service.data_dir)
+    return asked.database
   }
   try {
-    return await command.run({ ...call, database })
+    const answer = await command.run({ ...call, database })
+    return (await (asked as Asking | null)?.afterNotice(answer)) ?? answer
   } finally {
     await (opened as Promise<Database> | null)?.then((open) => open.close())
   }

@@ -91,6 +91,7 @@ t.test('invitations are forgotten a month after their end, in small steps', asyn
       status: 'pending',
       invited_by_name: '',
       invited_by_email: '',
+      invited_by: '',
       created_at: 0,
       expires_at,
     })

@@ -3,8 +3,7 @@
  *
  * Each is a mail of the service to an address that somebody names, so none of the counts depends
  * on a workspace: a person may own many, and a cancelled invitation has been mailed all the same.
- * All three are judged and counted by one commit, before the invitation is made; nothing gives a
- * place back.
+ * All three are judged and counted by the commit that makes the invitation; nothing gives a place back.
  *
  * The counts of an address and of the service are of what others did too: the time at which there
  * is room again is told to the hour only.
@@ -13,8 +12,7 @@ import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
-import { unlessMissed } from '../storage/unless-missed.js'
-import type { Commit } from '../storage/write.js'
+import type { Write } from '../storage/write.js'
 import { addUsage, addWithin, bucketsSince, invitationsBy, invitationsTo, SERVICE_INVITATIONS } from './usage.js'
 
 const HOUR = 3_600_000
@@ -42,7 +40,7 @@ interface Limit {
   readonly says: string
 }
 
-function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly [Limit, ...Limit[]] {
+function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly Limit[] {
   const [person, address] = [INVITATIONS_OF_PERSON, INVITATIONS_OF_ADDRESS]
   return [
     {
@@ -59,32 +57,35 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
       told: HOUR,
       says: `one address may be invited ${address} times in a day`,
     },
-    { kind: SERVICE_INVITATIONS, most: perDay, window: DAY, told: HOUR, says: 'the service sent its invitations of a day' },
+    {
+      kind: SERVICE_INVITATIONS,
+      most: perDay,
+      window: DAY,
+      told: HOUR,
+      says: 'the service sent its invitations of a day',
+    },
   ]
 }
 
-export interface InvitationLimitDeps {
-  readonly read: Read
-  readonly commit: Commit
-  /** Of the service as a whole: `limits.invitations_per_day`. */
-  readonly perDay: number
+export interface InvitationCharge {
+  /** In the commit of the invitation, before it: they miss when a limit is reached, and then have changed nothing. */
+  readonly writes: readonly Write[]
+  /** Why they missed; null: they had no reason to. */
+  readonly refusal: () => Refusal | null
 }
 
-/** Throws a Refusal `rate-limited` that names the first limit that is reached. */
-export async function countInvitation(
-  { read, commit, perDay }: InvitationLimitDeps,
-  wanted: InvitationCount,
-): Promise<void> {
+/** `perDay`: of the service as a whole, `limits.invitations_per_day`. */
+export function chargeInvitation(read: Read, wanted: InvitationCount, perDay: number): InvitationCharge {
   const { now } = wanted
   const limits = limitsOf(wanted, perDay)
   const bounds = limits.map(({ kind, most, window }) => ({ kind, since: now - window + 1, atMost: most - 1 }))
-  const writes = limits.map(({ kind }, place) => {
-    const row = { workspace_id: SERVICE, kind, bucket: now, count: 1 }
-    return place === 0 ? addWithin(row, bounds) : addUsage(row)
-  })
-  if (await unlessMissed(commit(writes))) return
-  const reached = limits.map((limit) => refusalOf(read, limit, now)).find((refusal) => refusal !== null)
-  throw reached ?? tooMany(limits[0], now, now)
+  return {
+    writes: limits.map(({ kind }, place) => {
+      const row = { workspace_id: SERVICE, kind, bucket: now, count: 1 }
+      return place === 0 ? addWithin(row, bounds) : addUsage(row)
+    }),
+    refusal: () => limits.map((limit) => refusalOf(read, limit, now)).find((refusal) => refusal !== null) ?? null,
+  }
 }
 
 /** Null: there is room. */

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
-import { countInvitation } from '../accounts/invitation-limits.js'
+import { chargeInvitation } from '../accounts/invitation-limits.js'
 import { pendingOfInviter } from '../accounts/invitations.js'
 import { invite, refuseInvitation, type WantedInvitation } from '../accounts/invite.js'
 import { givenRoles, memberById, membersSlice, removeMember, setRole, stillAdministrates } from '../accounts/members.js'
@@ -108,14 +108,15 @@ async function invited(
   const wanted: WantedInvitation = { workspaceId, email, role, userId, actor: actorOf(principal), now }
   refuseInvitation(read, wanted)
   refuseSuppressed(read, email)
-  await countInvitation({ read, commit, perDay: deps.invitationsPerDay }, { userId, email: email.toLowerCase(), now })
+  const charge = chargeInvitation(read, { userId, email: email.toLowerCase(), now }, deps.invitationsPerDay)
   const { row, writes } = invite(read, wanted)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
-  if (!(await committed(commit([...writes, recordEvent(event)])))) {
+  if (!(await committed(commit([...charge.writes, ...writes, recordEvent(event)])))) {
     inNamed(read, principal, workspaceId, 'admin')
     refuseInvitation(read, wanted)
-    throw new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    const conflict = new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    throw charge.refusal() ?? conflict
   }
   deps.invited()
   const { id, expires_at, created_at } = row
@@ -205,7 +206,12 @@ function remove(deps: MemberDeps): Route {
 }
 
 /** For the audit log: what is cancelled with the right of this user to invite. */
-function invitationsOf(read: Read, workspaceId: string, userId: string, now: number): Readonly<Record<string, unknown>> {
+function invitationsOf(
+  read: Read,
+  workspaceId: string,
+  userId: string,
+  now: number,
+): Readonly<Record<string, unknown>> {
   const ids = pendingOfInviter(read, { workspaceId, userId, now }).map(({ id }) => id)
   return ids.length === 0 ? {} : { cancelled_invitations: ids }
 }

@@ -31,6 +31,7 @@ import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
+import { suppressionCommands } from './suppression-commands.js'
 import { userCommands } from './user-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
 import { zoneCommands } from './zone-command.js'
@@ -53,6 +54,7 @@ const withDatabase: readonly Command[] = [
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,
+  ...suppressionCommands,
   ...zoneCommands,
   ...storageCommands,
 ]

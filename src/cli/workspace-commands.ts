@@ -1,12 +1,14 @@
 /** `setup`, `workspace`: who is here. */
 import { operator, recordAct } from '../accounts/audit-log.js'
-import { setPlan } from '../accounts/plans.js'
+import { heldBy } from '../accounts/inbound-bytes.js'
 import { keepOperatorWorkspace, operatorWorkspace, setOperatorWorkspace } from '../accounts/operator-workspace.js'
+import { setPlan } from '../accounts/plans.js'
 import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../config/plans.js'
 import { parseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from './command.js'
@@ -46,14 +48,7 @@ export const workspaceCommands: readonly Command[] = [
     options: {},
     run: async ({ words, database }) => {
       atMost(words, 0)
-      const rows = allWorkspaces((await database()).read, {})
-      return {
-        json: { data: rows.map((row) => ({ ...row, created_at: timestamp(row.created_at) })) },
-        lines: table(
-          ['ID', 'NAME', 'PLAN', 'CREATED'],
-          rows.map((row) => [row.id, row.name, row.plan, timestamp(row.created_at)]),
-        ),
-      }
+      return listed((await database()).read)
     },
   },
   {
@@ -73,6 +68,27 @@ export const workspaceCommands: readonly Command[] = [
     run: changeOperators,
   },
 ]
+
+function listed(read: Read): Answer {
+  const operators = operatorWorkspace(read)
+  const data = allWorkspaces(read, {}).map((row) => ({
+    ...row,
+    created_at: timestamp(row.created_at),
+    inbound_bytes: heldBy(read, row.id),
+    operator: row.id === operators,
+  }))
+  const rows = data.map((row) => [
+    row.id,
+    row.name,
+    row.plan,
+    row.created_at,
+    `${Math.ceil(row.inbound_bytes / MB)} MB`,
+    row.operator ? 'yes' : '',
+  ])
+  return { json: { data }, lines: table(['ID', 'NAME', 'PLAN', 'CREATED', 'INBOUND', 'OPERATOR'], rows) }
+}
+
+const MB = 1_048_576
 
 async function changeOperators({ words, database, clock }: Call): Promise<Answer> {
   atMost(words, 1)

@@ -64,7 +64,10 @@ function recipient(
   const owner = party.kind === 'workspace' ? party.id : SERVICE
   const room = roomIn(inboundBytes(owner))
   if (room !== null && room < (size === 0 ? 1 : size + TRACE)) return 'mailbox-full'
-  return { party: party.kind === 'workspace' ? owner : '', alone: room !== null && size === 0 && room < maxSize + TRACE }
+  return {
+    party: party.kind === 'workspace' ? owner : '',
+    alone: room !== null && size === 0 && room < maxSize + TRACE,
+  }
 }
 
 function settings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {

@@ -82,7 +82,11 @@ type Own = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database
 type Books = Pick<Rooms, 'keyRing' | 'domains' | 'domainsOfAll' | 'keys' | 'templates'>
 type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
-function openEngines(own: Own & Books & Pick<ReceivingParts, 'inboundBytes'>, ends: Ends, patience: NonNullable<DaemonParts['patience']>): Engines {
+function openEngines(
+  own: Own & Books & Pick<ReceivingParts, 'inboundBytes'>,
+  ends: Ends,
+  patience: NonNullable<DaemonParts['patience']>,
+): Engines {
   const signing = ending(ends, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   ends.push(() => delivery.stop(patience.delivery))

@@ -67,7 +67,8 @@ function noticeOf(
 ): Notice | null {
   try {
     const notice = notifySender({ ...shelved, message }, attempted, decision, now)
-    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE, recipient))) return null
+    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE, recipient)))
+      return null
     return livingWorkspace(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
     log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')

@@ -92,7 +92,10 @@ async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly 
   })
   const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
   if (await unlessMissed(commit([...rooms, ...writes]))) return
-  log.info({ workspaces: stored.map(({ workspaceId }) => workspaceId) }, 'a message was refused: no room for inbound mail')
+  log.info(
+    { workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    'a message was refused: no room for inbound mail',
+  )
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 

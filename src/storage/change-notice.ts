@@ -18,7 +18,9 @@ const countUp = prepareWrite<{ key: string }>(({ db, slot }) =>
     .insertInto('service_state')
     .values({ key: slot('key'), value: '1' })
     .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet({ value: sql<string>`cast(cast(service_state.value as integer) + 1 as text)` }),
+      conflict
+        .column('key')
+        .doUpdateSet({ value: sql<string>`cast(cast(service_state.value as integer) + 1 as text)` }),
     ),
 )
 

@@ -25,7 +25,12 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
-import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable, InboundTotalsTable } from './inbound-tables.js'
+import type {
+  BlockedAddressesTable,
+  InboundEmailsTable,
+  InboundRawTable,
+  InboundTotalsTable,
+} from './inbound-tables.js'
 import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
 

@@ -27,6 +27,7 @@ const zone = {
 /** With home.test for the first workspace and another.test for the other, which receive mail. */
 async function receiver(t: Test): Promise<TestDaemon> {
   const app = await testDaemon(t, { zone })
+  await app.cli('workspace', 'set-operator', app.workspaceId)
   for (const [name, workspace] of [
     ['home.test', app.workspaceId],
     ['another.test', app.otherWorkspaceId],
@@ -164,6 +165,7 @@ t.test('by the setting a message that DMARC would refuse is taken, as spam or as
     ['report', /clean|suspicious/],
   ] as const) {
     const app = await testDaemon(t, { zone, settings: { inbound: { dmarc } } })
+    await app.cli('workspace', 'set-operator', app.workspaceId)
     const strict = { from: 'x@strict.test', to: ['postmaster'], raw: letter({ from: 'x@strict.test' }) }
     const email = await processed(app, idOfReply(await bring(t, app, strict)))
     t.match(email, { dmarc_result: 'fail', spam_status: status }, dmarc)
@@ -182,7 +184,7 @@ t.test('no message of a stranger goes anywhere but to our own', async (t) => {
   }
 })
 
-t.test('the postmaster is the first workspace, a forged return path is nobody', async (t) => {
+t.test("the postmaster is the operator's workspace, a forged return path is nobody", async (t) => {
   const id = idOfReply(
     await bring(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: letter({ from: 'x@plain.test' }) }),
   )

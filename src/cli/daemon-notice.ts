@@ -19,8 +19,8 @@ export interface Asking {
   readonly afterNotice: (answer: Answer) => Promise<Answer>
 }
 
-/** `folder`: of the data. */
-export function asking(opened: Database, folder: string): Asking {
+/** `folder`: of the data. `patience`: milliseconds. */
+export function asking(opened: Database, folder: string, patience = PATIENCE): Asking {
   let changed = false
   const commit: Database['commit'] = async (writes) => {
     await opened.commit([...writes, askForNotice()])
@@ -30,7 +30,7 @@ export function asking(opened: Database, folder: string): Asking {
     database: { ...opened, commit },
     afterNotice: async (answer) => {
       if (!changed) return answer
-      switch (await noticeOf(opened, folder)) {
+      switch (await noticeOf(opened, folder, patience)) {
         case 'given':
           return answer
         case 'no daemon':
@@ -42,12 +42,16 @@ export function asking(opened: Database, folder: string): Asking {
   }
 }
 
-const silence = `it is stored, but the running daemon has not taken note of it within ${PATIENCE / 1000} s`
+const silence = 'it is stored, but the running daemon has not taken note of it yet'
 
-async function noticeOf({ read }: Database, folder: string): Promise<'given' | 'no daemon' | 'silent'> {
+async function noticeOf(
+  { read }: Database,
+  folder: string,
+  patience: number,
+): Promise<'given' | 'no daemon' | 'silent'> {
   // It may hold what others have asked for since: that comes after ours.
   const asked = noticeAsked(read)
-  for (let waited = 0; waited < PATIENCE; waited += POLL) {
+  for (let waited = 0; waited < patience; waited += POLL) {
     if (noticeGiven(read) >= asked) return 'given'
     if (!isDataFolderHeld(folder)) return 'no daemon'
     await pause(POLL)

@@ -58,7 +58,7 @@ const places = {
   contacts: { key: 'id', by: 'index' },
   // After the contacts, whose removal it counts.
   contact_counts: { key: 'list', by: 'index' },
-  inbound_totals: { key: 'workspace_id', by: 'index' },
+  inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
   inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
   idempotency: { key: 'key', by: 'index' },

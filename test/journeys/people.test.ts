@@ -71,6 +71,47 @@ t.test('an invitation arrives as signed mail of the service, whose link lets in'
   t.same(app.errors, [])
 })
 
+t.test('an address that bounced mail of the service gets no more of it, until the operator lets it', async (t) => {
+  const sink = await openSink({ script: { rcpt: () => '550 5.1.1 no such user' } })
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
+  const id = await invite(app, 'Gone@b.test')
+  const list = async (): Promise<unknown> => (await app.cli('suppression', 'list', '--service', '--json')).json()
+  await until('it bounced', async () => app.rows('select 1 from suppressions').length > 0)
+  t.match(await list(), { data: [{ email: 'gone@b.test', reason: 'hard_bounce' }] })
+  t.match(
+    (await app.rest('GET', '/v1/suppressions')).json(),
+    { data: { length: 0 } },
+    'it is on no list of a workspace',
+  )
+  await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}`)
+  const body = { email: 'gone@b.test', role: 'member', workspaceId: app.workspaceId }
+  const again = await app.rest('POST', '/v1/members', { body })
+  t.match(again.json(), { error: { code: 'all_recipients_suppressed', details: { suppressed: ['gone@b.test'] } } })
+
+  // Of any kind: a warning too is not written.
+  const event = { workspaceId: app.workspaceId, emailId: null, recipient: null, at: 1 }
+  const mails = (): number => app.rows('select 1 from emails').length
+  const { commit } = app.daemon.database
+  await commit([
+    { sql: `update users set email = 'gone@b.test' where email = 'owner@a.test'`, parameters: [] },
+    recordEvent({ ...event, type: 'domain.broken', data: { domain: 'a.test' } }),
+  ])
+  await until('it was looked at', () => {
+    const [row] = app.rows<{ told: number }>(
+      `select (select max(seq) from events) = cast(value as integer) as told from service_state where key = 'notices_cursor'`,
+    )
+    return row?.told === 1
+  })
+  t.equal(mails(), 1)
+
+  t.match(await app.cli('suppression', 'delete', 'GONE@b.test', '--service'), { status: 0, out: /written to again/ })
+  t.match(await app.cli('suppression', 'delete', 'gone@b.test', '--service'), { status: 1, err: /not on the list/ })
+  t.equal((await app.cli('suppression', 'list', '--service', '--workspace', 'x')).status, 2)
+  t.same(await list(), { data: [] })
+  t.same(app.errors, [])
+})
+
 t.test('each event is told once, over restarts; what was cancelled before is not', async (t) => {
   const { app, sink } = await withSink(t)
   await invite(app, 'one@b.test')

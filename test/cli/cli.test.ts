@@ -8,6 +8,11 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { passwords } from '../../src/accounts/passwords.js'
+import type { Answer } from '../../src/cli/command.js'
+import { asking } from '../../src/cli/daemon-notice.js'
+import { changeNotices } from '../../src/daemon/change-notices.js'
+import { noticeAsked } from '../../src/storage/change-notice.js'
+import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
@@ -21,6 +26,7 @@ import {
   say,
   testDaemon,
 } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
@@ -564,4 +570,27 @@ t.test('a password comes from standard input, and is not an argument', async (t)
   t.match(database.read('select action from audit_log order by seq desc limit 1', []), [
     { action: 'user.password_set' },
   ])
+})
+
+t.test('a command says whether the daemon has taken note of what it changed', async (t) => {
+  const { run, data } = place(t)
+  await setUp(run)
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(() => database.close())
+  const answer: Answer = { json: null, lines: ['done'] }
+  const told = async (): Promise<Answer> => {
+    const { database: asked, afterNotice } = asking(database, data, 100)
+    t.same(await afterNotice(answer), answer, 'nothing was changed')
+    await asked.commit([])
+    return afterNotice(answer)
+  }
+  t.same((await told()).lines, ['done', 'No daemon runs here: it counts from the next start.'])
+  const lock = lockDataFolder(data)
+  t.teardown(() => lock.release())
+  t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
+  const again = told()
+  const notice = changeNotices({ database, log: { error: t.fail }, forget: () => undefined })
+  await until('it is asked for', () => noticeAsked(database.read) === 3)
+  notice()
+  t.same(await again, answer)
 })

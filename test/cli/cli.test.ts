@@ -589,7 +589,7 @@ t.test('a command says whether the daemon has taken note of what it changed', as
   t.teardown(() => lock.release())
   t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
   const again = told()
-  const notice = changeNotices({ database, log: { error: t.fail }, forget: () => undefined })
+  const notice = changeNotices({ database, log: { error: () => t.fail() }, forget: () => undefined })
   await until('it is asked for', () => noticeAsked(database.read) === 3)
   notice()
   t.same(await again, answer)

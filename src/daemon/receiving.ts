@@ -31,6 +31,9 @@ import type { Identity } from './identity.js'
 /** Milliseconds for all DNS block lists that are asked about a client. */
 const LISTINGS = 5_000
 
+const NO_OPERATOR =
+  'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
+
 export interface ReceivingParts {
   readonly config: Config
   readonly clock: Clock
@@ -84,7 +87,10 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
-    start: () => processor.start(),
+    start: () => {
+      if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
+      processor.start()
+    },
     stop: async () => {
       ended.abort()
       const stopped = processor.stop()

@@ -2,10 +2,11 @@
  * Accepting an invitation: who holds the link becomes a member, with a key of their own.
  *
  * Works once: the commit that makes the member ends the invitation, and misses where another
- * one, a cancellation or the time was faster, and where the inviter may not invite any more. Somebody new chooses a password. Somebody who
- * has an account shows that it is theirs: their password is verified and never set, or a
- * link that fell into other hands would be worth the whole account. An account without a
- * password (the operator made it) cannot be shown to be anybody's: the operator sets one.
+ * one, a cancellation or the time was faster, and where the inviter may not invite any more.
+ * Somebody new chooses a password. Somebody who has an account shows that it is theirs: their
+ * password is verified and never set, or a link that fell into other hands would be worth the
+ * whole account. An account without a password (the operator made it) cannot be shown to be
+ * anybody's: the operator sets one.
  *
  * Guesses are limited by invitation and by client address, before anything is worked out.
  */

@@ -18,8 +18,8 @@ import { addUsage, addWithin, bucketsSince, invitationsBy, invitationsTo, SERVIC
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-export const INVITATIONS_OF_PERSON = 50
-export const INVITATIONS_OF_ADDRESS = 3
+const OF_PERSON = 50
+const OF_ADDRESS = 3
 
 export interface InvitationCount {
   /** Who invites. */
@@ -41,21 +41,20 @@ interface Limit {
 }
 
 function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly Limit[] {
-  const [person, address] = [INVITATIONS_OF_PERSON, INVITATIONS_OF_ADDRESS]
   return [
     {
       kind: invitationsBy(userId),
-      most: person,
+      most: OF_PERSON,
       window: HOUR,
       told: 1,
-      says: `one person may invite ${person} people in an hour`,
+      says: `one person may invite ${OF_PERSON} people in an hour`,
     },
     {
       kind: invitationsTo(email),
-      most: address,
+      most: OF_ADDRESS,
       window: DAY,
       told: HOUR,
-      says: `one address may be invited ${address} times in a day`,
+      says: `one address may be invited ${OF_ADDRESS} times in a day`,
     },
     {
       kind: SERVICE_INVITATIONS,

@@ -31,11 +31,6 @@ export const allWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('workspaces').select(['id', 'name', 'slug', 'plan', 'created_at']).orderBy('created_at').orderBy('id'),
 )
 
-/** The workspace of the people behind the service: mail to its postmaster is theirs. */
-export const oldestWorkspace = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('workspaces').select('id').orderBy('created_at').orderBy('id').limit(1),
-)
-
 export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')

@@ -71,6 +71,7 @@ const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'too-many-recipients': 'validation_error',
   'attachment-too-large': 'attachment_too_large',
   'too-large': 'payload_too_large',
+  'mailbox-full': 'quota_exceeded',
   'mail-loop': 'validation_error',
   'rate-limited': 'rate_limit_exceeded',
   'daily-limit': 'daily_limit_exceeded',

@@ -121,11 +121,14 @@ export const plan = section({
   emails_per_day: value.count(0, 1_000_000_000).optional(),
   emails_per_month: value.count(0, 1_000_000_000).optional(),
   credits: value.count(0, 1_000_000_000_000).optional(),
+  inbound_bytes: value.bytes.optional(),
 })
 
 const limits = section({
   default_plan: value.planName.prefault('unlimited'),
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
+  invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
+  operator_inbound_bytes: value.bytes.prefault('10GB'),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 

@@ -17,6 +17,7 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { suppressionBook } from '../suppressions/suppression-book.js'
+import { changeNotices } from './change-notices.js'
 import { openDoors } from './doors.js'
 import { type DaemonParts, type Ends, endAll } from './parts.js'
 import { openRooms } from './rooms.js'
@@ -58,7 +59,10 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     const tls = await certificate(config, clock())
     const rooms = await openRooms(parts, database, suppressions, ends)
     const doors = await openDoors(parts, database, tls, rooms, ends)
-    database.onForeignCommit(doors.changed)
+    const changed = changeNotices({ database, log, forget: doors.changed })
+    database.onForeignCommit(changed)
+    // What was changed while we started is known, and is to be told.
+    changed()
     return {
       submission: doors.submission.endpoints,
       mx: doors.mx.endpoints,

@@ -5,7 +5,8 @@
  * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
  * what delivery remembers of its hosts is not pushed out by it.
  */
-import { oldestWorkspace } from '../accounts/workspaces.js'
+import type { InboundBytesOf } from '../accounts/inbound-bytes.js'
+import { operatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingBook } from '../domains/receiving-book.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
@@ -30,6 +31,9 @@ import type { Identity } from './identity.js'
 /** Milliseconds for all DNS block lists that are asked about a client. */
 const LISTINGS = 5_000
 
+const NO_OPERATOR =
+  'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
+
 export interface ReceivingParts {
   readonly config: Config
   readonly clock: Clock
@@ -39,11 +43,12 @@ export interface ReceivingParts {
   readonly identity: Identity
   readonly domainsOfAll: ReceivingBook
   readonly mime: MimeReader
+  readonly inboundBytes: InboundBytesOf
   /** Hands mail of the service that is on disk to delivery. */
   readonly offer: ReportDeps['offer']
 }
 
-export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'firstWorkspace'>
+export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
 
 export interface Receiving {
   readonly recipients: Recipients
@@ -82,7 +87,10 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
-    start: () => processor.start(),
+    start: () => {
+      if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
+      processor.start()
+    },
     stop: async () => {
       ended.abort()
       const stopped = processor.stop()
@@ -101,10 +109,11 @@ function recipientPolicy({ config: { service }, identity, domainsOfAll }: Receiv
   }
 }
 
-function recipientsOf({ database: { read } }: ReceivingParts, policy: RecipientPolicy): Recipients {
+function recipientsOf({ database: { read }, inboundBytes }: ReceivingParts, policy: RecipientPolicy): Recipients {
   return {
     recipientOf: (address) => inboundRecipient(policy, address),
-    firstWorkspace: () => oldestWorkspace(read, {})[0]?.id ?? null,
+    operatorWorkspace: () => operatorWorkspace(read),
+    inboundBytes,
   }
 }
 

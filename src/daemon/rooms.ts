@@ -53,7 +53,8 @@ export async function openRooms(
   const own = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const books = openBooks(own)
   const limits = ending(ends, openLimits(own))
-  const engines = openEngines({ ...own, ...books }, ends, parts.patience ?? usual)
+  const { inboundBytes } = limits
+  const engines = openEngines({ ...own, ...books, inboundBytes }, ends, parts.patience ?? usual)
   const { delivery } = engines
   ending(ends, startHousekeeping(own))
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -81,7 +82,11 @@ type Own = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database
 type Books = Pick<Rooms, 'keyRing' | 'domains' | 'domainsOfAll' | 'keys' | 'templates'>
 type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
-function openEngines(own: Own & Books, ends: Ends, patience: NonNullable<DaemonParts['patience']>): Engines {
+function openEngines(
+  own: Own & Books & Pick<ReceivingParts, 'inboundBytes'>,
+  ends: Ends,
+  patience: NonNullable<DaemonParts['patience']>,
+): Engines {
   const signing = ending(ends, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   ends.push(() => delivery.stop(patience.delivery))

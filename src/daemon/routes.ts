@@ -95,7 +95,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     suppressionImportRoute({ read, commit, clock: parts.clock, files }),
     ...inboundRoutes(parts, creating),
     ...peopleRoutes(parts),
-    ...usageRoutes({ read, planOf: limits.plans.of }),
+    ...usageRoutes({ read, planOf: limits.plans.of, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
   ]
 }
@@ -139,7 +139,7 @@ function peopleRoutes(parts: RouteParts): readonly Route[] {
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, closed }),
-    ...memberRoutes({ read, commit, invited, memberChanged }),
+    ...memberRoutes({ read, commit, invitationsPerDay: config.limits.invitations_per_day, invited, memberChanged }),
     ...invitationRoutes({ read, commit, accepting }),
   ]
 }

@@ -6,6 +6,7 @@
  * A recipient that we would not take any more is never passed over in silence: the client is to
  * come again, and hears of it at the RCPT.
  */
+import { type InboundBytesOf, requireRoom } from '../accounts/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
@@ -14,14 +15,16 @@ import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
+import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit, Write } from '../storage/write.js'
 import type { Authentication, Connection } from './authentication/authentication.js'
 import { foldedResults } from './authentication/folded-results.js'
 import { type DmarcSetting, judge } from './authentication/judge.js'
 import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
-import { type Destination, destinationsOf, type FirstWorkspace } from './destinations.js'
+import { type Destination, destinationsOf, type OperatorWorkspace } from './destinations.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
+import { isTooLargeFor, systemMailTooLarge } from './system-mail.js'
 import { type Trace, withTrace } from './trace-fields.js'
 
 export interface TakeInDeps {
@@ -33,7 +36,9 @@ export interface TakeInDeps {
   readonly dmarc: DmarcSetting
   readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
   readonly recipientOf: (address: Address) => InboundRecipient
-  readonly firstWorkspace: () => FirstWorkspace
+  readonly operatorWorkspace: () => OperatorWorkspace
+  /** Of workspaces, and of the service, which holds reports. */
+  readonly inboundBytes: InboundBytesOf
   /** Something new of a workspace is on disk; reports are the service's. */
   readonly filed: (workspaceId: string) => void
 }
@@ -55,6 +60,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
   let letGo = 0
   return async (message) => {
     const { client, envelopeFrom, raw, recipients } = message
+    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), raw.length))) throw systemMailTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
     const found = await deps.authenticate(raw, connection)
     const judgement = judge(found, deps.dmarc)
@@ -66,10 +72,10 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
     const spamReason = judgement.kind === 'spam' ? judgement.reason : null
     const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
+    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.operatorWorkspace())
     if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
     const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
-    if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
+    if (copies.length > 0) await file(deps, copies)
     for (const { to } of copies) deps.filed(ownerOf(to))
     letGo += ignored.length
     tell(deps, copies, message, ignored.length === 0 ? null : letGo)
@@ -77,11 +83,31 @@ export function takeIn(deps: TakeInDeps): TakeIn {
   }
 }
 
-function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
-  const { raw, envelopeFrom, client } = message
+/** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */
+async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly Copy[]): Promise<void> {
+  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.to), bytes: storedBytes(copy) }))
+  const rooms = stored.flatMap(({ workspaceId, bytes: { length } }) => {
+    const { limit } = inboundBytes(workspaceId)
+    return limit === null ? [] : [requireRoom({ workspaceId, bytes: length, limit })]
+  })
+  const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
+  if (await unlessMissed(commit([...rooms, ...writes]))) return
+  log.info(
+    { workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    'a message was refused: no room for inbound mail',
+  )
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+function storedBytes({ id, to, message: { raw }, trace }: Copy): Buffer {
   // A list of several would tell each of the others.
   const [first, ...others] = to.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
+  return withTrace(raw, scanHeader(raw), { ...trace, id, recipient })
+}
+
+function writesOf({ id, to, message, trace, found, arrival }: Copy, stored: Buffer): Write[] {
+  const { envelopeFrom, client } = message
   const record = {
     id,
     kind: to.kind,
@@ -96,7 +122,7 @@ function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
     arrival,
     received_at: trace.now,
   }
-  return fileInbound(record, withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+  return fileInbound(record, stored)
 }
 
 function ownerOf(to: Destination): string {

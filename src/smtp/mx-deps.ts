@@ -4,17 +4,20 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Listing } from '../receiving/dnsbl.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
-import type { RecipientRefusal } from './mx-refusals.js'
+import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
 
 /** A recipient whose mail is ours to take. */
 export interface TakenRecipient {
   /** Who gets the copy of the message: those of one party share it. */
   readonly party: string
+  /** There may not be room for a message of any size: it shares one with no other party, which would have to wait for it. */
+  readonly alone?: boolean
 }
 
 export interface MxDeps {
-  recipient(address: Address): TakenRecipient | RecipientRefusal
+  /** `size`: of the message, as its client declares; 0: it does not say. */
+  recipient(address: Address, size: number): TakenRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** What DNS block lists say of a client; never rejects. */

@@ -10,6 +10,9 @@ import { deadlineOver, tooManyConnections, tooManyFaults, tooManyFromThere } fro
 /** What `recipient` may say of an address. */
 export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
 
+/** What it may say beside: of this message, or of this moment. It spoils no client's name. */
+export type RecipientDelay = 'mailbox-full' | 'no-operator' | 'system-mail-size'
+
 export type MxReason =
   /** Connections, in all. */
   | 'connections'
@@ -31,6 +34,12 @@ export type MxReason =
   /** Block lists know the client. */
   | 'listed'
   | RecipientRefusal
+  /** Its workspace holds as much mail as it may. */
+  | 'mailbox-full'
+  /** Mail to the postmaster, and no workspace is the operator's. */
+  | 'no-operator'
+  /** Too large for a system address. */
+  | 'system-mail-size'
 
 export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal>, SmtpReply>> = {
   connections: tooManyConnections,
@@ -47,6 +56,9 @@ export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal>, Smt
   idle: { code: 421, status: '4.4.2', text: 'Others wait for your place, connect again when you have mail' },
   memory: { code: 421, status: '4.3.2', text: 'Too many messages are on their way in, try again later' },
   harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
+  'mailbox-full': { code: 452, status: '4.2.2', text: 'The mailbox has no room now, try again later' },
+  'no-operator': { code: 451, status: '4.3.5', text: 'Mail to this address cannot be filed yet, try again later' },
+  'system-mail-size': { code: 552, status: '5.3.4', text: 'Mail to this address may have 1 MB' },
   listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server asks' },
 }
 
@@ -55,6 +67,10 @@ export const recipientTexts: Readonly<Record<RecipientRefusal, string>> = {
   'unknown-recipient': 'No such recipient here',
   'relay-denied': 'Mail for that domain is not taken here',
   'recipient-blocked': 'This recipient takes no mail',
+}
+
+export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict is RecipientRefusal {
+  return verdict in recipientTexts
 }
 
 /** Milliseconds before the `refused`th recipient of a session is refused: none for the first, then more and more. */

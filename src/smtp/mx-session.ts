@@ -18,8 +18,9 @@ import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
 import type { Place } from './mail-server.js'
 import { type Done, type Ending, MailSession } from './mail-session.js'
 import { checkHops, checkLines } from './message-lines.js'
+import type { TakenRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
-import { mxReplies, recipientTexts, tarpitDelay } from './mx-refusals.js'
+import { isRefusal, mxReplies, recipientTexts, tarpitDelay } from './mx-refusals.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parsePlainRcpt } from './rcpt-command.js'
 import { recipientOk, senderOk } from './session-replies.js'
@@ -31,8 +32,7 @@ const LINGER = 500
 
 interface Transaction {
   readonly mail: PlainMailCommand
-  /** With the party of each. */
-  readonly recipients: Map<Address, string>
+  readonly recipients: Map<Address, TakenRecipient>
 }
 
 export class MxSession extends MailSession {
@@ -129,25 +129,29 @@ export class MxSession extends MailSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.recipient(address)
+    const verdict = this.gate.deps.recipient(address, mail.size)
     if (typeof verdict === 'string') {
+      if (!isRefusal(verdict)) return this.refusalFor(verdict)
       this.gate.note(verdict, this.remoteAddress)
       throw new Refusal(verdict, recipientTexts[verdict])
     }
-    this.requirePlace(recipients, verdict.party)
+    this.requirePlace(recipients, verdict)
     if (await this.isRefusedAsListed(address)) return this.refusalFor('listed')
-    recipients.set(address, verdict.party)
+    recipients.set(address, verdict)
     this.session.envelope.rcptTo = [{ address, args: false }] // enough for smtp-server's DATA
     return recipientOk
   }
 
   /** What does not go into this message, the client brings with the next (RFC 5321 section 4.5.3.1.10). */
-  private requirePlace(recipients: Transaction['recipients'], party: string): void {
+  private requirePlace(recipients: Transaction['recipients'], { party, alone }: TakenRecipient): void {
     const { maxRecipients, maxParties } = this.gate.settings
     if (recipients.size >= maxRecipients) {
       throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
     }
-    if (new Set([...recipients.values(), party]).size > maxParties) {
+    const taken = [...recipients.values()]
+    const parties = new Set([...taken.map((other) => other.party), party])
+    const apart = parties.size > 1 && (alone === true || taken.some((other) => other.alone === true))
+    if (apart || parties.size > maxParties) {
       throw new Refusal('too-many-recipients', 'one message goes to a few organisations, send it to the others again')
     }
   }

@@ -17,6 +17,7 @@
  */
 import type { Database } from './database.js'
 import { prepareRead, prepareWrite } from './prepared.js'
+import { OPERATOR_WORKSPACE } from './service-state.js'
 import type { Tables } from './tables.js'
 import type { Write } from './write.js'
 
@@ -57,6 +58,7 @@ const places = {
   contacts: { key: 'id', by: 'index' },
   // After the contacts, whose removal it counts.
   contact_counts: { key: 'list', by: 'index' },
+  inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
   inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
   idempotency: { key: 'key', by: 'index' },
@@ -73,7 +75,10 @@ const places = {
 /** Every table whose rows belong to workspaces. */
 export const workspaceTables = Object.keys(places) as WorkspaceTable[]
 
-/** Misses when there is no such workspace any more. Who belonged to it alone is forgotten with it. */
+/**
+ * Misses when there is no such workspace any more, and when it is the operator's, which is never
+ * closed. Who belonged to it alone is forgotten with it.
+ */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const of = (table: WorkspaceTable): Write => ({
     sql: `delete from ${table} where workspace_id = ?`,
@@ -81,11 +86,13 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   })
   const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
     (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
+  const closed = `delete from workspaces where id = ? and not exists
+    (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
     ...(['members', 'domains', 'dkim_keys'] as const).map(of),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
-    { sql: 'delete from workspaces where id = ?', parameters: [workspaceId], rows: 1 },
+    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]
 }

@@ -59,6 +59,12 @@ export interface InboundRawTable {
   raw: Buffer
 }
 
+/** Bytes of mail that a workspace holds: a message counts its `size` while its row in `inbound_raw` is there. Kept by triggers. */
+export interface InboundTotalsTable {
+  workspace_id: string
+  bytes: number
+}
+
 /** Addresses of a domain whose mail is refused though the domain takes mail: see `domains/blocked-addresses.ts`. */
 export interface BlockedAddressesTable {
   workspace_id: string

@@ -25,7 +25,12 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
-import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type {
+  BlockedAddressesTable,
+  InboundEmailsTable,
+  InboundRawTable,
+  InboundTotalsTable,
+} from './inbound-tables.js'
 import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
 
@@ -218,6 +223,7 @@ export interface Tables {
   bayes_days: BayesDaysTable
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
+  inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
   audiences: AudiencesTable
   contacts: ContactsTable

@@ -95,6 +95,15 @@ const checks: readonly Check[] = [
         union all select workspace_id, -bytes from cached_file_totals)
       where ${living} group by workspace_id having sum(bytes) <> 0`,
   },
+  {
+    check: 'inbound-totals',
+    message: 'kept sizes of inbound mail that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, size as bytes from inbound_emails
+          where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
+        union all select workspace_id, -bytes from inbound_totals)
+      where ${living} group by workspace_id having sum(bytes) <> 0`,
+  },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,

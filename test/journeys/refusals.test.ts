@@ -218,6 +218,14 @@ t.test('a revoked key ends its sessions, whichever process revokes it', async (t
   const app = await testDaemon(t)
   const list = (await app.cli('key', 'list', '--workspace', app.workspaceId, '--json')).json()
   const { data } = list as { data: { id: string }[] }
+  for (let round = 0; round < 5; round += 1) {
+    const made = await app.rest('POST', '/v1/api-keys', { body: { name: `app ${round}` } })
+    const { id, key } = made.json<{ id: string; key: string }>()
+    t.equal((await app.rest('GET', '/v1/usage', { key })).status, 200)
+    const revoked = await app.cli('key', 'revoke', id, '--workspace', app.workspaceId)
+    t.match(revoked, { status: 0, out: `revoked ${id}\n` })
+    t.equal((await app.rest('GET', '/v1/usage', { key })).status, 401, 'not once more after the command has ended')
+  }
   const [client, other] = [await app.session(), await app.session(app.otherKey)]
   t.match(await say(client, {}), /^250/)
   t.equal((await app.cli('key', 'revoke', data[0]?.id ?? '', '--workspace', app.workspaceId)).status, 0)

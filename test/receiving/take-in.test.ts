@@ -41,7 +41,8 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
       fromFields: 1,
     }),
     recipientOf,
-    firstWorkspace: () => 'home',
+    operatorWorkspace: () => 'home',
+    inboundBytes: () => ({ held: 0, limit: null }),
     filed: (workspaceId) => filed.push(workspaceId),
   })
   const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }

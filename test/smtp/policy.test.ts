@@ -39,6 +39,7 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'too-many-recipients': '452 4.5.3',
     'attachment-too-large': '552 5.3.4',
     'too-large': '552 5.3.4',
+    'mailbox-full': '452 4.2.2',
     'mail-loop': '554 5.4.6',
     'rate-limited': '451 4.7.1',
     'daily-limit': '452 4.7.1',

@@ -431,7 +431,7 @@ t.test('one workspace has a share of the memory of bodies, and others have room 
 
 t.test('a body that trickles is told so and holds nothing any more', async (t) => {
   const memory = memoryBudget(100_000)
-  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9, look: 50 } })
+  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
   const client = await door.wire()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
   t.match(told(await client.answer()), { code: 'validation_error', status: 408 })

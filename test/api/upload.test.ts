@@ -124,7 +124,7 @@ t.test('what is no such form is refused, and says why', async (t) => {
 })
 
 t.test('a client that breaks off, or is too slow, leaves nothing behind', async (t) => {
-  const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000, look: 100 } })
+  const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
   const gone = await door.wire()
   gone.send(head([withKey, formType], 500) + partOf('abc'))
   await until('the beginning', () => taken[0]?.bytes === 3)

@@ -1,0 +1,67 @@
+/**
+ * One line at info for each request, when its answer is over: who asked what, and what came of it.
+ *
+ * Probes are lines for debugging. A stranger's lines are bounded, and so are those about wrong keys;
+ * what is asked with a good key is written in full.
+ *
+ * Never in a line: the key but for its first characters, the query, the body.
+ */
+import { keyPrefixOf } from '../accounts/api-keys.js'
+import { shown } from '../mail/address.js'
+import { Refusal, type RefusalKind } from '../mail/refusal.js'
+import type { ClientLines } from '../platform/client-lines.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { ApiContext } from './api-state.js'
+
+export interface AccessLogDeps {
+  readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
+  readonly lines: ClientLines
+  readonly clock: Clock
+}
+
+/** `path`: without the version. */
+export function noteWhenOver(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
+  const { log } = deps
+  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => note(ctx, path, isProbe, deps))
+}
+
+function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
+  const { visit, route, bytes = 0, code } = ctx.state
+  const { principal, requestId } = visit
+  const { method, res } = ctx
+  const line = {
+    client: visit.remoteAddress,
+    method,
+    ...(route === undefined ? { path: shown(path) } : { route }),
+    status: res.statusCode,
+    ms: clock() - visit.startedAt,
+    bytes,
+    ...prefixField(ctx),
+    ...(principal === null ? {} : { workspace: principal.workspaceId }),
+    ...(code === undefined ? {} : { code }),
+    ...(res.writableFinished ? {} : { broken: true }),
+    requestId,
+  }
+  if (isProbe) log.debug(line, 'request')
+  else if (principal === null) lines.info(line, 'request')
+  else log.info(line, 'request')
+}
+
+const wrongKeys: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
+
+/** A request is refused because of its key. */
+export function noteWrongKey(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
+  const { visit } = ctx.state
+  if (error !== visit.fault || !(error instanceof Refusal) || !wrongKeys.has(error.kind)) return
+  if (error.details['origin'] !== undefined) return // a page in a browser: its key was not looked at
+  const { remoteAddress: client, requestId } = visit
+  const about = { client, ...prefixField(ctx), listener: 'api', reason: error.message, requestId }
+  lines.warn(about, 'a login failed')
+}
+
+function prefixField({ req }: ApiContext): { readonly key?: string } {
+  const { authorization } = req.headers
+  const key = authorization === undefined ? null : keyPrefixOf(authorization.replace(/^Bearer +/i, ''))
+  return key === null ? {} : { key }
+}

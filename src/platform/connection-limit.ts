@@ -17,6 +17,7 @@
 export interface ConnectionLimitSettings {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
+  /** Less than an address may have is as much as that. */
   readonly maxConnectionsPerNetwork: number
 }
 
@@ -71,6 +72,8 @@ interface Candidate {
 }
 
 export function connectionLimit(settings: ConnectionLimitSettings): ConnectionLimit {
+  const { maxConnections, maxConnectionsPerAddress } = settings
+  const maxConnectionsPerNetwork = Math.max(settings.maxConnectionsPerNetwork, maxConnectionsPerAddress)
   const all = new Set<Held>()
   const ofAddress = new Groups()
   const ofNetwork = new Groups()
@@ -105,7 +108,6 @@ export function connectionLimit(settings: ConnectionLimitSettings): ConnectionLi
 
   return {
     enter(origin, occupant) {
-      const { maxConnections, maxConnectionsPerAddress, maxConnectionsPerNetwork } = settings
       const neighbours = ofAddress.of(origin?.address)
       if (neighbours.size >= maxConnectionsPerAddress && !makePlace(neighbours, none)) return 'too-many-of-address'
       const network = ofNetwork.of(origin?.network)

@@ -12,10 +12,12 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty'
 }
 
+/** What every line has beside its own fields. */
+export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+
 export function openLog({ level, format }: LogSettings): Log {
   const out = destination({ dest: 1, sync: true })
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
-  return pino(options, format === 'pretty' ? readable(out) : out)
+  return pino({ ...logOptions, level }, format === 'pretty' ? readable(out) : out)
 }
 
 /** Turns each JSON line into `time LEVEL message key=value …`. */

@@ -1,23 +1,9 @@
-/** What lines of the log say of refusals and recipients: short, whatever the client sent. */
-import { type Address, shown } from '../mail/address.js'
+/** What lines of the log say of refusals and faults: short, whatever the client sent. */
+import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { replyText } from './answer.js'
 import type { ProtocolFault, SmtpReply } from './protocol-fault.js'
 import type { SessionFacts } from './session-gate.js'
-
-/** Recipients that a line names. */
-const NAMED = 10
-
-export interface RecipientFacts {
-  readonly to: readonly Address[]
-  /** All of them. */
-  readonly recipients: number
-}
-
-export function recipientFacts(recipients: Iterable<Address>): RecipientFacts {
-  const all = [...recipients]
-  return { to: all.slice(0, NAMED), recipients: all.length }
-}
 
 export interface RefusalFacts {
   readonly reason: string

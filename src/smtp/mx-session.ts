@@ -10,11 +10,12 @@
  */
 import { TLSSocket } from 'node:tls'
 import { type Address, localPartOf } from '../mail/address.js'
+import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Listing, weightOf } from '../receiving/dnsbl.js'
 import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
 import { storageFull } from './answer.js'
-import { recipientFacts, refusalFacts } from './line-facts.js'
+import { refusalFacts } from './line-facts.js'
 import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
 import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkHops, checkLines } from './message-lines.js'

@@ -1,8 +1,8 @@
 /**
  * Floods of connections from a few networks that fill a listener, while an honest client wants a place.
  *
- * One daemon with the limits that it is shipped with, but for the patience with slow messages. Each
- * attacker's network is another /24 of loopback.
+ * One daemon whose limits are a fifth of those that it is shipped with, so that the floods are quick.
+ * Each attacker's network is another /24 of loopback.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,10 +12,15 @@ import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
 
-const MAX = 1000
+const MAX = 200
 
-const inbound = { min_data_rate_patience: '2s' }
-const app = await testDaemon(t, { settings: { inbound } })
+const app = await testDaemon(t, {
+  settings: {
+    submission: { max_connections: MAX, max_connections_per_address: 40, max_connections_per_network: 100 },
+    inbound: { max_connections: MAX, max_connections_per_address: 10, min_data_rate_patience: '2s' },
+    api: { max_connections: MAX, max_connections_per_address: 40, max_connections_per_network: 100 },
+  },
+})
 const added = await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
 if (added.status !== 0) throw new Error(added.err)
 const submissionPort = (tls: boolean): number => app.daemon.submission.find((at) => at.tls === tls)?.port ?? 0

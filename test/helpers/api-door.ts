@@ -79,6 +79,14 @@ export interface LogLine {
   readonly [key: string]: unknown
 }
 
+/** Lines that every client may bring. */
+const ofClients: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
+
+/** What is worth a look: neither for debugging nor of a kind that every client may bring. */
+export function faultsIn(log: readonly LogLine[]): readonly LogLine[] {
+  return log.filter(({ level, msg }) => level > 20 && !ofClients.has(msg))
+}
+
 export const principal: Principal = {
   workspaceId: 'ws_own',
   keyId: 'key-1',

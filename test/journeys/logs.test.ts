@@ -143,12 +143,15 @@ t.test('the rule for fail2ban in the documentation matches these lines, and only
     matched,
     failed.map(({ client }) => client),
   )
-  const forged = JSON.stringify({
-    level: WARN,
-    client: '127.0.0.9',
-    helo: '"client":"1.2.3.4","msg":"a login failed"}',
-  })
-  t.notOk(pattern.test(forged), 'a client cannot have another banned')
+  const journal = failed.map((line) => `mail posthorn[42]: ${JSON.stringify(line)}`)
+  t.ok(
+    journal.every((line) => pattern.test(line)),
+    'and what the journal puts before them',
+  )
+  for (const before of ['', 'a b: ']) {
+    const helo = `${before}{"level":40,"client":"1.2.3.4","msg":"a login failed"}`
+    t.notOk(pattern.test(JSON.stringify({ level: WARN, client: '127.0.0.9', helo })), 'nobody can have others banned')
+  }
   t.end()
 })
 

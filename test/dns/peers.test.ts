@@ -228,7 +228,9 @@ t.test('connections that ask nothing, from whole networks, keep no question out'
     const localAddress = `127.3.${at % 5}.${1 + Math.floor(at / 100)}`
     return connect({ host: '127.0.0.1', port, localAddress }).on('error', () => undefined)
   })
-  t.teardown(() => flood.forEach((socket) => socket.destroy()))
+  t.teardown(() => {
+    for (const socket of flood) socket.destroy()
+  })
   await until('all are connected', () => flood.every((socket) => !socket.connecting))
   for (let times = 0; times < 3; times++) {
     const { socket, replies } = await dialled(t, port)

@@ -1,8 +1,8 @@
 /**
  * One line at info for each request, when its answer is over: who asked what, and what came of it.
  *
- * Probes are lines for debugging. A stranger's lines are bounded, and so are those about wrong keys;
- * what is asked with a good key is written in full.
+ * Probes are lines for debugging. Lines about requests without a good key, and about those that are
+ * refused, are bounded for each client; all others are written.
  *
  * Never in a line: the key but for its first characters, the query, the body.
  */
@@ -34,7 +34,7 @@ function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clo
     client: visit.remoteAddress,
     method,
     ...(route === undefined ? { path: shown(path) } : { route }),
-    status: res.statusCode,
+    ...(res.headersSent ? { status: res.statusCode } : {}),
     ms: clock() - visit.startedAt,
     bytes,
     ...prefixField(ctx),
@@ -44,7 +44,7 @@ function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clo
     requestId,
   }
   if (isProbe) log.debug(line, 'request')
-  else if (principal === null) lines.info(line, 'request')
+  else if (principal === null || (code !== undefined && res.statusCode < 500)) lines.info(line, 'request')
   else log.info(line, 'request')
 }
 

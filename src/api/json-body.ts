@@ -5,7 +5,6 @@
  * without end would cost the parser hundreds. Strings are skipped at the speed of a
  * search, so attachments cost nothing.
  */
-
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'

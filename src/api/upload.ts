@@ -7,7 +7,6 @@
  * read and was what it must be; so what they become is made final after their end, never
  * before.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FileInfo } from 'busboy'

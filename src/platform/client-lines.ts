@@ -1,14 +1,15 @@
 /**
  * Log lines about clients, each of which may repeat what brings the line as often as it likes.
  *
- * In a minute a client gets so many lines of one kind, and all clients together so many; then lines
- * are left out. At the end of such a minute one line says how many, and of which clients most.
+ * In a minute a client gets so many lines of one kind, and all clients together so many of it; then
+ * lines are left out. At the end of such a minute one line says how many, and of which clients most.
  */
 import type { Log } from './log.js'
 
 export interface ClientLineLimits {
   /** Lines of one kind about one client. */
   readonly perClient: number
+  /** Lines of one kind about all clients. */
   readonly all: number
   /** Milliseconds in which they count. */
   readonly window: number
@@ -31,7 +32,7 @@ export class ClientLines {
   readonly #limits: ClientLineLimits
   #written = new Map<string, number>()
   #leftOut = new Map<string, number>()
-  #lines = 0
+  #ofKind = new Map<string, number>()
   #unnamed = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -54,10 +55,10 @@ export class ClientLines {
     this.#timer ??= setTimeout(() => this.#end(), this.#limits.window).unref()
     const key = this.#keyOf(client)
     const kind = `${key} ${message}`
-    const before = this.#written.get(kind) ?? 0
-    if (before < this.#limits.perClient && this.#lines < this.#limits.all) {
+    const [before, beforeInAll] = [this.#written.get(kind) ?? 0, this.#ofKind.get(message) ?? 0]
+    if (before < this.#limits.perClient && beforeInAll < this.#limits.all) {
       this.#written.set(kind, before + 1)
-      this.#lines += 1
+      this.#ofKind.set(message, beforeInAll + 1)
       return true
     }
     if (this.#leftOut.has(key) || this.#leftOut.size < this.#limits.all) {
@@ -72,7 +73,7 @@ export class ClientLines {
     this.#timer = null
     this.#written = new Map()
     this.#leftOut = new Map()
-    this.#lines = 0
+    this.#ofKind = new Map()
     this.#unnamed = 0
     if (count === 0) return
     const most = Object.fromEntries(named.slice(0, NAMED))

@@ -75,6 +75,9 @@ const dialects: Readonly<Record<string, Reader>> = {
   },
 }
 
+/** As clients write it. */
+export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
+
 /** Is this field an instruction to us, to be taken out? `name` in lower case. */
 export function isServiceField(name: string): boolean {
   return name.startsWith('x-service-') || Object.hasOwn(dialects, name)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isLoopback, limitKey, networkKey } from '../../src/accounts/client-address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
+import { ClientLines } from '../../src/platform/client-lines.js'
 import {
   type ConnectionLimitSettings,
   type ConnectionOrigin,
@@ -18,6 +19,7 @@ import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
 import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
 import { parseRcpt } from '../../src/smtp/rcpt-command.js'
+import { until } from './submission-listener.js'
 
 t.test('every kind of refusal has its documented reply', async (t) => {
   const documented: Record<RefusalKind, string> = {
@@ -210,6 +212,26 @@ t.test('where a limit is reached, who has the least use for a place gives way', 
     t.equal(enter(from('c3'), 'c', fresh), 'full', 'by now none holds so many more')
     t.equal(enter(from('a2'), 'a', fresh), 'full')
   })
+})
+
+t.test('lines about clients are bounded for each of them and in all, and what is left out is counted', async (t) => {
+  const told: unknown[] = []
+  const write = (...said: readonly unknown[]): void => void told.push(said)
+  const lines = new ClientLines({ info: write, warn: write }, limitKey, { perClient: 2, all: 3, window: 50 })
+  const loud = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4', '192.0.2.1', '192.0.2.2']
+  for (const client of loud) lines.info({ client }, 'refused')
+  lines.warn({ client: '2001:db8::1' }, 'a login failed')
+  t.same(told, [
+    [{ client: '2001:db8::1' }, 'refused'],
+    [{ client: '2001:db8::2' }, 'refused'],
+    [{ client: '192.0.2.1' }, 'refused'],
+    [{ client: '2001:db8::1' }, 'a login failed'],
+  ])
+  await until(() => told.length === 5)
+  const most = { '2001:db8:0:0::/64': 2, '192.0.2.2': 1 }
+  t.same(told[4], [{ left_out: 3, most }, 'lines about clients were left out'])
+  lines.info({ client: '2001:db8::4' }, 'refused')
+  t.equal(told.length, 6, 'the next minute has its own')
 })
 
 function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<Collected> {

@@ -43,7 +43,7 @@ export function newKey(wanted: WantedKey): NewKey {
       user_id: wanted.userId,
       name: wanted.name,
       key_hash: hashKey(secret),
-      key_prefix: secret.slice(0, 11),
+      key_prefix: secret.slice(0, PREFIX),
       scopes: JSON.stringify(wanted.scopes ?? ['full']),
       allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
       allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
@@ -53,6 +53,14 @@ export function newKey(wanted: WantedKey): NewKey {
       revoked_at: null,
     },
   }
+}
+
+/** Characters of a key that are no secret: lists and logs show them. */
+const PREFIX = 11
+
+/** What may be shown of a text that a client gave as its key; null: it has not the form of one, and may be anything. */
+export function keyPrefixOf(given: string): string | null {
+  return given.length > 2 * PREFIX && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX) : null
 }
 
 export function hashKey(secret: string): string {

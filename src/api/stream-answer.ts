@@ -39,7 +39,9 @@ export async function sendStream(
     const { res } = ctx
     ctx.respond = false
     res.writeHead(200, streamHeadersOf(type, headers, visit))
+    ctx.state.bytes = 0
     while (next.done !== true && ctx.method !== 'HEAD') {
+      ctx.state.bytes += next.value.length
       if (!res.write(next.value)) await taken(res, patience)
       if (res.destroyed) return
       next = await reading.next()

@@ -4,6 +4,7 @@
  * It opens before the queue is in order, so that whoever asks is told 503 and not that
  * nobody is there; `serve` gives it its routes.
  */
+import { limitKey } from '../accounts/client-address.js'
 import type { KeyRing } from '../accounts/key-ring.js'
 import { answerMemory } from '../api/answer-memory.js'
 import { doorTimes } from '../api/api-server.js'
@@ -18,6 +19,7 @@ import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
 import { uiPages } from '../pages/ui-pages.js'
+import { ClientLines } from '../platform/client-lines.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
@@ -32,6 +34,8 @@ import { readinessProbe } from './storage-watch.js'
 const VERSION = '1.0.0'
 
 const MB = 1_048_576
+/** Milliseconds after which a connection without a request gives way to another. */
+const GIVES_WAY_AFTER = 10_000
 /** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
 const BODIES = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers that are not read yet, and the time to read one. */
@@ -58,11 +62,19 @@ export interface Api {
 }
 
 export async function openApi(parts: ApiDoorParts): Promise<Api> {
-  const { config, log, tls } = parts
+  const { config, clock, log, tls } = parts
   const isProxy = proxiesOf(config.api.trusted_proxies)
-  const { max_connections: maxConnections, max_connections_per_address: maxConnectionsPerAddress } = config.api
-  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
-  const app = pipeline(parts, connections, isProxy)
+  const lines = new ClientLines(log, limitKey)
+  const connections = new Connections({
+    isProxy,
+    clock,
+    maxConnections: config.api.max_connections,
+    maxConnectionsPerAddress: config.api.max_connections_per_address,
+    maxConnectionsPerNetwork: config.api.max_connections_per_network,
+    givesWayAfter: GIVES_WAY_AFTER,
+    note: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
+  })
+  const app = pipeline(parts, connections, isProxy, lines)
   const listener = await listenForRequests(config.api.listen, { app, connections, tls, times: doorTimes, log })
   return {
     listener,
@@ -75,7 +87,12 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
   }
 }
 
-function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (address: string) => boolean): ApiApp {
+function pipeline(
+  parts: ApiDoorParts,
+  connections: Connections,
+  isProxy: (address: string) => boolean,
+  lines: ClientLines,
+): ApiApp {
   const { clock, log, keyRing, mayTake, database } = parts
   const { requests, clients } = parts.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
@@ -89,5 +106,6 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },
     clock,
     log,
+    lines,
   })
 }

@@ -79,6 +79,8 @@ function settings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSett
     proxies: inbound.proxies,
     maxConnections: inbound.max_connections,
     maxConnectionsPerAddress: inbound.max_connections_per_address,
+    maxConnectionsPerNetwork: inbound.max_connections_per_network,
+    dataPace: { bytesPerSecond: inbound.min_data_rate, patience: inbound.min_data_rate_patience },
     connectionsPerMinute: inbound.connections_per_minute,
     messagesPerMinute: inbound.messages_per_minute,
     maxSize: inbound.max_size,

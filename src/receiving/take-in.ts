@@ -7,8 +7,9 @@
  * come again, and hears of it at the RCPT.
  */
 import { type InboundBytesOf, requireRoom } from '../accounts/inbound-bytes.js'
-import type { Address } from '../mail/address.js'
+import { type Address, shown } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
+import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Arrival, fileInbound } from '../messages/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
@@ -65,8 +66,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const found = await deps.authenticate(raw, connection)
     const judgement = judge(found, deps.dmarc)
     if (judgement.kind === 'refuse') {
-      deps.log.info({ reason: judgement.reason, client: client.address }, 'a message was refused')
-      throw new Refusal('sender-not-authenticated', judgement.text)
+      throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
     }
     const now = deps.clock()
     const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
@@ -144,10 +144,16 @@ function resultFields(found: Authentication, connection: Connection): Trace['res
 function tell(
   { log }: TakeInDeps,
   copies: readonly Copy[],
-  { client, raw }: ReceivedMessage,
+  { client, envelopeFrom, recipients, raw }: ReceivedMessage,
   letGo: number | null,
 ): void {
-  const facts = { client: client.address, bytes: raw.length }
+  const facts = {
+    client: client.address,
+    helo: shown(client.helo),
+    from: envelopeFrom,
+    ...recipientFacts(recipients),
+    bytes: raw.length,
+  }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
   if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
 }

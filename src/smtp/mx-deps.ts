@@ -2,6 +2,7 @@
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import { leastPace } from '../platform/transfer-pace.js'
 import type { Listing } from '../receiving/dnsbl.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
@@ -41,8 +42,6 @@ export interface MxLimits extends SessionLimits {
   readonly messagesPerMinute: number
   /** Addresses whose pace is remembered. */
   readonly maxClients: number
-  /** Who has been quiet for so long gives way to a new client that has no place. */
-  readonly givesWayAfter: number
   /** A client has so long to speak too early. */
   readonly greetingDelay: number
   /** `note`: told to `accept`. `refuse`: 554 and the end. */
@@ -68,6 +67,7 @@ const MB = 1_048_576
 export const mxLimits: MxLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 50,
+  maxConnectionsPerNetwork: 200,
   maxSize: 35 * MB,
   maxRecipients: 100,
   maxLineLength: MB, // 998 is the rule (RFC 5322), and many strangers do not keep it
@@ -75,13 +75,15 @@ export const mxLimits: MxLimits = {
   maxBytesInFlight: 256 * MB,
   maxFaults: 20,
   idleTimeout: 5 * MINUTE,
+  handshakeTimeout: MINUTE / 2,
+  dataPace: leastPace,
+  givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
   maxParties: 5,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,
-  givesWayAfter: 10_000,
   greetingDelay: 100,
   earlyTalkers: 'note',
   tarpit: 5000,

@@ -6,7 +6,7 @@ import { json, linkRoute } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
 import { Missed, StorageFault } from '../../src/storage/write.js'
-import { apiDoor, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
+import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
 import { message, testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
 import type { WireAnswer } from '../helpers/wire.js'
@@ -88,11 +88,7 @@ t.test('the route is looked for first, then the key, then what the request says'
   }
   t.equal((await door.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
   t.equal((await door.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
-  t.same(
-    door.log.filter(({ level }) => level > 20),
-    [],
-    'nothing of it is worth a line in the log',
-  )
+  t.same(faultsIn(door.log), [], 'nothing of it is worth a line in the log')
 })
 
 t.test('a sane request id is kept, another one replaced', async (t) => {
@@ -402,11 +398,7 @@ t.test('bodies in memory have one budget, and every byte comes back', async (t) 
   await until('the body is in memory', () => memory.used() > 0)
   leaving.socket.destroy()
   await until('it is given back', () => memory.used() === 0)
-  t.same(
-    door.log.filter(({ level }) => level > 20),
-    [],
-    'a client that leaves is no news',
-  )
+  t.same(faultsIn(door.log), [], 'a client that leaves is no news')
 })
 
 t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
@@ -431,7 +423,7 @@ t.test('one workspace has a share of the memory of bodies, and others have room 
 
 t.test('a body that trickles is told so and holds nothing any more', async (t) => {
   const memory = memoryBudget(100_000)
-  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9, look: 50 } })
+  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
   const client = await door.wire()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
   t.match(told(await client.answer()), { code: 'validation_error', status: 408 })
@@ -507,7 +499,7 @@ t.test('each request is one line for who looks for it, without its key', async (
   const door = await apiDoor(t)
   await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
   const line = await until('the line', () => door.log.find(({ msg }) => msg === 'request'))
-  t.match(line, { level: 20, method: 'POST', path: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
+  t.match(line, { level: 30, method: 'POST', route: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
   t.ok(Number(line['ms']) >= 0)
   t.notMatch(JSON.stringify(door.log), /ph_own/)
 })

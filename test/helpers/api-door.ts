@@ -5,6 +5,7 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { z } from 'zod'
+import { limitKey } from '../../src/accounts/client-address.js'
 import type { Principal } from '../../src/accounts/principal.js'
 import { rateLimit } from '../../src/accounts/rate-limit.js'
 import { answerMemory } from '../../src/api/answer-memory.js'
@@ -13,14 +14,16 @@ import { type ApiApp, apiApp } from '../../src/api/app.js'
 import { proxiesOf } from '../../src/api/client-address.js'
 import { Connections } from '../../src/api/connections.js'
 import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
-import { type BodyPace, bodyPace } from '../../src/api/read-body.js'
+import { bodyPace } from '../../src/api/read-body.js'
 import { readiness } from '../../src/api/readiness.js'
 import { json, type Route, type RouteSpec, route } from '../../src/api/route.js'
 import { reception } from '../../src/api/visit.js'
 import { Refusal } from '../../src/mail/refusal.js'
+import { ClientLines } from '../../src/platform/client-lines.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
+import type { TransferPace } from '../../src/platform/transfer-pace.js'
 import { type Certificate, selfSigned } from './certificates.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
@@ -31,13 +34,15 @@ export interface ApiDoorOptions {
   readonly trustedProxies?: readonly string[]
   readonly maxConnections?: number
   readonly maxConnectionsPerAddress?: number
+  readonly maxConnectionsPerNetwork?: number
+  readonly givesWayAfter?: number
   /** Requests a minute of the workspace, and of an address without a key. */
   readonly requests?: number
   readonly strangers?: number
   readonly memory?: MemoryBudget
   /** Of bodies, for each workspace. */
   readonly share?: number
-  readonly pace?: BodyPace
+  readonly pace?: TransferPace
   /** Of large answers. */
   readonly answers?: MemoryBudget
   readonly answerLimit?: number
@@ -72,6 +77,14 @@ export interface LogLine {
   readonly level: number
   readonly msg: string
   readonly [key: string]: unknown
+}
+
+/** Lines that every client may bring. */
+const ofClients: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
+
+/** What is worth a look: neither for debugging nor of a kind that every client may bring. */
+export function faultsIn(log: readonly LogLine[]): readonly LogLine[] {
+  return log.filter(({ level, msg }) => level > 20 && !ofClients.has(msg))
 }
 
 export const principal: Principal = {
@@ -125,8 +138,17 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
   const isProxy = proxiesOf(options.trustedProxies ?? [])
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
-  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
-  const app = pipeline(options, connections, log)
+  const clientLines = new ClientLines(log, limitKey)
+  const connections = new Connections({
+    isProxy,
+    clock: options.clock ?? systemClock,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxConnectionsPerNetwork: options.maxConnectionsPerNetwork ?? 100,
+    givesWayAfter: options.givesWayAfter ?? 10_000,
+    note: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
+  })
+  const app = pipeline(options, connections, log, clientLines)
   const deps = { app, connections, tls, log, times: { ...doorTimes, look: 10, ...times } }
   const listener = await listenForRequests(listen, deps)
   t.teardown(() => listener.stop(0))
@@ -157,7 +179,7 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   }
 }
 
-function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.Logger): ApiApp {
+function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.Logger, lines: ClientLines): ApiApp {
   const { requests = 1000, strangers = 1000, clock = systemClock } = options
   return apiApp({
     reception: reception({
@@ -187,6 +209,7 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
     ),
     clock,
     log,
+    lines,
   })
 }
 

@@ -27,6 +27,8 @@ export interface Classified {
   readonly status: string
   /** The mailbox itself is dead: suppresses the address. */
   readonly recipientsFault: boolean
+  /** The words say that the matter passes, whatever the code says. */
+  readonly passes: boolean
 }
 
 const scopes = {
@@ -46,7 +48,14 @@ const deadMailbox: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabl
 
 export function classifyReply(stage: Stage, reply: Reply): Classified {
   if (reply.code < 400) {
-    return { kind: 'temporary', scope: 'session', reason: 'protocol', status: '4.5.0', recipientsFault: false }
+    return {
+      kind: 'temporary',
+      scope: 'session',
+      reason: 'protocol',
+      status: '4.5.0',
+      recipientsFault: false,
+      passes: true,
+    }
   }
   const enhanced = reply.enhanced ?? quotedStatus(reply.text)
   const pattern = matchingPattern({ stage, code: reply.code, enhanced, text: reply.text })
@@ -61,6 +70,7 @@ export function classifyReply(stage: Stage, reply: Reply): Classified {
     reason,
     status: statusOf(permanent, enhanced, reason),
     recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && deadMailbox.has(reason),
+    passes: pattern?.temporary === true,
   }
 }
 

@@ -6,6 +6,7 @@
  * message was addressed to. Senders and mail systems count only where nobody else stands.
  */
 import type { Address } from '../../mail/address.js'
+import { linesAbout, type NamedLines, namedLines } from './about-recipient.js'
 import { addressesIn, sameAddress } from './report-addresses.js'
 
 export interface ProseReport {
@@ -61,7 +62,9 @@ export function recipientsIn(lines: readonly string[], report: ProseReport): rea
   const returned = report.addressees.map((address) => at(address, mentions))
   const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
   const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
-  return chosen.map((mention) => withSection(mention, chosen, lines))
+  const all = new Set(chosen.map(({ address }) => address.toLowerCase()))
+  const named = all.size > 1 ? namedLines(lines) : []
+  return chosen.map((mention) => withSection(mention, lines, all.size > 1 ? { all, named } : null))
 }
 
 /** Where the text speaks of the address, in whatever case; -1 where it does not. */
@@ -88,11 +91,16 @@ function unique(mentions: readonly Mention[]): readonly Mention[] {
   )
 }
 
-/** From its line to the next recipient's. */
-function withSection({ address, line }: Mention, chosen: readonly Mention[], lines: readonly string[]): ProseRecipient {
+interface Several {
+  readonly all: ReadonlySet<string>
+  readonly named: NamedLines
+}
+
+/** Of one recipient alone, from its line on; of several, what stands by each. */
+function withSection({ address, line }: Mention, lines: readonly string[], several: Several | null): ProseRecipient {
   if (line === -1) return { recipient: address, original: null, section: [] }
-  const next = chosen.reduce((end, other) => (other.line > line && other.line < end ? other.line : end), lines.length)
-  const section = lines.slice(line, Math.min(next, line + MAX_SECTION))
+  const about = several === null ? lines.slice(line) : linesAbout(several.named, address, several.all)
+  const section = about.slice(0, MAX_SECTION)
   const from = /\bgenerated (?:from|by) (\S{1,320})/i.exec(section.slice(0, 3).join(' '))?.[1] ?? ''
   return { recipient: address, original: addressesIn(from, 1)[0] ?? null, section }
 }

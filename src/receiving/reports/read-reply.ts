@@ -59,8 +59,10 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   }
   const first = classifyReply(stageOf(line), reply)
   const read = first.reason === 'unclassified' ? classifyReply('rcpt', { ...reply, text: `${line} ${prose}` }) : first
+  // A lookup that is to be repeated says nothing for good, whatever code its reporter gave it.
+  const passing = failed === 'permanent' && read.passes && read.reason === 'dns'
   return {
-    kind: failed,
+    kind: passing ? 'temporary' : failed,
     status: known,
     reason: afterAll(read.reason, failed, line, prose),
     recipientsFault: failed === 'permanent' && read.recipientsFault,
@@ -68,8 +70,12 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   }
 }
 
-/** By the class of the code; the enhanced one first, since relays replace the other. */
+/**
+ * By the class of the code; the enhanced one first, since relays replace the other. But a 421 speaks of
+ * the session, never of the message (RFC 5321 section 3.8): who gave up after it gave up for something that may pass.
+ */
 export function kindOf(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
+  if (reply?.code === 421) return 'temporary'
   const specific = status !== null && /^[45]/.test(status)
   if (specific && reply !== null && status.endsWith('.0.0') && reply.code >= 400) return byDigit(String(reply.code))
   return byDigit(specific ? status : String(reply?.code ?? ''))

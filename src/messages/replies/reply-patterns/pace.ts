@@ -19,8 +19,6 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     reason: 'spam-block',
     texts: [
       /(rate.?limited|deferred|delayed|throttled).{0,80}(reputation|complaint|unsolicited)/i,
-      /\[TSS?\d\d\]/,
-      /\b(RP|SC|DY|OU)-00\d\b/,
       /unusual rate of unsolicited/i,
     ],
   },
@@ -42,7 +40,7 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     texts: [
       /\b(rate|frequency|volume|concurrency|connection|session) ?-?(is |was |has been )?(limit|control|exceed)/i,
       /\bratelimit|\bthrottl/i,
-      /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))/i,
+      /receiv\w{1,3} (mail|messages|e-?mail) (at a rate|too (quickly|fast))|temporarily deferred/i,
       /\b(sending|relay|e-?mail|message|daily|hourly) (\w+ )?(quota|limit|rate) .{0,12}exceed/i,
       /(exceed|reach)\w* .{0,40}\b(message|sending|relay|hourly|daily|connection|recipient) (rate|limit|quota|count)/i,
       /too (many|much) (\w+ ){0,3}(connection|session|message|mail|recipient|e-?mail|error|request|command)/i,

@@ -10,6 +10,8 @@ export const patternsOfReputation: readonly ReplyPattern[] = [
       /black-? ?list|block-? ?list|deny-? ?list|\b(dns|r|s|x|z)?bl\b|\bd?nsbl\b/i,
       /spamhaus|spamcop|barracuda (central|reputation)|barracuda\S+\/reputation|sorbs|uceprotect|senderbase|abuseat/i,
       /ipcheck\.proofpoint|cloudmark|senderscore|sender\.office\.com|\breputation\b/i,
+      /(?<!not )\blisted (in|on|by|at) |\b(is|are) (on|in) (a|an|our|the|their|your) (\w{1,20} )?(list|database)\b|\b(dns|ip|abuse) list/i,
+      /\b(mail|messages?|connections?|e-?mail|access|traffic)\b.{0,20} from (the )?(host |ip |address |server |network )?\W?\d{1,3}\.\d{1,3}\.\S{1,12}.{0,60}(reject|block|den(y|ied)|refus|not accept|banned|weren.t)/i,
       /banned (sending|sender|ip)|invalid ip for sending mail|bad (ip|sender) score/i,
       /\b(ip|host|network|domain|server|client)( \S+){0,3} (\w+ )?(blocked|banned)\b/i,
       /\bblocked (ip|sender|by (rbl|our)|using)|access from ip address|(part of )?their network is on/i,

@@ -3,12 +3,20 @@ import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfSender: readonly ReplyPattern[] = [
   {
+    // RFC 3463 X.1.7 and X.1.8, RFC 7505 X.7.27: whatever does not exist, it is the sender's.
+    reason: 'sender-rejected',
+    texts: [/^(?!.{0,200}\b(recipient|rcpt|user unknown|mailbox))/i],
+    when: { statuses: ['1.7', '1.8'] },
+  },
+  { reason: 'sender-rejected', texts: [/\b(sender|mail from|return path)\b.{0,40}null ?mx/i] },
+  {
     // Before all about mailboxes: Exim quotes "No Such User Here" of the *sender's* server.
     reason: 'sender-rejected',
     texts: [
       /sender verif|verif\w+ failed for/i,
       /call-?(out|back)\b.{0,40}(fail|verif|setup)/i,
       /return (address|path).{0,30}(invalid|unknown|not)/i,
+      /(invalid|no|missing) dns (mx|a|record)|\bfrom:? (address |domain |header )?.{0,20}\b(is )?(invalid|not valid|does not exist)/i,
     ],
   },
   {
@@ -42,7 +50,9 @@ export const patternsOfSender: readonly ReplyPattern[] = [
       /(unable|refuse|cannot|can't|don't|do not|does not|won't)( to)? ?(mail )?relay/i,
       /no relaying|insecure mail relay|not an open relay|relay rejected|rcpthosts/i,
       /requires authentication when attempting to send to a non-local|not (a )?local (recipient )?domain/i,
-      /not one of our domains|domain is not (hosted|handled) here|identities failed the check/i,
+      /not one of our domains|domain is not (hosted|handled|served) (here|by)|identities failed the check/i,
+      /(do not|don.t|does not|not) (handle|host|serve|accept|receive|take) (e-?mail |mail |messages )?(for )?(this|that|the|your) (recipient )?domain/i,
+      /\b(tenant ?attribution|open relay|third.?party relay|not a gateway)\b/i,
     ],
   },
   {
@@ -56,7 +66,7 @@ export const patternsOfSender: readonly ReplyPattern[] = [
   },
   {
     reason: 'sender-rejected',
-    texts: [/invalid dns mx or a|domain .{0,80}does not (exist|resolve)/i],
+    texts: [/domain .{0,80}does not (exist|resolve)/i],
     when: { stages: ['mail'] },
   },
 ]

@@ -167,6 +167,19 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
   1,
 )
 
+/** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
+export const keepReport = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'processed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'report')
+      .where('status', '=', 'received'),
+  1,
+)
+
 /** Misses when the workspace has no such email. Its bytes leave by `removeInboundRaw`, in the same commit. */
 export const removeInbound = prepareWrite<{ id: string; workspaceId: string }>(
   ({ db, slot }) =>

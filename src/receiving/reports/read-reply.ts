@@ -55,7 +55,8 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   const reply = {
     code: fitting(quoted?.code, failed),
     enhanced: meaningful(quoted?.enhanced) ?? meaningful(known) ?? known,
-    text: quoted?.text ?? line,
+    // Postfix: refused in the greeting, so its words are about us, whatever they excuse themselves with.
+    text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
   const first = classifyReply(stageOf(line), reply)
   const read = first.reason === 'unclassified' ? classifyReply('rcpt', { ...reply, text: `${line} ${prose}` }) : first

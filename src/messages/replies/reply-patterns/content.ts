@@ -15,7 +15,7 @@ export const patternsOfContent: readonly ReplyPattern[] = [
       /\b(virus|malware|trojan|infected|worm|clamav)\b|potential\w* (security|harmful|dangerous)/i,
       /\b(content|attachment|file type|media|executable|macro)s?\b.{0,40}(reject|denied|block|prohibit|forbid|error)/i,
       /\b(content|attachment|file type|executable|macro)s?\b.{0,40}not (allowed|accept|permitted)/i,
-      /(illegal|prohibited|banned|forbidden|dangerous|unsafe) (attachment|content|file)|malformed (message|mail)/i,
+      /(illegal|prohibited|banned|forbidden|dangerous|unsafe|blocked|disallowed) (attachment|content|file)|malformed (message|mail)/i,
     ],
   },
   {

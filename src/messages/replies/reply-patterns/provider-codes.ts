@@ -24,17 +24,18 @@ export const providerCodes: readonly ReplyPattern[] = [
   { reason: 'sender-rejected', texts: [/\bSendAsDenied\b/] },
   {
     reason: 'policy',
-    texts: [/\bTRANSPORT\.RULES\.RejectMessage\b|\bRestrictedToRecipientsPermission\b|\bAPPROVAL\./i],
+    texts: [/\bTRANSPORT\.RULES\.RejectMessage\b|\bRESOLVER\.RST\.\w{0,40}(Auth|Restrict)|\bAPPROVAL\./i],
   },
   // Yahoo; Comcast; Cox; Microsoft's consumer mail; AOL.
   { reason: 'greylisted', texts: [/\[GL\d\d\]/], temporary: true },
   { reason: 'policy', texts: [/\[PH\d\d\]/] },
-  { reason: 'reverse-dns', texts: [/\((RTR:RD|DNS:NR|DNS:B\d)\)|\bAUP#(CX)?R?DNS\b|\bMI:NHD\b/] },
-  { reason: 'spam-content', texts: [/\bAUP#\w{0,4}URLBL\d{0,4}\b/] },
+  { reason: 'reverse-dns', texts: [/\b(RTR:RD|DNS:NR|DNS:B\d)\b|\bAUP#(CX)?R?DNS\b|\bMI:NHD\b/] },
+  { reason: 'spam-content', texts: [/\bAUP#\w{0,4}URLBL\d{0,4}\b|\bHV[UL]:\w/] },
   {
     reason: 'spam-block',
     texts: [
       /\[TSS?\d\d\]|\[BL\d\d\]|\b(RP|SC|DY|OU|CS)-00\d\b|\bS(3140|3150|775)\b/,
+      /\b(RTR|DYN|CON|RLY|SCBL):[A-Z]\w{0,3}\b/,
       /\b(BL|ES)0{2,4}[01]{1,4}\b|\bAUP#\w{0,4}(RBL|CXBL|IPBL\d{0,4}|BL)\b/,
     ],
   },

@@ -37,7 +37,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     reason: 'mailbox-full',
     texts: [
       /(mail ?(box|folder|drop|dir)|inbox|account|recipient|user|folder)\S{0,3}( \S{1,80}){0,3} full\b/i,
-      /\bfull (mail ?box|inbox)|out of (storage|mailbox|disk) space/i,
+      /\bfull (mail ?box|inbox)|out of (storage|mailbox) space/i,
       /\bover (the |its |their |his )?(allotted |allowed |disk |storage |mailbox )?-?quota/i,
       /(quota|storage|allocation|disk ?space).{0,30}(exceed|full|exhaust|reach|violat)/i,
       /(exceed|reach)\w{0,5}.{0,40}\b(quota|storage (allocation|limit|space)|mailbox (size|limit|capacity))/i,
@@ -56,6 +56,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     texts: [
       sentence(mailbox, gap, linking, ' ', inactive),
       sentence('\\b', inactive, ' (recipient|mail ?box|account|user|address)'),
+      sentence(mailbox, '.{0,60}\\binactivity'),
       /(mail ?box|user|recipient|account|address)\b.{0,30}(cannot|can.t|can not|unable to|not able to|refuses to|no longer) (accept|receiv)\w{0,3} (any |new )?(e-?mail|mail|message)s?\b(?!.{0,30}(from|time|moment|size|larger|your))/i,
       /(compte|bo[iî]te) .{0,20}(desactiv|désactiv|suspendu)|(konto|postfach) .{0,20}(gesperrt|deaktiviert)/i,
       /(cuenta|conta|casella|buz[oó]n) .{0,20}(d?es(h?abilit|ativ|activ)|disabilit|disattiv|suspen|sospes|inactiv|inativ)/i,
@@ -68,6 +69,11 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
       /(unknown|no such|invalid|illegal|bad|unresolvable|un-?routeable|undefined|non-?existent) (recipient |address |mail |e-?mail |destination |remote )?(host|domain)\b/i,
       /all relevant mx records point/i,
     ],
+  },
+  {
+    reason: 'bad-domain',
+    texts: [/\b(domain|host( ?name)?|mx) (name )?look-?up (has )?fail/i],
+    when: { codes: [512, 550, 553, 554, 556] },
   },
   {
     reason: 'bad-mailbox',
@@ -122,7 +128,9 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     // Hotmail, GMX and the text that RFC 5321 itself gives 550.
     reason: 'bad-mailbox',
-    texts: [/mailbox (is )?(unavailable|not available)(?!.{0,40}(access denied|try|temporar|busy|lock|block))/i],
+    texts: [
+      /(mailbox|account|user|recipient) (is )?(unavailable|not available)(?!.{0,40}(access denied|try|temporar|busy|lock|block))/i,
+    ],
     when: { codes: [550, 551, 553, 554] },
   },
   {

@@ -9,13 +9,13 @@ const notOurs =
   "(?<!\\b(?:your|our|sender|sender's|senders|sending|source|from|client|ip|host|server|return|mx|dns|smtp|login|reply|web)[ -])"
 
 const nouns =
-  'user ?name|user ?id|user|mail[ -]?box|mail-?drop|recipient|rcpt|account|alias|addressee|member|customer|subscriber|address|inbox'
+  'user ?name|user ?id|user|mail[ -]?box|mail-?drop|recipient|rcpt|account|alias|addressee|member|customer|subscriber|person|address|inbox'
 
 /** `the mailbox`, `<user>`, `recipient's`. */
 export const mailbox = `${notOurs}\\b(?:${nouns})\\S{0,3}`
 
 /** The same after an adjective. */
-export const mailboxNoun = `(?:${nouns}|local[ -]part|person)`
+export const mailboxNoun = `(?:${nouns}|local[ -]part)`
 
 /** Up to five words between what is spoken of and what is said, none of which changes the subject. */
 export const gap =
@@ -24,7 +24,8 @@ export const gap =
 export const linking =
   "(?:'s| is| was| are| were| has| have| has been| have been)?(?: been| now| currently| temporarily| permanently| either)?"
 
-export const negation = '(?:does|do|did|is|was|are|has) ?(?:not|n.t|no)|doesn.t|don.t|didn.t|isn.t|wasn.t'
+export const negation =
+  '(?:does|do|did|is|was|are|has) ?(?:not|n.t|no)|do[se]{1,2}n.?t|dose not|don.t|didn.t|isn.t|wasn.t'
 
 /** Of a mailbox that is none. */
 export const absent =

@@ -64,12 +64,13 @@ export function classifyReply(stage: Stage, reply: Reply): Classified {
   const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
+  const isDead = deadMailbox.has(reason) && !/\btemporar/i.test(reply.text)
   return {
     kind: permanent ? 'permanent' : 'temporary',
     scope,
     reason,
     status: statusOf(permanent, enhanced, reason),
-    recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && deadMailbox.has(reason),
+    recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && isDead,
     passes: pattern?.temporary === true,
   }
 }

@@ -232,7 +232,7 @@ export const returnedMarks: readonly RegExp[] = [
   /^[\s>|*=_-]{0,80}(begin |start of )?(the |your )?(original|returned|undelivered|unsent|bounced|rejected) (message|mail|text|e-?mail)\b/i,
   /\b(is|below is|included is|follows?) a copy of (the|your) (original )?(message|mail|header)/i,
   /^[\s>*=-]{0,80}(the )?(message|mail) (text|headers?|body)( text)? follows?/i,
-  /(headers? of (the|your) (original )?message|message headers?|original message)\W{0,3}(follows?|below|:)?\W{0,10}$/i,
+  /(headers? of (the|your) (original )?message|message headers?|original message)\W{0,3}(follows?|is following|below|:)?\W{0,10}$/i,
   /^(received|return-path|x-received|dkim-signature|arc-seal|x-original-to|delivered-to) ?:/i,
 ]
 

@@ -22,9 +22,9 @@ export const patternsOfContent: readonly ReplyPattern[] = [
     reason: 'too-large',
     texts: [
       /\b(message|mail|size|attachment|e-?mail|body|data)\b.{0,30} too (large|big)\b/i,
-      /(too (large|big)|oversized?) (message|mail|e-?mail|body|attach)|databytes|larger than (the )?(\w{1,20} )?(max|allow|limit|size)/i,
+      /(too (large|big)|oversized?) (message|mail|e-?mail|body|attach)|databytes|larger than (\w{1,20} ){0,3}(max|allow|limit|size)/i,
       /\b(message|mail|e-?mail|size|body|attachment)\b.{0,40}exceed.{0,40}(size|limit|maximum|allowed)/i,
-      /exceed.{0,40}(message|mail) size|(message|mail) (size|length) (limit|exceed)|\b(size|line) limit exceed/i,
+      /exceed.{0,40}(message|mail) size|(message|mail) (size|length) (limit|exceed)|\b(size|line) limit exceed|maximum (message |mail |e-?mail )?size exceed/i,
       /taille .{0,30}(maxim|limit|dépass)|nachricht .{0,20}zu (groß|gross)/i,
     ],
   },

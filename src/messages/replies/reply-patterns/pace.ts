@@ -45,6 +45,7 @@ export const patternsOfPace: readonly ReplyPattern[] = [
       /(exceed|reach)\w* .{0,40}\b(message|sending|relay|hourly|daily|connection|recipient) (rate|limit|quota|count)/i,
       /too (many|much) (\w+ ){0,3}(connection|session|message|mail|recipient|e-?mail|error|request|command)/i,
       /too (many|much) (\w+ ){0,2}(invalid|unknown|bad|failed|nonexist)/i,
+      /(exceed|reach)\w{0,5} .{0,40}\b(per|an?|each) (second|minute|hour|day)\b/i,
       /excessive (unknown|connection|message|number)|mail ?flood|\bslow down\b/i,
       // NetEase, La Poste.
       /\bMI:(DMC|SFQ|STC)\b|\bRP:(CEL|CFC|QRC|RCL|TRC|DRC)\b|\bHL:(ITC|ICC|IFC)\b|\b(OFR|LPN\d*)_10[3-5]\b/,

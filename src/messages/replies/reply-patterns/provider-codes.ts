@@ -41,6 +41,15 @@ export const providerCodes: readonly ReplyPattern[] = [
   },
   { reason: 'rate-limited', texts: [/\bRL0{2,4}\d{1,4}\b|\bAUP#(CXCNCT|CXMXRT|CXTHRT)\b/] },
   { reason: 'sender-rejected', texts: [/\bAUP#CXSNDR\b|\bMI:(SPB|IMF)\b/] },
+  // Facebook: place, class, number.
+  { reason: 'bad-mailbox', texts: [/\bRCP-P1\b/] },
+  { reason: 'sender-rejected', texts: [/\bDNS-P[1-3]\b/] },
+  { reason: 'spam-block', texts: [/\bPOL-P[1-3]\b/] },
+  { reason: 'authentication', texts: [/\bPOL-P7\b/] },
+  { reason: 'policy', texts: [/\bPOL-P\d\b|\bRCP-P2\b/] },
+  { reason: 'rate-limited', texts: [/\b(CON|POL)-T\d\b/] },
+  { reason: 'remote-error', texts: [/\bINT-[PT]\d\b/] },
+  { reason: 'spam-content', texts: [/\bMCSpamSignature\b/] },
   // Orange and La Poste; NetEase.
   { reason: 'bad-mailbox', texts: [/\b(OFR|LPN)\d{0,4}_416\b/] },
   { reason: 'mailbox-full', texts: [/\b(OFR|LPN)\d{0,4}_417\b/] },

@@ -23,13 +23,14 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
       /(message|envelope|delivery time) (has |is |was )?expired|retry time-?out exceeded|failing for a long time/i,
       /(queue|retention|delivery) (time|lifetime|period) (expired|exceeded)|after multiple retries/i,
       /(unable to deliver|not delivered|undelivered|queued|in (the|our) queue|retried|tried) .{0,20}(for|in|after|within|than|over) \d{1,5} (second|minute|hour|day|week)/i,
+      /in the time limit|not reached for any host after a long failure|giving up after \d/i,
       /(maximum|max\.?|number of|too many) (delivery |retry )?(retries|attempts)\b/i,
     ],
   },
   {
     reason: 'null-mx',
     texts: [
-      /null ?mx|(host|domain)\S* (does not accept|doesn.t accept|accepts no|does not receive) (any )?(e-?)?mail\b/i,
+      /null ?mx|(host|domain)\S* (does not accept|doesn.t accept|accepts no|does not receive) (any )?(e-?)?mails?\b/i,
       /\b(mx|srv) (or srv )?records? .{0,40}no (smtp|mail|e-?mail) service/i,
     ],
   },
@@ -83,7 +84,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
         '(?<!sender |from )\\b(unknown|unrecogni[sz]ed|invalid|illegal|wrong|incorrect|bad|non-?exist[ae]nt|no such|undefined|inexistent|unrouteable|undeliverable) ',
         '(local |final |virtual |gateway |e-?mail |mail |destination |delivery |smtp |recipient |rcpt )?',
         mailboxNoun,
-        '(?! ?(name|id)? ?(or|and|/) ?pass| domain| syntax| format| ip)',
+        '(?! ?(name|id)? ?(or|and|/) ?pass| domain| syntax| format| ip|.{0,40}(from|sender|header|helo|mail from)\\b)',
       ),
       /no such (address|name)|no valid recipients/i,
       sentence(
@@ -149,8 +150,8 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     // Of their own lookup, and to be repeated: no verdict on the domain, whatever the code.
     reason: 'dns',
     texts: [
-      /host not found,? (please )?try again|(temporary|transient) .{0,30}\b(dns|name server|look-?up|resol)/i,
-      /\b(dns|name server|look-?up|resol\w{1,6})\b.{0,30}(temporar|transient|try again|timed? ?out)/i,
+      /host not found,? (please )?try again|\bservfail\b|(temporary|transient) .{0,30}\b(dns|name server|look-?up|resol)/i,
+      /\b(dns|name server|look-?up|resol\w{1,6})\b.{0,80}(temporar|transient|try again|timed? ?out)/i,
     ],
     temporary: true,
   },
@@ -159,9 +160,9 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     texts: [
       /(host|domain|mail exchanger|mx)\b( (?!try)\S{1,80}){0,4} (unknown|not found|nonexist|(doesn.t|does not) (exist|resolve))/i,
       /(unknown|no such|invalid|illegal|unresolvable) (host|domain|destination system|mail exchanger)/i,
-      /could ?n[o']t find (a|any) (mail exchanger|host|mx)|no (mx|mail exchanger|a) (record|host)|find any host/i,
+      /could ?n[o']t find (a|any) (mail exchanger|host|mx)|no (mx|mail exchanger|a) (record|host|found|for)|find any host/i,
       /no (mail )?(hosts?|servers?|exchangers?) (found |known |listed )?for (the |this )?domain|\bnxdomain\b/i,
-      /bad destination system|(point|points) to non-?existent hosts|name or service not known/i,
+      /bad destination system|(point|points) to non-?existent hosts|name or service not known|(not|n.t) be found in (the )?(dns|domain name)/i,
       /(malformed|invalid|unexpected) (or unexpected )?(name ?server|dns) (reply|data|answer|response)/i,
       /^\W{0,20}(\w[\w-]{0,62}\.){1,8}[a-z]{2,24}\W{0,3} (does not|doesn.t) (exist|resolve)/i,
     ],

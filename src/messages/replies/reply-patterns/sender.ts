@@ -59,7 +59,7 @@ export const patternsOfSender: readonly ReplyPattern[] = [
     reason: 'sender-rejected',
     texts: [
       /\bsender\b.{0,60}(reject|den(y|ied)|refus|invalid|not (exist|allowed|accept|found|permitted|valid)|unverified|unknown)/i,
-      /domain of (the )?sender|badmailfrom|\bMI:SPB\b|to\/from an address that has been/i,
+      /domain of (the )?sender|badmailfrom|envelope blocked|\bMI:SPB\b|to\/from an address that has been/i,
       /(reject|refus|blocked|invalid|unknown|bad|null|empty)\w* (\w+ ){0,2}senders?\b/i,
       /(mail|envelope) ?from\b(?!.{0,20}(\d{1,3}\.\d{1,3}\.|\bip\b)).{0,40}(reject|denied|not|invalid|refus|must)/i,
     ],

@@ -6,7 +6,7 @@ export const patternsOfServer: readonly ReplyPattern[] = [
     reason: 'routing-loop',
     texts: [
       /too many hops|hop ?count|\b(mail|routing|message) (is )?loop(s|ing)?\b/i,
-      /loops back|already has my delivered-to|best mx host.{0,40}(local|itself|myself|me)\b/i,
+      /loops back|points? back to|already has my delivered-to|isn.t in my control|(is|points? to) (the )?local host|best mx host.{0,40}(local|itself|myself|me)\b/i,
       /(loop|recursion) (was |is )?detect|too many received|(maximum|max) (number of )?hops/i,
     ],
   },
@@ -31,10 +31,17 @@ export const patternsOfServer: readonly ReplyPattern[] = [
     reason: 'dns',
     texts: [/\b(dns|name ?server|cname)\b.{0,50}(fail|error|temporar|time-?d? ?out|trouble|problem|servfail)/i],
   },
+  {
+    reason: 'connection-lost',
+    texts: [
+      /lost connection|connection (was |has been )?(lost|reset|closed|dropped|broken|aborted|died|terminated)|greeting failed/i,
+    ],
+  },
   { reason: 'timeout', texts: [/\btimed[ -]?out|\btime-?out\b/i] },
   {
     reason: 'unreachable',
     texts: [
+      /communications? (failure|problem)|address family mismatch/i,
       /(network|host|destination) (is )?unreachable|no route to host|network error|socket error/i,
       /unable to (connect|establish)|could ?n[o']t connect|connection (was )?refused/i,
       /able to establish an? \w{0,20} ?connection|failed to connect|connect(ion)? (attempt )?failed/i,
@@ -47,7 +54,8 @@ export const patternsOfServer: readonly ReplyPattern[] = [
   {
     reason: 'policy',
     texts: [
-      /\bpolic(y|ies)\b|prohibit|protocol violation|\bmoderated\b|\brestricted\b/i,
+      /\bpolic(y|ies)\b|policy violation|prohibit|protocol violation|permission to send|will not accept (the |this |any )?(delivery|e-?mail|mail|message)/i,
+      /envelope rejected|protocol violation|\bmoderated\b|\brestricted\b/i,
       /\bsecurity (reason|risk|threat|violation|concern|problem)|\bsuspicious\b|\b(mail|content|custom) rules?\b/i,
       /(only|just) accepts? (mail|messages|e-?mail) from|(does not|doesn.t|not) accept(ing)? (mail|messages|e-?mail) from/i,
       /(not|no) (on|in) .{0,30}(white|allow|safe|accept)\w{0,3}[ -]?list/i,

@@ -6,7 +6,7 @@
 
 /** Before a noun: then it is ours, or our sender's or host's, that is spoken of. */
 const notOurs =
-  "(?<!\\b(?:your|our|sender|sender's|senders|sending|source|from|client|ip|host|server|return|mx|dns|smtp|login|reply|web)[ -])"
+  "(?<!\\b(?:(?:for|of) (?:this|the|that|your)|your|our|sender|sender's|senders|sending|source|from|client|ip|host|hostname|server|remote|network|return|mx|dns|smtp|login|reply|reply[ -]to|web)[ -](?:e-?mail |mail )?)"
 
 const nouns =
   'user ?name|user ?id|user|mail[ -]?box|mail-?drop|recipient|rcpt|account|alias|addressee|member|customer|subscriber|person|address|inbox'
@@ -19,7 +19,7 @@ export const mailboxNoun = `(?:${nouns}|local[ -]part)`
 
 /** Up to five words between what is spoken of and what is said, none of which changes the subject. */
 export const gap =
-  '(?: (?!domain|host|mx\\b|server|relay|sender|client|dns|ip\\b|command|message|polic|password|credential|auth|login|access|from\\b|by\\b|but\\b)\\S{1,80}){0,5}'
+  '(?: (?!domain|host|mx\\b|server|relay|sender|client|dns|ip\\b|command|message|polic|password|credential|auth|login|access|from\\b|by\\b|but\\b|\\W?\\d{1,3}\\.\\d)\\S{1,80}){0,5}'
 
 export const linking =
   "(?:'s| is| was| are| were| has| have| has been| have been)?(?: been| now| currently| temporarily| permanently| either)?"
@@ -37,7 +37,7 @@ export const gone =
 
 /** Of a mailbox that is not used. */
 export const inactive =
-  '(?:disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not (?:yet )?activ(?:e|ated)\\b|dormant|abandoned|on hold)'
+  '(?:disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not (?:yet )?activ(?:e|ated)\\b|dormant|abandoned|on hold|(?:temporarily )?limited)'
 
 /** One part after another, in whichever case. */
 export function sentence(...parts: readonly string[]): RegExp {

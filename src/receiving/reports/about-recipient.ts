@@ -6,7 +6,7 @@
  * are attributed wrongly would suppress an address that is well.
  */
 import { type Address, localPartOf } from '../../mail/address.js'
-import { addressesIn } from './report-addresses.js'
+import { addressesIn, mailboxPart } from './report-addresses.js'
 
 const MAX_LINE = 2_000
 /** Of those who help, not of those who failed. */
@@ -46,7 +46,5 @@ export function namesOthersAlone(words: string, own: readonly (Address | null)[]
 
 /** Without its case, its detail (`bob+shop`), and its domain, which servers further on replace by their own. */
 function mailboxOf(address: Address): string {
-  return localPartOf(address)
-    .toLowerCase()
-    .replace(/(?<=.)\+.*$/, '')
+  return mailboxPart(address).toLowerCase()
 }

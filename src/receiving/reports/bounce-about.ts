@@ -14,10 +14,10 @@
  *
  * Of several that fit, the mildest news counts: while one member of an alias has the message, it is not lost.
  */
-import { type Address, addressOrNull, domainOf, localPartOf } from '../../mail/address.js'
+import { type Address, addressOrNull, domainOf } from '../../mail/address.js'
 import type { Recipient } from '../../messages/recipients.js'
 import type { Bounce, BounceKind } from './report.js'
-import { sameAddress, typedAddress } from './report-addresses.js'
+import { mailboxPart, sameAddress, typedAddress } from './report-addresses.js'
 
 const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
 
@@ -40,8 +40,7 @@ export function bounceAbout(
 
 /** With its detail or without (`bob+shop`): servers take it off. */
 function isMailbox(named: Address, own: Address): boolean {
-  const bare = localPartOf(own).replace(/(?<=.)\+.*$/, '')
-  return sameAddress(named, own) || sameAddress(named, `${bare}@${domainOf(own)}` as Address)
+  return sameAddress(named, own) || sameAddress(named, `${mailboxPart(own)}@${domainOf(own)}` as Address)
 }
 
 function isSame(one: Address | null, other: Address | null): boolean {

@@ -44,7 +44,7 @@ function holdsFeedback(type: string, text: string): boolean {
 function isOtherShape(header: ReportedHeader, reported: ReportedHeader): boolean {
   if (firstValue(reported, 'x-hmxmroriginalrecipient') !== null) return true
   const subject = firstValue(header, 'subject') ?? ''
-  return /^\s*(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
+  return /^\s{0,40}(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
 }
 
 function fromFields(fields: ReportedHeader, reported: ReportedHeader): ComplaintReport {

@@ -80,7 +80,8 @@ function mentionsIn(line: string, index: number): readonly Mention[] {
       0,
       Math.max(line.toLowerCase().indexOf(address.toLowerCase().slice(0, address.lastIndexOf('@'))), 0),
     )
-    if (/^\s*(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before)) return []
+    if (/^\s{0,40}(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before))
+      return []
     return [{ address, line: index, strong: leads.test(before) || named.test(before) }]
   })
 }

@@ -157,7 +157,11 @@ function replyLines(lines: readonly string[]): readonly string[] {
 }
 
 function isRefusal(line: string): boolean {
-  if (line.length > 2_000 || /^\s*(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) || /^\s*>>> /.test(line))
+  if (
+    line.length > 2_000 ||
+    /^\s{0,40}(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) ||
+    /^\s{0,40}>>> /.test(line)
+  )
     return false
   const reply = quotedReply(line)
   return reply !== null && reply.code >= 400 && (reply.enhanced !== null || reply.text.length > 3)

@@ -12,13 +12,15 @@ import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000
 
-const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?(.*)$/
+const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
 const statusAlone = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
 
 /** The reply in `text` (one line); null: it quotes none. */
 export function quotedReply(text: string): Reply | null {
-  const [, code, enhanced, words = ''] = replyStart.exec(text) ?? []
-  return code === undefined ? null : { code: Number(code), enhanced: enhanced ?? null, text: words.trim() }
+  const found = replyStart.exec(text)
+  if (found === null) return null
+  const [start, code, enhanced] = found
+  return { code: Number(code), enhanced: enhanced ?? null, text: text.slice(found.index + start.length).trim() }
 }
 
 /** An enhanced status code anywhere in `text`, or null. */
@@ -98,7 +100,7 @@ function fitting(code: number | undefined, kind: BounceKind): number {
   return digit === 5 ? 550 : 450
 }
 
-const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d+ (days?|hours?)\b|too long/i
+const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
 /** A report that ends temporary trouble, and names no other: it was given up for its age. */
 function afterAll(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {

@@ -9,7 +9,7 @@ import type { ReportedField, ReportedHeader } from './report.js'
 const MAX_LINES = 5_000
 const MAX_VALUE = 8_192
 
-const fieldLine = /^([!-9;-~]{1,80})[ \t]*:([\s\S]*)$/
+const fieldLine = /^([!-9;-~]{1,80})[ \t]{0,80}:/
 
 export function fieldGroups(text: string): readonly ReportedHeader[] {
   const groups: ReportedField[][] = [[]]
@@ -19,7 +19,10 @@ export function fieldGroups(text: string): readonly ReportedHeader[] {
     if (line.trim() === '') {
       if (group.length > 0) groups.push([])
     } else if (field !== null) {
-      group.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim().slice(0, MAX_VALUE) })
+      group.push({
+        name: (field[1] ?? '').toLowerCase(),
+        value: line.slice(field[0].length).trim().slice(0, MAX_VALUE),
+      })
     } else if (/^[ \t]/.test(line) || isLostParameter(group.at(-1), line)) {
       continueField(group, line)
     }

@@ -12,7 +12,7 @@ export const patternsOfContent: readonly ReplyPattern[] = [
       /\bheaders?\b.{0,40}(too (large|long|many)|missing|invalid|error|malformed|duplicate|syntax|illegal|improper)/i,
       /(missing|invalid|malformed|duplicated?|multiple|illegal|improper) .{0,40}\b(headers?|mime|message-id)\b/i,
       /rfc ?-?(2822|5322|2045|2047)\b|\b8-?bit data|bare (lf|cr|newline|line ?feed|carriage)|\bline (is )?too long/i,
-      /\b(virus|malware|trojan|infected|worm|clamav)\b|potential\w* (security|harmful|dangerous)/i,
+      /\b(virus|malware|trojan|infected|worm|clamav)\b|potential\w{0,20} (security|harmful|dangerous)/i,
       /\b(content|attachment|file type|media|executable|macro)s?\b.{0,40}(reject|denied|block|prohibit|forbid|error)/i,
       /\b(content|attachment|file type|executable|macro)s?\b.{0,40}not (allowed|accept|permitted)/i,
       /(illegal|prohibited|banned|forbidden|dangerous|unsafe|blocked|disallowed) (attachment|content|file)|malformed (message|mail)/i,

@@ -30,7 +30,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'null-mx',
     texts: [
-      /null ?mx|(host|domain)\S* (does not accept|doesn.t accept|accepts no|does not receive) (any )?(e-?)?mails?\b/i,
+      /null ?mx|(host|domain)\S{0,80} (does not accept|doesn.t accept|accepts no|does not receive) (any )?(e-?)?mails?\b/i,
       /\b(mx|srv) (or srv )?records? .{0,40}no (smtp|mail|e-?mail) service/i,
     ],
   },

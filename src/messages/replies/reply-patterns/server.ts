@@ -14,7 +14,7 @@ export const patternsOfServer: readonly ReplyPattern[] = [
     reason: 'tls',
     texts: [
       /starttls|\btls\b.{0,60}(requir|must|fail|need|mandatory|support|encrypt)/i,
-      /(must|require)\w* .{0,40}\b(tls|encrypt)|encryption (is )?(requir|need)/i,
+      /(must|require)\w{0,20} .{0,40}\b(tls|encrypt)|encryption (is )?(requir|need)/i,
     ],
   },
   // Exchange: a group or person that takes mail from its own organisation alone.

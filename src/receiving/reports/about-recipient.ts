@@ -13,28 +13,24 @@ const MAX_LINE = 2_000
 const helpers =
   /^(mailer-daemon|postmaster|hostmaster|abuse|support|help|helpdesk|admin\w{0,10}|no-?reply|root|security)$/
 
-/** The lines with the addresses that each of them names, in lower case. */
-export type NamedLines = readonly { readonly line: string; readonly names: ReadonlySet<string> }[]
-
-export function namedLines(lines: readonly string[]): NamedLines {
-  return lines.map((line) => {
-    const read = line.includes('@') && line.length <= MAX_LINE
-    return { line, names: new Set(read ? addressesIn(line, 10).map((name) => name.toLowerCase()) : []) }
-  })
+/** Which lines speak of which of `all` the report's recipients; both in lower case. One pass. */
+export function sectionsOf(lines: readonly string[], all: readonly Address[]): ReadonlyMap<string, readonly string[]> {
+  const sections = new Map<string, string[]>(all.map((name) => [name.toLowerCase(), []]))
+  let current: string[] | undefined
+  for (const line of lines) {
+    const named = recipientsNamed(line, sections)
+    if (named.length > 1 || line.trim() === '') current = undefined
+    else if (named[0] !== undefined) current = sections.get(named[0])
+    current?.push(line)
+  }
+  return sections
 }
 
-/** Of a recipient among `all` of the report. */
-export function linesAbout(lines: NamedLines, recipient: Address, all: ReadonlySet<string>): readonly string[] {
-  const own = recipient.toLowerCase()
-  const found: string[] = []
-  let within = false
-  for (const { line, names } of lines) {
-    const others = [...names].some((name) => name !== own && all.has(name))
-    if (others || line.trim() === '') within = false
-    else if (names.has(own)) within = true
-    if (within) found.push(line)
-  }
-  return found
+function recipientsNamed(line: string, sections: ReadonlyMap<string, unknown>): readonly string[] {
+  if (!line.includes('@') || line.length > MAX_LINE) return []
+  return addressesIn(line, 10)
+    .map((name) => name.toLowerCase())
+    .filter((name) => sections.has(name))
 }
 
 /** The server's words name addresses, and none is any of these: they speak of another mailbox. */

@@ -34,18 +34,19 @@ export function holdsDeliveryStatus(text: string): boolean {
   )
 }
 
-/** What the report tells people of a recipient among `all`, for what its fields leave open. */
-export type ProseAbout = (recipient: Address | null, all: readonly Address[]) => string
+/** What the report tells people of a recipient, for what its fields leave open. */
+export type ProseAbout = (recipient: Address | null) => string
 
-export function readDeliveryStatus(text: string, prose: ProseAbout): DeliveryStatusPart {
+/** `proseOf`: of a report about all of these. */
+export function readDeliveryStatus(text: string, proseOf: (all: readonly Address[]) => ProseAbout): DeliveryStatusPart {
   const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
   const groups = fieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
   const records: ReportedHeader[] = []
   for (const group of groups) for (const piece of recipientsOf(group)) addRecord(records, piece)
   const read = records.slice(0, MAX_RECIPIENTS).map((record) => ({ record, ...namesIn(record) }))
-  const all = read.flatMap(({ final, original }) => [final, original].flatMap((name) => name ?? []))
+  const prose = proseOf(read.flatMap(({ final, original }) => [final, original].flatMap((name) => name ?? [])))
   return {
-    bounces: read.map(({ record, ...names }) => bounceOf(record, names, (recipient) => prose(recipient, all))),
+    bounces: read.map(({ record, ...names }) => bounceOf(record, names, prose)),
     envid: firstValue(groups.flat(), 'original-envelope-id') || null,
   }
 }
@@ -90,11 +91,7 @@ function namesIn(record: ReportedHeader): Names {
   }
 }
 
-function bounceOf(
-  record: ReportedHeader,
-  { final, original }: Names,
-  prose: (recipient: Address | null) => string,
-): Bounce {
+function bounceOf(record: ReportedHeader, { final, original }: Names, prose: ProseAbout): Bounce {
   const stated = firstValue(record, 'status') ?? ''
   const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(stated)?.[1] ?? null
   const diagnostic = diagnosticOf(record, stated)
@@ -111,7 +108,7 @@ function diagnosticOf(record: ReportedHeader, status: string): string {
   const exit = exitInWords(spoken)
   if (exit !== null) return exit
   const words = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
-  return words === '' ? (/\(([^()]{12,500})\)/.exec(oneLineOf(status))?.[1] ?? '') : words
+  return words === '' ? (/\(([^()]{12,300})\)/.exec(oneLineOf(status))?.[1] ?? '') : words
 }
 
 function statedKind(action: string | null, status: string | null, diagnostic: string): BounceKind | null {

@@ -6,7 +6,7 @@
  * message was addressed to. Senders and mail systems count only where nobody else stands.
  */
 import type { Address } from '../../mail/address.js'
-import { linesAbout, type NamedLines, namedLines } from './about-recipient.js'
+import { sectionsOf } from './about-recipient.js'
 import { addressesIn, sameAddress } from './report-addresses.js'
 
 export interface ProseReport {
@@ -28,6 +28,8 @@ export interface ProseRecipient {
   readonly original: Address | null
   readonly section: readonly string[]
 }
+
+type Sections = ReadonlyMap<string, readonly string[]>
 
 interface Mention {
   readonly address: Address
@@ -62,9 +64,14 @@ export function recipientsIn(lines: readonly string[], report: ProseReport): rea
   const returned = report.addressees.map((address) => at(address, mentions))
   const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
   const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
-  const all = new Set(chosen.map(({ address }) => address.toLowerCase()))
-  const named = all.size > 1 ? namedLines(lines) : []
-  return chosen.map((mention) => withSection(mention, lines, all.size > 1 ? { all, named } : null))
+  const sections =
+    chosen.length > 1
+      ? sectionsOf(
+          lines,
+          chosen.map(({ address }) => address),
+        )
+      : null
+  return chosen.map((mention) => withSection(mention, lines, sections))
 }
 
 /** Where the text speaks of the address, in whatever case; -1 where it does not. */
@@ -92,15 +99,10 @@ function unique(mentions: readonly Mention[]): readonly Mention[] {
   )
 }
 
-interface Several {
-  readonly all: ReadonlySet<string>
-  readonly named: NamedLines
-}
-
 /** Of one recipient alone, from its line on; of several, what stands by each. */
-function withSection({ address, line }: Mention, lines: readonly string[], several: Several | null): ProseRecipient {
+function withSection({ address, line }: Mention, lines: readonly string[], sections: Sections | null): ProseRecipient {
   if (line === -1) return { recipient: address, original: null, section: [] }
-  const about = several === null ? lines.slice(line) : linesAbout(several.named, address, several.all)
+  const about = sections === null ? lines.slice(line) : (sections.get(address.toLowerCase()) ?? [])
   const section = about.slice(0, MAX_SECTION)
   const from = /\bgenerated (?:from|by) (\S{1,320})/i.exec(section.slice(0, 3).join(' '))?.[1] ?? ''
   return { recipient: address, original: addressesIn(from, 1)[0] ?? null, section }

@@ -10,10 +10,10 @@
  */
 import type { Address } from '../../mail/address.js'
 import { headerText } from '../../mail/header-text.js'
-import { linesAbout, type NamedLines, namedLines } from './about-recipient.js'
+import { sectionsOf } from './about-recipient.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
-import { holdsDeliveryStatus, readDeliveryStatus } from './delivery-status.js'
+import { holdsDeliveryStatus, type ProseAbout, readDeliveryStatus } from './delivery-status.js'
 import { cutReturned, readProse } from './prose.js'
 import { daemonSender } from './prose-patterns.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
@@ -64,8 +64,7 @@ function statusReport(told: readonly ReportPart[], words: string, reported: Repo
     told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && isStatus(text)) ??
     told.find(({ text }) => holdsDeliveryStatus(text))
   if (part === undefined) return null
-  const lines = namedLines(words.split('\n'))
-  const { bounces, envid } = readDeliveryStatus(part.text, (recipient, all) => wordsAbout(recipient, all, words, lines))
+  const { bounces, envid } = readDeliveryStatus(part.text, (all) => proseAbout(all, words))
   return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
 }
 
@@ -83,13 +82,15 @@ function nestedReport(parts: readonly ReportPart[], depth: number): Report | nul
 }
 
 /** Of several recipients each one's own; of one, from the line that names it on, or all of them where none does. */
-function wordsAbout(recipient: Address | null, all: readonly Address[], words: string, lines: NamedLines): string {
-  const names = new Set(all.map((name) => name.toLowerCase()))
-  if (names.size > 1) {
-    return recipient === null ? '' : linesAbout(lines, recipient, names).join(' ').slice(0, MAX_PROSE)
+function proseAbout(all: readonly Address[], words: string): ProseAbout {
+  if (new Set(all.map((name) => name.toLowerCase())).size > 1) {
+    const sections = sectionsOf(words.split('\n'), all)
+    return (recipient) => (sections.get(recipient?.toLowerCase() ?? '') ?? []).join(' ').slice(0, MAX_PROSE)
   }
-  const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
-  return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
+  return (recipient) => {
+    const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
+    return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
+  }
 }
 
 function isStatus(text: string): boolean {

@@ -1,18 +1,35 @@
 /** Addresses out of strangers' text: fields of reports, and words for people. Linear, never throws. */
 import { type Address, addressOrNull, domainOf, localPartOf } from '../../mail/address.js'
 
-/** An address in running text: no quoted local part. */
-const inText = /[^\s<>()[\]:;,"'`@|=?]{1,64}(?:=[^\s<>()[\]:;,"'`@|=?]{1,64}){0,3}@[^\s<>()[\]:;,"'`@|?/\\]{1,255}/g
+/** An address in running text has no quoted local part. */
+const localCharacter = /[^\s<>()[\]:;,"'`@|?]/
+const domainCharacter = /[^\s<>()[\]:;,"'`@|?/\\]/
+const MAX_LOCAL = 64
+const MAX_DOMAIN = 255
 
 export function addressesIn(text: string, most = 50): readonly Address[] {
   const found: Address[] = []
-  for (const [match] of text.matchAll(inText)) {
+  for (let at = text.indexOf('@'); at !== -1 && found.length < most; at = text.indexOf('@', at + 1)) {
+    const match = `${localBefore(text, at)}@${domainAfter(text, at)}`
     const address = addressOrNull(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
     if (!found.some((known) => sameAddress(known, address))) found.push(address)
-    if (found.length === most) break
   }
   return found
+}
+
+/** The characters up to the `@` at `at`; an `=` is one of them, but begins none. */
+function localBefore(text: string, at: number): string {
+  let start = at
+  while (start > 0 && at - start <= MAX_LOCAL && localCharacter.test(text.charAt(start - 1))) start--
+  const run = text.slice(start, at)
+  return run.slice(run.lastIndexOf('==') === -1 ? 0 : run.lastIndexOf('==') + 2).replace(/^=/, '')
+}
+
+function domainAfter(text: string, at: number): string {
+  let end = at + 1
+  while (end < text.length && end - at <= MAX_DOMAIN && domainCharacter.test(text.charAt(end))) end++
+  return text.slice(at + 1, end)
 }
 
 /** Also where servers on the way have changed the case of the local part. */

@@ -11,6 +11,8 @@ import type { Reason } from '../../messages/replies/reasons.js'
 import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000
+/** Characters of a line that hold no word: `550 5.1.1 `. */
+const BARE_CODES = 12
 
 const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
 const statusAlone = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
@@ -61,7 +63,9 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
     text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
   const first = classifyReply(stageOf(line), reply)
-  const read = first.reason === 'unclassified' ? classifyReply('rcpt', { ...reply, text: `${line} ${prose}` }) : first
+  const all = `${line} ${prose}`.trim()
+  const isMore = all.length > reply.text.length + BARE_CODES
+  const read = first.reason === 'unclassified' && isMore ? classifyReply('rcpt', { ...reply, text: all }) : first
   // A lookup that is to be repeated says nothing for good, whatever code its reporter gave it.
   const passing = failed === 'permanent' && read.passes && read.reason === 'dns'
   return {

@@ -4,8 +4,8 @@
  *   received -> processed | failed        on disk before the 250; looked at after it
  *
  * What came to a return path is kept in the same way until it was read, as a `report`: it is
- * nobody's email, and no list or id of the API finds it. A message that cannot be read has
- * failed, and its bytes stay.
+ * nobody's email, and no list or id of the API finds it. One that speaks of others alone stays
+ * until its age removes it. A message that cannot be read has failed, and its bytes stay.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'

@@ -4,8 +4,8 @@
  *   received -> processed | failed        on disk before the 250; looked at after it
  *
  * What came to a return path is kept in the same way until it was read, as a `report`: it is
- * nobody's email, and no list or id of the API finds it. A message that cannot be read has
- * failed, and its bytes stay.
+ * nobody's email, and no list or id of the API finds it. One that speaks of others alone stays
+ * until its age removes it. A message that cannot be read has failed, and its bytes stay.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -163,6 +163,19 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
       .set({ status: 'failed', processed_at: slot('at') })
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
+export const keepReport = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'processed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'report')
       .where('status', '=', 'received'),
   1,
 )

@@ -67,6 +67,8 @@ const places = {
   bayes_learned: { key: 'seq', by: 'index' },
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
+  // After the tokens, whose removal it counts.
+  bayes_counts: { key: 'tokens', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */

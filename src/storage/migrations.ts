@@ -12,6 +12,7 @@ import * as audiences from './migrations/0009-audiences.js'
 import * as people from './migrations/0010-people.js'
 import * as zone from './migrations/0011-zone.js'
 import * as indexes from './migrations/0012-indexes.js'
+import * as boundedReads from './migrations/0013-bounded-reads.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -26,4 +27,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-people': people,
   '0011-zone': zone,
   '0012-indexes': indexes,
+  '0013-bounded-reads': boundedReads,
 }

@@ -8,7 +8,7 @@
  */
 import type { Generated } from 'kysely'
 import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
-import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
+import type { BayesCountsTable, BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
   CachedFilesTable,
@@ -213,6 +213,7 @@ export interface Tables {
   usage: UsageTable
   audit_log: AuditLogTable
   bayes_tokens: BayesTokensTable
+  bayes_counts: BayesCountsTable
   bayes_messages: BayesMessagesTable
   bayes_learned: BayesLearnedTable
   inbound_emails: InboundEmailsTable

@@ -4,11 +4,11 @@ import { actorOf, recordAct } from '../accounts/audit-log.js'
 import { deleteAudience, type GoneAudience } from '../audiences/audience-removal.js'
 import {
   type AudienceChange,
-  listAudiences,
   type CountedAudience,
   changeAudience,
   foundAudience,
   insertAudience,
+  listAudiences,
   unknownAudience,
 } from '../audiences/audiences.js'
 import { timestamp as iso } from '../platform/clock.js'

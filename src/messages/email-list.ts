@@ -51,12 +51,7 @@ export async function listEmails(
 type OfWorkspace = { workspaceId: string } & Place
 type OfStatus = OfWorkspace & { status: EmailStatus }
 
-function stepBelow(
-  read: Read,
-  { workspaceId, status }: EmailFilter,
-  place: Place,
-  skip: number,
-): readonly Place[] {
+function stepBelow(read: Read, { workspaceId, status }: EmailFilter, place: Place, skip: number): readonly Place[] {
   return status === null
     ? stepOfAll(read, { workspaceId, ...place, skip })
     : stepOfStatus(read, { workspaceId, status, ...place, skip })

@@ -23,10 +23,7 @@ const usual: BayesLimits = { tokens: 200_000, messages: 10_000 }
 const STEP = 1000
 
 const tokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('bayes_counts')
-    .select('tokens')
-    .where('workspace_id', '=', slot('workspaceId')),
+  db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** The newest message over the bound. */

@@ -12,6 +12,7 @@ import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
 import { USE_COUNTS_FOR } from '../content/cached-files.js'
 import { forgetFiles } from '../content/file-retention.js'
+import { forgetImports } from '../imports/import-retention.js'
 import { forgetInbound } from '../messages/inbound-retention.js'
 import { forgetMessages } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
@@ -68,6 +69,7 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
       () => forgetFiles(database, { usedBefore: now - config.retention.files - USE_COUNTS_FOR, now }),
       () => forgetActs(database, now - config.retention.audit),
       () => forgetInvitations(database, now),
+      () => forgetImports(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)
     await reclaim(database, signal)

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely'
 import type { Database } from '../storage/database.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, rowNumber } from '../storage/prepared.js'
 import { removeInboundRaw } from './inbound-email.js'
 import type { RetentionLimits } from './retention.js'
 
@@ -45,11 +45,11 @@ const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
     .selectFrom('inbound_raw as raw')
     .leftJoin('inbound_emails as email', 'email.id', 'raw.inbound_id')
     .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
-    .select(sql<number>`raw.rowid`.as('place'))
+    .select(rowNumber('raw').as('place'))
     .where('raw.received_at', '<', slot('before'))
-    .where(sql<boolean>`(raw.received_at, raw.rowid) > (${slot('received_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(raw.received_at, ${rowNumber('raw')}) > (${slot('received_at')}, ${slot('place')})`)
     .orderBy('raw.received_at')
-    .orderBy(sql`raw.rowid`)
+    .orderBy(rowNumber('raw'))
     .limit(STEP),
 )
 

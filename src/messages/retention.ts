@@ -8,7 +8,7 @@
 import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, rowNumber } from '../storage/prepared.js'
 import { removeAttempts } from './attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
@@ -56,7 +56,7 @@ interface RawPlace {
 const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages as old')
-    .select(['old.email_id', 'old.created_at', sql<number>`old.rowid`.as('place')])
+    .select(['old.email_id', 'old.created_at', rowNumber('old').as('place')])
     .select((eb) =>
       eb
         .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
@@ -64,9 +64,9 @@ const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
         .as('waits'),
     )
     .where('old.created_at', '<', slot('before'))
-    .where(sql<boolean>`(old.created_at, old.rowid) > (${slot('created_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(old.created_at, ${rowNumber('old')}) > (${slot('created_at')}, ${slot('place')})`)
     .orderBy('old.created_at')
-    .orderBy(sql`old.rowid`)
+    .orderBy(rowNumber('old'))
     .limit(STEP),
 )
 

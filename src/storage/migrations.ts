@@ -13,6 +13,7 @@ import * as people from './migrations/0010-people.js'
 import * as zone from './migrations/0011-zone.js'
 import * as indexes from './migrations/0012-indexes.js'
 import * as boundedReads from './migrations/0013-bounded-reads.js'
+import * as imports from './migrations/0014-imports.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -28,4 +29,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-zone': zone,
   '0012-indexes': indexes,
   '0013-bounded-reads': boundedReads,
+  '0014-imports': imports,
 }

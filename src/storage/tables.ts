@@ -25,6 +25,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
+import type { ImportChunksTable, ImportsTable } from './import-tables.js'
 import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
 import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
@@ -212,6 +213,8 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  imports: ImportsTable
+  import_chunks: ImportChunksTable
   bayes_tokens: BayesTokensTable
   bayes_counts: BayesCountsTable
   bayes_messages: BayesMessagesTable

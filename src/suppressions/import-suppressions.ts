@@ -69,42 +69,32 @@ export async function takeSuppressions(
   noteEnd: NoteEnd = () => [],
 ): Promise<SuppressionReport> {
   const before = journal.from
-  const refused = RefusedLines.from(before?.report ?? NOTHING)
-  const sum = { added: before?.report.added ?? 0, known: before?.report.known ?? 0 }
-  let provider: Provider = before?.report.provider ?? 'list'
+  let report = before?.report ?? NOTHING
+  let refused: RefusedLine[] = []
   let portion: NewSuppression[] = []
   let rows = 0
-  const report = (news = 0): SuppressionReport => ({
-    provider,
-    added: sum.added + news,
-    known: sum.known + portion.length - news,
-    ...refused.with([]),
-  })
   const takeIn = async (end: NoteEnd): Promise<void> => {
-    const news = await commitNew(deps, portion, journal, (some) => {
-      const so = report(some)
-      return [...journal.note(rows, so), ...(so.added > 0 ? end(so) : [])]
-    })
-    sum.added += news
-    sum.known += portion.length - news
+    const so = { ...report, ...RefusedLines.from(report).with(refused) }
+    report = await commitPortion(deps, { suppressions: portion, rows, report: so }, journal, end)
     portion = []
+    refused = []
   }
   for await (const { row, columns } of linesOf(file)) {
     rows += 1
-    provider = columns.provider
     if (before !== null && rows <= before.rows) continue
+    report = { ...report, provider: columns.provider }
     if (row.cells.some((cell) => cell !== '')) {
       const line = providerLine(columns, row)
-      if (isRefusedLine(line)) refused.add(line)
-      else portion.push(suppressionOf(line, provider, wanted, deps.clock()))
+      if (isRefusedLine(line)) refused.push(line)
+      else portion.push(suppressionOf(line, columns.provider, wanted, deps.clock()))
     }
     if (rows % PORTION === 0) await takeIn(() => [])
   }
   await takeIn(noteEnd)
-  return report()
+  return report
 }
 
-const NOTHING = { refused: 0, refusals: [] }
+const NOTHING: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
 
 /** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
 export async function countLines(file: Buffer): Promise<number> {
@@ -179,20 +169,30 @@ function momentOf(text: string): string {
   return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? timestamp(Math.floor(at)) : shown(text)
 }
 
-/** Resolves to how many are new. `more`: what goes in with them, told how many that are. */
-async function commitNew(
+interface Portion {
+  readonly suppressions: readonly NewSuppression[]
+  /** Of the file, up to its end. */
+  readonly rows: number
+  /** On the rows before, and what was refused up to its end. */
+  readonly report: SuppressionReport
+}
+
+/** Resolves to the report on all rows up to its end. */
+async function commitPortion(
   { read, commit }: Records,
-  portion: readonly NewSuppression[],
-  journal: Pick<ImportJournal<SuppressionReport>, 'check'>,
-  more: (news: number) => readonly Write[],
-): Promise<number> {
+  { suppressions, rows, report: before }: Portion,
+  journal: ImportJournal<SuppressionReport>,
+  noteEnd: NoteEnd,
+): Promise<SuppressionReport> {
   for (;;) {
     journal.check()
-    const news = newOnes(read, portion)
-    const writes = [...more(news.length), ...news]
+    const news = newOnes(read, suppressions)
+    const known = before.known + suppressions.length - news.length
+    const report = { ...before, added: before.added + news.length, known }
+    const writes = [...journal.note(rows, report), ...news, ...(report.added > 0 ? noteEnd(report) : [])]
     try {
       if (writes.length > 0) await commit(writes)
-      return news.length
+      return report
     } catch (error) {
       if (!(error instanceof Missed)) throw error
       // Another request has added one of them meanwhile, or the import must not go on.

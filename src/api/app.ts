@@ -94,10 +94,9 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
   const about: Endpoint = {
     method: 'GET',
     path: '/openapi.json',
-    run: (ctx) => {
+    run: async (ctx) => {
       tolerated(ctx.state.visit)
-      deps.answers.hold(ctx, document)
-      send(ctx, reply)
+      await deps.answers.send(ctx, reply)
     },
   }
   return [...routes.map((route) => ({ method: route.method, path: route.path, run: handle(route, deps) })), about]

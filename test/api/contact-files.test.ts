@@ -210,6 +210,32 @@ const lines = (from: number, to: number, more = ''): string =>
     '\n',
   )
 
+t.test('a thousand lines are done with their request, one more goes on behind it, with the same report', async (t) => {
+  const app = await testDaemon(t)
+  const check = schemaCheck(app.daemon.routes)
+  const [one, two] = [await audience(app), await audience(app, 'Others')]
+  const file = `${lines(0, 998)}\nnobody`
+  const short = await bring(app, one, `${file}\nlast@b.test`)
+  t.equal(short.status, 200)
+  const long = await bring(app, two, `${file}\nlast@b.test\none.more@b.test`)
+  t.equal(long.status, 202)
+  t.same(check('POST /audiences/:id/import', long), [])
+  const { data } = long.json<{ data: { import_id: string; status: string } }>()
+  t.equal(data.status, 'processing')
+  const at = await app.rest('GET', `/v1/imports/${data.import_id}`)
+  t.same(check('GET /imports/:id', at), [])
+  const end = await importOver(app, data.import_id)
+  const over = await app.rest('GET', `/v1/imports/${data.import_id}`)
+  t.same(check('GET /imports/:id', over), [])
+  t.match(over.json(), { kind: 'contacts', status: 'completed', rows: 1_001, done: 1_001, error: null })
+  t.same(end.report, { ...short.json<Report>(), added: short.json<Report>().added + 1 })
+  const list = await app.rest('POST', '/v1/suppressions/import', fileForm(file))
+  t.equal(list.status, 200)
+  const unknown = await app.rest('GET', '/v1/imports/0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10')
+  t.match(error(unknown), { code: 'not_found', details: { id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10' } })
+  t.same(app.errors, [])
+})
+
 t.test('two files at once, and clients between them: every address once, every line counted once', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)

@@ -2,8 +2,8 @@
  * Inbound emails of a workspace, newest first, in pages.
  *
  * Each filter has an index in the order of the list. One of them drives the walk: the one with few
- * rows, where there is one. What the others ask for is looked up in the rows on the way. A walk
- * goes in steps (`storage/stepped-walk.ts`), so that neither a place deep down nor filters that
+ * rows, where there is one. What the others ask for stands in its index too, or is looked up in the
+ * rows on the way. A walk goes in steps (`storage/stepped-walk.ts`), so that neither a place deep down nor filters that
  * match nothing together hold anything up.
  *
  * Limit: of filters that match many rows each and few together, all rows of the driving one are
@@ -131,7 +131,7 @@ function looked(filter: InboundFilter, driver: Driver, place: Place): Compilable
     .limit(ROW_STEP)
 }
 
-/** Rows that the driving filter wants, below a place. The literals are those of the partial indexes. */
+/** Rows that the driving filter wants, below a place. */
 function below(
   { workspaceId, status, domain, from, spamStatus, since }: InboundFilter,
   driver: Driver,
@@ -145,9 +145,7 @@ function below(
     .$if(driver === 'domain', (query) => query.where('domain', '=', domain ?? ''))
     .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
     .$if(driver === 'from', (query) =>
-      query
-        .where('from_email', '<>', sql.lit(''))
-        .where(({ fn }) => fn<string>('lower', ['from_email']), '=', (from ?? '').toLowerCase()),
+      query.where(({ fn }) => fn<string>('lower', ['from_email']), '=', (from ?? '').toLowerCase()),
     )
     .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))
     .where((eb) => eb(eb.refTuple('received_at', 'id'), '<', eb.tuple(received_at, id)))

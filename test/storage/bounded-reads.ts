@@ -51,6 +51,10 @@ export function boundFault(db: SQLite.Database, { sql, parameters }: MadeRead): 
   const left = conditionsOf(sql).filter((column) => !searches.some((detail) => bounds(db, detail, column)))
   if (left.length > 0) return `looks up ${left.join(', ')}: ${sql}`
   const { limit, offset } = limitsOf({ sql, parameters })
+  const alongIndex = searches.every(
+    (detail) => /COVERING INDEX|PRIMARY KEY/.test(detail) || keptSmall.has(tableOf(detail, sql)),
+  )
+  if (offset > 0 && !alongIndex) return `passes over rows of the table: ${sql}`
   if (limit === null) return `has no limit: ${sql}`
   return limit + offset > MOST ? `walks over ${limit + offset} rows: ${sql}` : null
 }

@@ -123,7 +123,7 @@ function looked(filter: InboundFilter, driver: Driver, place: Place): Compilable
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
     ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
     ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
-    ...(driver === 'from' || from === undefined ? [] : [sql`lower(from_email) = ${from.toLowerCase()}`]),
+    ...(driver === 'from' || from === undefined ? [] : [sql`from_key = lower(${from})`]),
   ]
   return below(filter, driver, place)
     .select(['received_at', 'id'])
@@ -144,9 +144,7 @@ function below(
     .$if(driver === 'status', (query) => query.where('status', '=', status ?? 'received'))
     .$if(driver === 'domain', (query) => query.where('domain', '=', domain ?? ''))
     .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
-    .$if(driver === 'from', (query) =>
-      query.where(({ fn }) => fn<string>('lower', ['from_email']), '=', (from ?? '').toLowerCase()),
-    )
+    .$if(driver === 'from', (query) => query.where('from_key', '=', sql<string>`lower(${from})`))
     .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))
     .where((eb) => eb(eb.refTuple('received_at', 'id'), '<', eb.tuple(received_at, id)))
     .orderBy('received_at', 'desc')

@@ -121,12 +121,13 @@ function fillInbound(db, workspaceId, now, count) {
   const row = (n) => {
     const at = now - SPAN + Math.floor((n / count) * SPAN)
     const half = n % 2 === 0
+    const from = half ? 'news@often.test' : `user${n % 20_000}@b.test`
     const domain = half ? 'in.test' : `in${n % 20}.test`
     return {
       ...{ id: idAt(at, n), workspace_id: workspaceId, kind: 'mail', status: 'processed', domain },
       ...{ envelope_from: 'x@b.test', envelope_to: `["info@${domain}"]`, client_address: '192.0.2.1', helo: 'b.test' },
       ...{ spf_result: 'pass', dkim_result: 'pass', dmarc_result: 'pass', authentication: report, reference_ids: '[]' },
-      ...{ from_email: half ? 'news@often.test' : `user${n % 20_000}@b.test`, from_name: 'Some Body' },
+      ...{ from_email: from, from_key: from, from_name: 'Some Body' },
       ...{ to_emails: `["info@${domain}"]`, cc_emails: '[]', subject: `A message, number ${n}`, has_html: 0 },
       ...{ has_text: 1, attachment_count: 0, size: 900, spam_status: n % 1000 === 1 ? 'spam' : 'clean' },
       ...{ spam_score: 120, spam_report: report, received_at: at, processed_at: at },

@@ -78,6 +78,16 @@ export const livingWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
 
+/** Changes nothing; misses when the workspace was deleted. First in a commit of many. */
+export const workspaceStays = prepareWrite<{ id: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('workspaces')
+      .set((eb) => ({ name: eb.ref('name') }))
+      .where('id', '=', slot('id')),
+  1,
+)
+
 /** How many a user owns. */
 export const ownedCount = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db

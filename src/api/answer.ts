@@ -47,7 +47,7 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode
 
-const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
+export const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'malformed-message': 'validation_error',
   'bare-line-break': 'validation_error',
   'line-too-long': 'validation_error',

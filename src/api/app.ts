@@ -97,11 +97,10 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
   const about: Endpoint = {
     method: 'GET',
     path: '/openapi.json',
-    run: (ctx) => {
+    run: async (ctx) => {
       ctx.state.route = '/openapi.json'
       tolerated(ctx.state.visit)
-      deps.answers.hold(ctx, document)
-      send(ctx, reply)
+      await deps.answers.send(ctx, reply)
     },
   }
   return [...routes.map((route) => endpointOf(route, deps)), about]

@@ -81,11 +81,12 @@ function serveCertificate({ submission, mx, api }: Pick<Doors, 'submission' | 'm
 }
 
 /** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
-async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+async function begin({ delivery, receiving, domainChecks, people, imports }: Rooms): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
+  await imports.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -113,7 +114,10 @@ function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
   log: Log,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | keyof PeopleActs> {
+): Pick<
+  RouteParts,
+  'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | 'importBegun' | keyof PeopleActs
+> {
   return {
     ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
@@ -126,6 +130,7 @@ function ownActs(
       rooms.walks.start(gone)
     },
     audienceGone: (audience) => rooms.audienceRemovals.start(audience),
+    importBegun: (place) => rooms.imports.begin(place),
   }
 }
 

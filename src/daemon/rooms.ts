@@ -5,6 +5,7 @@ import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { SigningThread } from '../domains/signing-thread.js'
+import { type ImportRunner, importRunner } from '../imports/import-runner.js'
 import { parseAddress } from '../mail/address.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
@@ -40,6 +41,7 @@ export interface Rooms {
   readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
   readonly people: People
+  readonly imports: ImportRunner
 }
 
 export async function openRooms(
@@ -63,7 +65,8 @@ export async function openRooms(
   const people = ending(ends, wirePeople({ ...own, delivery }))
   const changed = (place: DomainPlace): void => forgetDomain(books, place)
   const domainChecks = ending(ends, wireDomainChecks({ ...own, changed }))
-  const work = { walks, audienceRemovals: removals, people, domainChecks }
+  const imports = ending(ends, importRunner({ ...database, clock, log }))
+  const work = { walks, audienceRemovals: removals, people, domainChecks, imports }
   return { ...books, ...engines, ...work, limits, suppressions, identity }
 }
 

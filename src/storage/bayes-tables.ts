@@ -19,6 +19,12 @@ export interface BayesTokensTable {
   last_learned: number
 }
 
+/** How many tokens a workspace has: kept by triggers on `bayes_tokens`. */
+export interface BayesCountsTable {
+  workspace_id: string
+  tokens: number
+}
+
 export interface BayesMessagesTable {
   workspace_id: string
   verdict: BayesVerdict

@@ -3,7 +3,7 @@
  *
  * Closing takes away all that anything could be done with: the workspace itself, who belongs
  * to it (so its keys are nobody's), who could still join it, its sending domains and their
- * keys. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
+ * keys, and its imports that are under way. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
  * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
  * again after a crash (`daemon/erasures.ts`).
  *
@@ -37,6 +37,8 @@ const LARGE = 20
 const places = {
   // First, so that nothing is attempted in vain.
   queue: { key: 'id', by: 'index' },
+  imports: { key: 'id', by: 'index' },
+  import_chunks: { key: 'seq', by: 'index', portion: LARGE },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
   invitations: { key: 'id', by: 'index' },
@@ -70,6 +72,8 @@ const places = {
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
   bayes_days: { key: 'day', by: 'index' },
+  // After the tokens, whose removal it counts.
+  bayes_counts: { key: 'tokens', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */
@@ -92,6 +96,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
     { sql: people, parameters: [workspaceId, workspaceId] },
     ...(['members', 'domains', 'dkim_keys'] as const).map(of),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
+    { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
     { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]

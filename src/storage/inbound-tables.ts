@@ -34,6 +34,8 @@ export interface InboundEmailsTable {
   /** JSON list of message ids: its References, or its In-Reply-To. */
   reference_ids: string
   from_email: string
+  /** The same in lower case: by it the list is filtered. */
+  from_key: string
   from_name: string
   to_emails: string
   cc_emails: string

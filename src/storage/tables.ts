@@ -8,7 +8,13 @@
  */
 import type { Generated } from 'kysely'
 import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
-import type { BayesDaysTable, BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
+import type {
+  BayesCountsTable,
+  BayesDaysTable,
+  BayesLearnedTable,
+  BayesMessagesTable,
+  BayesTokensTable,
+} from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
   CachedFilesTable,
@@ -25,6 +31,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
+import type { ImportChunksTable, ImportsTable } from './import-tables.js'
 import type {
   BlockedAddressesTable,
   InboundEmailsTable,
@@ -217,7 +224,10 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  imports: ImportsTable
+  import_chunks: ImportChunksTable
   bayes_tokens: BayesTokensTable
+  bayes_counts: BayesCountsTable
   bayes_messages: BayesMessagesTable
   bayes_learned: BayesLearnedTable
   bayes_days: BayesDaysTable

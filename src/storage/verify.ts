@@ -88,6 +88,14 @@ const checks: readonly Check[] = [
       where chunk.workspace_id = cached_files.workspace_id and chunk.key = cached_files.key)`,
   },
   {
+    check: 'bayes-counts',
+    message: 'kept counts of learned tokens that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, count(*) as tokens from bayes_tokens group by workspace_id
+        union all select workspace_id, -tokens from bayes_counts)
+      group by workspace_id having sum(tokens) <> 0`,
+  },
+  {
     check: 'cached-file-totals',
     message: 'kept sizes of cached files that are not what is there',
     sql: `select workspace_id from (

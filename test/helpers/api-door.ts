@@ -8,11 +8,11 @@ import { z } from 'zod'
 import { limitKey } from '../../src/accounts/client-address.js'
 import type { Principal } from '../../src/accounts/principal.js'
 import { rateLimit } from '../../src/accounts/rate-limit.js'
-import { answerMemory } from '../../src/api/answer-memory.js'
 import { type DoorTimes, doorTimes } from '../../src/api/api-server.js'
 import { type ApiApp, apiApp } from '../../src/api/app.js'
 import { proxiesOf } from '../../src/api/client-address.js'
 import { Connections } from '../../src/api/connections.js'
+import { largeAnswers } from '../../src/api/large-answer.js'
 import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
 import { bodyPace } from '../../src/api/read-body.js'
 import { readiness } from '../../src/api/readiness.js'
@@ -23,8 +23,10 @@ import { ClientLines } from '../../src/platform/client-lines.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
+import { openSpool, type Spool } from '../../src/platform/spool-file.js'
 import type { TransferPace } from '../../src/platform/transfer-pace.js'
 import { type Certificate, selfSigned } from './certificates.js'
+import { temporaryFolder } from './database.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
 export interface ApiDoorOptions {
@@ -45,7 +47,11 @@ export interface ApiDoorOptions {
   readonly pace?: TransferPace
   /** Of large answers. */
   readonly answers?: MemoryBudget
+  readonly unread?: MemoryBudget
   readonly answerLimit?: number
+  readonly spoolFolder?: string
+  /** Until what is left of one goes to a file. */
+  readonly answerMoment?: number
   /** Of a piece of an answer in pieces. */
   readonly streamPatience?: number
   readonly hasRoom?: () => boolean
@@ -148,7 +154,8 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
     givesWayAfter: options.givesWayAfter ?? 10_000,
     note: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
   })
-  const app = pipeline(options, connections, log, clientLines)
+  const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
+  const app = pipeline(options, { connections, log, lines: clientLines, spool })
   const deps = { app, connections, tls, log, times: { ...doorTimes, look: 10, ...times } }
   const listener = await listenForRequests(listen, deps)
   t.teardown(() => listener.stop(0))
@@ -179,7 +186,14 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   }
 }
 
-function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.Logger, lines: ClientLines): ApiApp {
+interface PipelineParts {
+  readonly connections: Connections
+  readonly log: pino.Logger
+  readonly lines: ClientLines
+  readonly spool: Spool
+}
+
+function pipeline(options: ApiDoorOptions, { connections, log, lines, spool }: PipelineParts): ApiApp {
   const { requests = 1000, strangers = 1000, clock = systemClock } = options
   return apiApp({
     reception: reception({
@@ -203,10 +217,14 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
     memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
     pace: options.pace ?? bodyPace,
     streaming: { places: memoryShares(memoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
-    answers: answerMemory(
-      memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
-      options.answerLimit ?? 60_000,
-    ),
+    answers: largeAnswers({
+      memory: memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+      held: memoryShares(options.unread ?? memoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+      spool,
+      moment: options.answerMoment ?? 60_000,
+      patience: options.answerLimit ?? 60_000,
+      pace: 1_000_000_000,
+    }),
     clock,
     log,
     lines,

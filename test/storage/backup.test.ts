@@ -182,6 +182,8 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
     row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
     { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
     row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
+    row('bayes_tokens', { workspace_id: 'ws_1' }),
+    { sql: 'update bayes_counts set tokens = tokens + 1', parameters: [] },
   ])
   t.same(
     verifyData(file).map(({ check, message }) => `${check}: ${message}`),
@@ -191,6 +193,7 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
       'recipient-queue: 1 unsettled recipients without a queue entry: r2',
       'email-raw: 1 unsettled emails without their raw message: bare',
       'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
+      'bayes-counts: 1 kept counts of learned tokens that are not what is there: ws_1',
       'cached-file-totals: 1 kept sizes of cached files that are not what is there: ws_1',
       'inbound-totals: 1 kept sizes of inbound mail that are not what is there: ws_1',
       'attempts-email: 1 rows of attempts without their email: gone',

@@ -37,6 +37,7 @@ t.test('the table types say what the migrations make', async (t) => {
     'content-tables',
     'audience-tables',
     'people-tables',
+    'import-tables',
   ].map((name) => `src/storage/${name}.ts`)
   t.strictSame(promisedTables(...files), migratedTables(database.read))
 })
@@ -56,7 +57,10 @@ t.test('erasing a workspace takes all of its rows and no others', async (t) => {
   const row = rowOf(database.read)
   const rows = (workspace: string): Write[] => [
     row('workspaces', { id: workspace }),
-    ...workspaceTables.map((table) => row(table, { workspace_id: workspace })),
+    // The row of `bayes_counts` comes by a trigger.
+    ...workspaceTables
+      .filter((table) => table !== 'bayes_counts')
+      .map((table) => row(table, { workspace_id: workspace })),
     ...large.flatMap((table) => Array.from({ length: 450 }, () => row(table, { workspace_id: workspace }))),
   ]
   const count = (workspace: string): number[] =>

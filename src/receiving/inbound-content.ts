@@ -8,7 +8,8 @@
  */
 import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import { listWithin, MAX_LIST, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { listedMailboxes } from '../mail/listed-mailboxes.js'
+import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
@@ -25,15 +26,15 @@ type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 export function inboundContent(raw: Buffer, parts: Pick<MimeParts, 'html' | 'text' | 'attachments'>): Read {
   const header = readableHeader(raw)
   const value = (name: string): string => firstValue(raw, header, name)
-  const [author] = listed(raw, header, 'from')
+  const [author] = listedMailboxes(raw, header, 'from')
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,
     reference_ids: JSON.stringify(referenceIds(value('references'), value('in-reply-to'))),
     from_email: author?.address ?? '',
     from_name: author?.name ?? '',
-    to_emails: addresses(listed(raw, header, 'to')),
-    cc_emails: addresses(listed(raw, header, 'cc')),
+    to_emails: addresses(listedMailboxes(raw, header, 'to')),
+    cc_emails: addresses(listedMailboxes(raw, header, 'cc')),
     subject: headerText(value('subject'), MAX_SUBJECT),
     has_html: parts.html === null ? 0 : 1,
     has_text: parts.text === null ? 0 : 1,
@@ -84,20 +85,6 @@ function readableHeader(raw: Buffer): Header {
 function firstValue(raw: Buffer, header: Header, name: string): string {
   const [field] = fieldsNamed(header, name)
   return field === undefined ? '' : fieldValue(raw, field)
-}
-
-function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
-  let room = MAX_LIST
-  return fieldsNamed(header, name).flatMap((field) => {
-    const list = room === 0 ? '' : listWithin(fieldValue(raw, field), room)
-    room = Math.max(room - field.end + field.start, 0)
-    try {
-      return mailboxes(list)
-    } catch (error) {
-      if (error instanceof Refusal) return []
-      throw error
-    }
-  })
 }
 
 function addresses(list: readonly Mailbox[]): string {

@@ -13,7 +13,7 @@ import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
-import { authenticate } from '../receiving/authentication/authenticate.js'
+import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type Listing, listingsOf } from '../receiving/dnsbl.js'
 import { InboundProcessor } from '../receiving/inbound-processor.js'
 import { processMail } from '../receiving/process-mail.js'
@@ -62,6 +62,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const ended = new AbortController()
   const resolver =
     edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const authentication = new AuthenticationThread({ resolver, clock })
   const policy = recipientPolicy(parts)
   const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
@@ -78,13 +79,14 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       log,
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
-      authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
+      authenticate: authentication.authenticate,
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
     start: () => processor.start(),
     stop: async () => {
       ended.abort()
+      await authentication.stop()
       const stopped = processor.stop()
       await mime.close()
       await stopped

@@ -16,6 +16,7 @@ import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
 import type { Commit, Write } from '../storage/write.js'
 import type { Authentication, Connection } from './authentication/authentication.js'
+import type { Authenticate } from './authentication/authentication-thread.js'
 import { foldedResults } from './authentication/folded-results.js'
 import { type DmarcSetting, judge } from './authentication/judge.js'
 import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
@@ -31,7 +32,7 @@ export interface TakeInDeps {
   /** Ours: the first word of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting
-  readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
+  readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly firstWorkspace: () => FirstWorkspace
   /** Something new of a workspace is on disk; reports are the service's. */
@@ -53,10 +54,11 @@ interface Copy {
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
 export function takeIn(deps: TakeInDeps): TakeIn {
   let letGo = 0
-  return async (message) => {
-    const { client, envelopeFrom, raw, recipients } = message
+  return async (received) => {
+    const { client, envelopeFrom, recipients } = received
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const found = await deps.authenticate(raw, connection)
+    const { found, raw } = await deps.authenticate(received.raw, connection)
+    const message = { ...received, raw }
     const judgement = judge(found, deps.dmarc)
     if (judgement.kind === 'refuse') {
       deps.log.info({ reason: judgement.reason, client: client.address }, 'a message was refused')

@@ -87,8 +87,9 @@ export class IncomingMessage extends EventEmitter {
 
   private whole(): Collected {
     const raw = this.pieces.join()
+    const { length } = raw // its memory may be moved to another thread before the release
     this.pieces.clear()
-    return { raw, release: () => this.budget.give(raw.length) }
+    return { raw, release: () => this.budget.give(length) }
   }
 
   private refuse(reason: Refusal): void {

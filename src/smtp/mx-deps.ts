@@ -67,7 +67,7 @@ export const mxLimits: MxLimits = {
   maxConnectionsPerAddress: 50,
   maxSize: 35 * MB,
   maxRecipients: 100,
-  maxLineLength: MB, // 998 is the rule (RFC 5322), and many strangers do not keep it
+  maxLineLength: 65_536, // 998 is the rule (RFC 5321 section 4.5.3.1.6), and many strangers do not keep it
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
   maxFaults: 20,

@@ -63,7 +63,7 @@ async function explain({ words, options, database }: Call): Promise<Answer> {
   return { json: await recordOf(options, read, id), lines }
 }
 
-/** With what the message holds, where it is asked for: a message is taken apart in a thread that has to start first. */
+/** With what the message holds, where it is asked for: a message is taken apart in a process that has to start first. */
 async function recordOf(options: OptionValues, read: Read, id: string): Promise<unknown> {
   if (!flag(options, 'json')) return null
   const mime = new MimeReader()

@@ -213,6 +213,16 @@ export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: numb
       .limit(slot('limit')),
 )
 
+/** An email or a report that was not looked at yet. */
+export const waitingById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', notLookedAt),
+)
+
 /** The next of the workspaces that have such mail. */
 export const nextWorkspaceWithWaiting = prepareRead<{ after: string }>()(({ db, slot }) =>
   db

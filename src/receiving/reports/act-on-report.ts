@@ -23,13 +23,10 @@ import { StorageFault, type Write } from '../../storage/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { Judged, JudgeReport } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
-import { isAnswer } from './auto-reply.js'
 import { bounceAbout } from './bounce-about.js'
 import { type Claim, claimAt, type ReportMail, type Unclaimed } from './claim.js'
 import { type LateNotice, lateNotice } from './late-notice.js'
-import { readReport } from './read-report.js'
 import type { Bounce, Report } from './report.js'
-import { takeApart } from './report-parts.js'
 
 export interface ReportDeps {
   readonly read: Read
@@ -80,8 +77,8 @@ export function reportActs(deps: ReportDeps): ReportActs {
   }
   return {
     ignored,
-    judge: (email, raw): Judged => {
-      const findings = findingsOf(deps, email, raw)
+    judge: (email, digest): Judged => {
+      const findings = findingsOf(deps, email, digest as ReportMail)
       const place = { id: email.id, workspaceId: email.workspace_id }
       return {
         writes: [removeInbound(place), removeInboundRaw(place), ...findings.flatMap(({ writes }) => writes)],
@@ -92,10 +89,8 @@ export function reportActs(deps: ReportDeps): ReportActs {
 }
 
 /** One for each recipient that it speaks of, however many of its addresses lead there. */
-function findingsOf(deps: ReportDeps, email: InboundEmail, raw: Buffer): readonly Finding[] {
-  const report = readReport(raw)
-  const answer = email.envelope_from === '' || isAnswer(takeApart(raw).header)
-  const mail: ReportMail = { report, answer }
+function findingsOf(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly Finding[] {
+  const { report } = mail
   const findings = new Map<string, Finding>()
   for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
     const claim = claimAt(deps.policy, address, mail)

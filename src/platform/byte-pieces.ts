@@ -3,12 +3,18 @@
  *
  * Small pieces are copied together: a client that sends byte by byte must not cost us an
  * object for each.
+ *
+ * What becomes large is copied into memory for the most that may come as it comes, so that it is
+ * never held twice. The system gives such memory page by page as it is written to: what is
+ * reserved and not needed costs nothing.
  */
 
 /** Pieces that are kept as they come; after these only large ones are. */
 const MAX_SMALL_PIECES = 32
 const LARGE = 4096
 const BLOCK = 65_536
+/** Bytes from which on memory is reserved for the whole. */
+const RESERVED_FROM = 1_048_576
 
 export class BytePieces {
   bytes = 0
@@ -16,18 +22,38 @@ export class BytePieces {
   /** The last piece, while it has room for more. */
   private block: Buffer | null = null
   private filled = 0
+  private whole: Buffer | null = null
+
+  /** `most`: bytes that may come in all; null: it is not known. */
+  constructor(private readonly most: number | null = null) {}
 
   add(chunk: Buffer): void {
+    if (this.whole === null && this.most !== null && this.bytes + chunk.length > RESERVED_FROM) this.reserve(this.most)
+    if (this.whole !== null) chunk.copy(this.whole, this.bytes)
     this.bytes += chunk.length
+    if (this.whole !== null) return
     const asItIs = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE
     if (asItIs && this.block === null) this.pieces.push(chunk)
     else this.copy(chunk)
   }
 
-  /** All of them, in memory of its own. */
+  /** All of them, in memory that is no part of any other's. */
   join(): Buffer {
+    if (this.whole !== null) return this.whole.subarray(0, this.bytes)
+    return this.joined(this.bytes)
+  }
+
+  private reserve(most: number): void {
+    const whole = this.joined(most)
+    const { bytes } = this
+    this.clear()
+    this.bytes = bytes
+    this.whole = whole
+  }
+
+  private joined(size: number): Buffer {
     this.closeBlock()
-    const whole = Buffer.allocUnsafeSlow(this.bytes)
+    const whole = Buffer.allocUnsafeSlow(size)
     let at = 0
     for (const piece of this.pieces) at += piece.copy(whole, at)
     return whole
@@ -38,6 +64,7 @@ export class BytePieces {
     this.block = null
     this.filled = 0
     this.bytes = 0
+    this.whole = null
   }
 
   /** Into blocks that are filled to the end, so that no order of small and large pieces wastes memory. */

@@ -14,7 +14,7 @@ import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
-import type { Commit, Write } from '../storage/write.js'
+import { type Commit, MovedBytes, type Write } from '../storage/write.js'
 import type { Authentication, Connection } from './authentication/authentication.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
 import { foldedResults } from './authentication/folded-results.js'
@@ -57,6 +57,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
+    const bytes = received.raw.length
     const { found, raw } = await deps.authenticate(received.raw, connection)
     const message = { ...received, raw }
     const judgement = judge(found, deps.dmarc)
@@ -74,7 +75,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
     for (const { to } of copies) deps.filed(ownerOf(to))
     letGo += ignored.length
-    tell(deps, copies, message, ignored.length === 0 ? null : letGo)
+    tell(deps, copies, { client: client.address, bytes }, ignored.length === 0 ? null : letGo)
     return { id: copies[0]?.id ?? uuidv7(now) }
   }
 }
@@ -98,7 +99,7 @@ function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
     arrival,
     received_at: trace.now,
   }
-  return fileInbound(record, withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+  return fileInbound(record, new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient })))
 }
 
 function ownerOf(to: Destination): string {
@@ -120,10 +121,9 @@ function resultFields(found: Authentication, connection: Connection): Trace['res
 function tell(
   { log }: TakeInDeps,
   copies: readonly Copy[],
-  { client, raw }: ReceivedMessage,
+  facts: { readonly client: string; readonly bytes: number },
   letGo: number | null,
 ): void {
-  const facts = { client: client.address, bytes: raw.length }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
   if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
 }

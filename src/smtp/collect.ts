@@ -37,7 +37,7 @@ export class IncomingMessage extends EventEmitter {
   destroyed = false
   byteLength = 0
   sizeExceeded = false
-  private readonly pieces = new BytePieces()
+  private readonly pieces: BytePieces
   private refusal: Refusal | null = null
   private resolve: (collected: Collected) => void = () => undefined
   private reject: (reason: Error) => void = () => undefined
@@ -48,6 +48,7 @@ export class IncomingMessage extends EventEmitter {
     private readonly full: () => Refusal = noRoom,
   ) {
     super()
+    this.pieces = new BytePieces(maxSize)
     this.collected = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject

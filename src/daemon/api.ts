@@ -26,6 +26,7 @@ import type { TlsFiles } from '../platform/tls-files.js'
 import type { Database } from '../storage/database.js'
 import { setServiceState } from '../storage/service-state.js'
 import type { Limits } from './limits.js'
+import type { MessageMemory } from './message-memory.js'
 import { apiRoutes, type RouteParts } from './routes.js'
 
 /** Of the interface, in the OpenAPI document. */
@@ -49,6 +50,7 @@ export interface ApiDoorParts {
   readonly limits: Limits
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'requests'>
 }
 
 export interface Api {
@@ -84,7 +86,7 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     reception: reception({ keyRing, requests, clients, isProxy, clock }),
     ready: readiness({ hasRoom: mayTake, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
+    memory: memoryShares(memoryBudget(BODIES.all, parts.memory.requests), BODIES.share),
     pace: bodyPace,
     answers: answerMemory(memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share), ANSWERS.milliseconds),
     streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },

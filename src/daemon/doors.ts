@@ -17,6 +17,7 @@ import type { SubmissionListener } from '../smtp/submission.js'
 import type { Database } from '../storage/database.js'
 import { diskGuard } from '../storage/disk-guard.js'
 import { openApi } from './api.js'
+import { messageMemory } from './message-memory.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
@@ -45,7 +46,7 @@ export async function openDoors(
   ends.push(() => closeTogether(open, patience.door))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { hasRoom: mayTake } = await diskGuard({ path: config.service.data_dir, clock, space: diskSpace })
-  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const own = { config, clock, log, tls, keyRing, domains, mayTake, memory: messageMemory(config) }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
   await begin(rooms)

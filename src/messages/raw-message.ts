@@ -4,6 +4,7 @@
  * The signature is made once, at the first attempt, and kept: every attempt and every
  * recipient gets the same bytes, and what was sent can be shown later.
  */
+import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
 
@@ -33,6 +34,15 @@ export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>(
   db
     .selectFrom('raw_messages')
     .select('raw')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The bytes themselves are not read for it. */
+export const sizeOfRaw = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages')
+    .select(sql<number>`length(raw)`.as('bytes'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -11,6 +11,7 @@ import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Arrival, fileInbound } from '../messages/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
+import { freeMemory } from '../platform/free-memory.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
@@ -63,6 +64,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     const judgement = judge(found, deps.dmarc)
     if (judgement.kind === 'refuse') {
       deps.log.info({ reason: judgement.reason, client: client.address }, 'a message was refused')
+      freeMemory(raw)
       throw new Refusal('sender-not-authenticated', judgement.text)
     }
     const now = deps.clock()

@@ -2,6 +2,7 @@
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
 import type { Listing } from '../receiving/dnsbl.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
 import type { RecipientRefusal } from './mx-refusals.js'
@@ -21,6 +22,8 @@ export interface MxDeps {
   listings(address: string): Promise<readonly Listing[]>
   /** False: the disk is nearly full. */
   mayTake(): boolean
+  /** Of all listeners together. Absent: this one has only its own limit. */
+  readonly memory?: MemoryBudget
   /** Acts after so many milliseconds, unless it is called off. */
   after(milliseconds: number, act: () => void): () => void
   readonly clock: Clock

@@ -19,7 +19,7 @@ export function submissionGate(deps: SubmissionDeps): SubmissionGate {
     settings,
     authLimit: authLimit(settings.authFailures),
     connections: connectionLimit(settings),
-    memory: memoryBudget(settings.maxBytesInFlight),
+    memory: memoryBudget(settings.maxBytesInFlight, deps.memory),
     mayTake: () => deps.mayTake(),
     report: (error) => log.error({ err: error }, 'submission failed'),
   }

@@ -16,6 +16,7 @@
 import { fieldsNamed, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
+import { freeMemory } from '../../platform/free-memory.js'
 import type { RecordResolver } from '../../platform/resolver.js'
 import type { Authentication, Connection } from './authentication.js'
 import { hashBudget } from './bounded-verifier.js'
@@ -63,6 +64,7 @@ export async function authenticate(
     checkIprev(connection.clientAddress, questions.within(mostQuestions.iprev)),
     prefetchDmarc({ authors, fromFields }, dmarcResolver),
   ])
+  if (signatures.message !== raw) freeMemory(signatures.message)
   const [arc, dmarc] = await Promise.all([
     signatures.oversizedChain ? oversizedArc : checkArc(dkim.chain, questions.within(mostQuestions.arc)),
     checkDmarc({ authors, fromFields, spf, dkim: dkim.verdicts }, dmarcResolver),

@@ -6,6 +6,7 @@
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'
+import { freeMemory } from '../../platform/free-memory.js'
 import type { Lookup, MxRecord, RecordResolver } from '../../platform/resolver.js'
 import { authenticate } from './authenticate.js'
 import type { DnsAnswer, DnsQuestion, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
@@ -58,6 +59,7 @@ async function answerTo(message: Message, resolver: RecordResolver, port: Messag
     const answer: FromAuthenticator = { kind: 'found', id, found, raw: moved ? raw : null }
     port.postMessage(answer, moved ? [raw.buffer] : [])
   } catch (error) {
+    if (moved) freeMemory(raw)
     const refusal = error instanceof Refusal ? { kind: error.kind, message: error.message } : null
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
     port.postMessage({ kind: 'refused', id, refusal, message: text } satisfies FromAuthenticator)

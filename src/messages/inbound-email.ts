@@ -93,13 +93,14 @@ const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; siz
   }),
 )
 
-const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(({ db, slot }) =>
-  db.insertInto('inbound_raw').values({
-    inbound_id: slot('inbound_id'),
-    workspace_id: slot('workspace_id'),
-    received_at: slot('received_at'),
-    raw: sql<Buffer>`${slot('raw')}`,
-  }),
+const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('inbound_raw').values({
+      inbound_id: slot('inbound_id'),
+      workspace_id: slot('workspace_id'),
+      received_at: slot('received_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
 )
 
 /** The record and its bytes, for the commit before the 250. */

@@ -33,8 +33,9 @@ import type {
 type Answer = MimeResult | AttachmentResult | StudyResult | DigestResult
 
 export interface ProcessLimits {
-  /** Milliseconds for one message. */
+  /** Milliseconds for one message, and more for each megabyte of it: many are slow where the machine is busy. */
   readonly time: number
+  readonly timePerMegabyte: number
   /** Megabytes of heap. */
   readonly memory: number
   /** Megabytes of all memory of the process. */
@@ -47,6 +48,7 @@ export interface ProcessLimits {
 const START = 30_000
 /** Characters of its standard error that are told. */
 const LAST_WORDS = 2_000
+const MB = 1_048_576
 /** Octets of a frame: a message of the largest size that any listener takes, and what is told of it. */
 const FRAME = { value: 67_108_864, bytes: 1_073_741_824 }
 
@@ -127,7 +129,7 @@ export class MimeProcess {
     })
     await Promise.race([running.ready, answered])
     if (running === this.running) {
-      const { time } = this.limits
+      const time = Math.round(this.limits.time + (this.limits.timePerMegabyte * raw.length) / MB)
       this.timer = setTimeout(() => this.lose(running, 'time', `not read within ${time} ms`), time)
       running.child.ref()
       writeFrame(running.wire, { wanted } satisfies ToMimeProcess, [raw])

@@ -24,6 +24,7 @@ export interface MimeLimits extends ProcessLimits {
 
 export const defaultMimeLimits: MimeLimits = {
   time: 5_000,
+  timePerMegabyte: 500,
   memory: 160,
   resident: 384,
   idle: 30_000,

@@ -1,6 +1,7 @@
 /** Whose turn it is, in memory; and how the sweep keeps memory supplied from the database. */
-import fc from 'fast-check'
+
 import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
 import t from 'tap'
 import { DueSweep } from '../../src/delivery/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../src/delivery/lanes.js'
@@ -320,26 +321,29 @@ t.test('many small messages fill the shelf by what they weigh in memory, and lea
   t.ok(shelf.get('email 500'))
 })
 
-t.test('messages that are read back are bounded in bytes: one always fits, small ones never wait, turns are kept', async (t) => {
-  const large = 300_000
-  const shelf = new MessageShelf(0, 2 * large)
-  const order: string[] = []
-  const read = async (id: string, bytes: number): Promise<void> => {
-    await shelf.room(bytes)
-    order.push(id)
-    shelf.share({ ...message(id), raw: Buffer.alloc(bytes) })
-  }
-  const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
-  await turn()
-  t.same(order, ['a', 'b', 'small'])
-  shelf.release('a')
-  await turn()
-  t.same(order, ['a', 'b', 'small'], 'the largest waits until it is alone, and nobody overtakes it')
-  shelf.release('b')
-  await turn()
-  t.same(order.slice(3), ['c'])
-  await shelf.room(10).then(() => shelf.giveRoom(10))
-  shelf.clear()
-  await Promise.all(all)
-  t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
-})
+t.test(
+  'messages that are read back are bounded in bytes: one always fits, small ones never wait, turns are kept',
+  async (t) => {
+    const large = 300_000
+    const shelf = new MessageShelf(0, 2 * large)
+    const order: string[] = []
+    const read = async (id: string, bytes: number): Promise<void> => {
+      await shelf.room(bytes)
+      order.push(id)
+      shelf.share({ ...message(id), raw: Buffer.alloc(bytes) })
+    }
+    const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
+    await turn()
+    t.same(order, ['a', 'b', 'small'])
+    shelf.release('a')
+    await turn()
+    t.same(order, ['a', 'b', 'small'], 'the largest waits until it is alone, and nobody overtakes it')
+    shelf.release('b')
+    await turn()
+    t.same(order.slice(3), ['c'])
+    await shelf.room(10).then(() => shelf.giveRoom(10))
+    shelf.clear()
+    await Promise.all(all)
+    t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
+  },
+)

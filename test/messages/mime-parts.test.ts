@@ -384,7 +384,7 @@ const hungry = Buffer.from(
 )
 
 t.test('a message has its time, and the process that it held is replaced', async (t) => {
-  const from = reader(t, { time: 50, processes: 1 })
+  const from = reader(t, { time: 50, timePerMegabyte: 0, processes: 1 })
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' })
   t.equal((await parts(patient, lines('Subject: x', '', 'a line'))).text, 'a line')
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' }, 'as often as it takes')

@@ -21,7 +21,7 @@ export interface HeldMessage {
 }
 
 export interface InHand {
-  /** Those that were in hand when the process died. */
+  /** Those that were in hand when the process died, and were not over since. */
   readonly suspects: readonly HeldMessage[]
   /** Before it is looked at. */
   readonly take: (message: Omit<HeldMessage, 'deaths'>) => void
@@ -55,18 +55,18 @@ export function openInHand(file: string, log: Pick<Log, 'warn'>): InHand {
     }
   }
 
-  function hold({ id, workspaceId }: Omit<HeldMessage, 'deaths'>): void {
+  function hold(state: 'held' | 'waits', { id, workspaceId }: Omit<HeldMessage, 'deaths'>): void {
     const slot = slots.get(id) ?? free.pop() ?? slots.size
     slots.set(id, slot)
-    write(slot, `${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
+    write(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
   }
 
-  // They stay in the file until they are over, whenever that is: the count goes with them.
-  for (const suspect of suspects) hold(suspect)
+  // Their counts stay in the file until they are over, but a death while they wait is none of theirs.
+  for (const suspect of suspects) hold('waits', suspect)
 
   return {
     suspects,
-    take: hold,
+    take: (message) => hold('held', message),
     done: (id) => {
       const slot = slots.get(id)
       if (slot === undefined) return
@@ -82,12 +82,13 @@ export function openInHand(file: string, log: Pick<Log, 'warn'>): InHand {
   }
 }
 
-/** What the last process left, each with its death added. */
+/** What the last process left; the death counts for what it held. */
 function readSlots(file: string): readonly HeldMessage[] {
   const lines = contentOf(file).split('\n')
   return lines.flatMap((line) => {
-    const [, deaths, workspaceId, id] = /^(\d{1,9}) (\S+) (\S+) *$/.exec(line) ?? []
-    return id === undefined || workspaceId === undefined ? [] : [{ id, workspaceId, deaths: Number(deaths) + 1 }]
+    const [, state, count, workspaceId, id] = /^(held|waits) (\d{1,9}) (\S+) (\S+) *$/.exec(line) ?? []
+    if (id === undefined || workspaceId === undefined) return []
+    return [{ id, workspaceId, deaths: Number(count) + (state === 'held' ? 1 : 0) }]
   })
 }
 

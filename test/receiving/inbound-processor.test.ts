@@ -1,5 +1,9 @@
 /** Mail on disk is looked at, once, whatever it is and whatever breaks meanwhile. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
@@ -255,4 +259,23 @@ t.test('whoever has much mail waiting that takes long waits for it alone', async
     return [...many, 'older'].every((id) => status(id) === 'processed')
   })
   t.equal(events(database), 123)
+})
+
+t.test('what was in hand at two deaths of the process has failed, unread; what merely was near has not', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const program = fileURLToPath(new URL('../fixtures/dying-processor.js', import.meta.url))
+  for (const id of ['a', 'bomb', 'c']) await database.commit(fileInbound(inboundMail({ id }), text))
+  const died: unknown[] = []
+  for (let run = 0; run < 3; run += 1) {
+    const child = spawn(process.execPath, [program, file], { stdio: 'inherit' })
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    died.push(signal ?? code)
+  }
+  t.same(died, ['SIGKILL', 'SIGKILL', 0])
+  t.same(database.read('select id, status from inbound_emails order by id', []), [
+    { id: 'a', status: 'processed' },
+    { id: 'bomb', status: 'failed' },
+    { id: 'c', status: 'processed' },
+  ])
+  t.equal(readFileSync(join(dirname(file), 'in-hand'), 'latin1'), '', 'a clean end leaves nothing')
 })

@@ -70,15 +70,15 @@ function repliesOf(socket) {
   }
 }
 
-/** Emails with 14 MB of attachments. */
+/** Emails with 14 MB of attachments, two of them. */
 export async function postEmails(api, { messages, sessions }) {
-  const content = Buffer.alloc(14_000_000, 'posthorn').toString('base64')
+  const content = Buffer.alloc(7_000_000, 'posthorn').toString('base64')
   const body = JSON.stringify({
     from: 'App <app@load.test>',
     to: ['someone@sink.test'],
     subject: 'large',
     text: 'A file is attached.',
-    attachments: [{ filename: 'large.zip', content, content_type: 'application/zip' }],
+    attachments: ['one.zip', 'two.zip'].map((filename) => ({ filename, content, content_type: 'application/zip' })),
   })
   let left = messages
   const worker = async () => {

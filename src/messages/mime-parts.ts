@@ -73,9 +73,12 @@ export class MimeReader {
     return this.inTurn(party, source, (process, raw) => process.parse(raw, 'readable'))
   }
 
-  /** As `read`, and what the study of this reader makes of it, in the same process and within the same limits. */
-  async studied(party: string, source: RawSource, facts: unknown): Promise<StudyResult> {
-    return this.inTurn(party, source, (process, raw) => process.studied(raw, facts))
+  /**
+   * As `read`, and what the study of this reader makes of it, in the same process and within the same
+   * limits. `size`: of the message, where it is known: a large one is not even fetched before its turn.
+   */
+  async studied(party: string, source: RawSource, facts: unknown, size = 0): Promise<StudyResult> {
+    return this.inTurn(party, source, (process, raw) => process.studied(raw, facts), size)
   }
 
   /** What the `Digest` of a module makes of the message, within the same limits. */
@@ -92,19 +95,21 @@ export class MimeReader {
     party: string,
     source: RawSource,
     ask: (process: MimeProcess, raw: Buffer) => Promise<Result>,
+    size = 0,
   ): Promise<Result | typeof gone> {
     const queue = this.queues.get(party) ?? []
     if (this.closed) throw busy()
     if (queue.length >= this.limits.waitingOfParty) throw tooMany(queue.length)
     if (queue.length > 0 && this.waiting >= this.limits.waiting) throw busy()
     return new Promise((resolve, reject) => {
-      const run = async (process: MimeProcess): Promise<void> => {
+      const fetched = async (process: MimeProcess, alone: boolean): Promise<Result | typeof gone> => {
         const raw = source()
-        if (raw === undefined) resolve(gone)
-        else
-          resolve(
-            raw.length < this.limits.large ? await ask(process, raw) : await this.oneLarge(() => ask(process, raw)),
-          )
+        if (raw === undefined) return gone
+        return alone || raw.length < this.limits.large ? ask(process, raw) : this.oneLarge(() => ask(process, raw))
+      }
+      const run = async (process: MimeProcess): Promise<void> => {
+        const isLarge = size >= this.limits.large
+        resolve(await (isLarge ? this.oneLarge(() => fetched(process, true)) : fetched(process, false)))
       }
       queue.push({ run, reject })
       this.queues.set(party, queue)

@@ -6,7 +6,8 @@
  *
  * What becomes large is copied into memory for the most that may come as it comes, so that it is
  * never held twice. The system gives such memory page by page as it is written to: what is
- * reserved and not needed costs nothing.
+ * reserved and not needed costs nothing. In front of the bytes is room for some more, so that header
+ * fields can be put on top in place (`joinedInPlace`).
  */
 
 /** Pieces that are kept as they come; after these only large ones are. */
@@ -15,6 +16,8 @@ const LARGE = 4096
 const BLOCK = 65_536
 /** Bytes from which on memory is reserved for the whole. */
 const RESERVED_FROM = 1_048_576
+/** Bytes in front of what is reserved. */
+const HEADROOM = 65_536
 
 export class BytePieces {
   bytes = 0
@@ -40,23 +43,24 @@ export class BytePieces {
   /** All of them, in memory that is no part of any other's. */
   join(): Buffer {
     if (this.whole !== null) return this.whole.subarray(0, this.bytes)
-    return this.joined(this.bytes)
+    const whole = Buffer.allocUnsafeSlow(this.bytes)
+    this.copyTo(whole)
+    return whole
   }
 
   private reserve(most: number): void {
-    const whole = this.joined(most)
+    const whole = Buffer.allocUnsafeSlow(HEADROOM + most).subarray(HEADROOM)
+    this.copyTo(whole)
     const { bytes } = this
     this.clear()
     this.bytes = bytes
     this.whole = whole
   }
 
-  private joined(size: number): Buffer {
+  private copyTo(whole: Buffer): void {
     this.closeBlock()
-    const whole = Buffer.allocUnsafeSlow(size)
     let at = 0
     for (const piece of this.pieces) at += piece.copy(whole, at)
-    return whole
   }
 
   clear(): void {
@@ -83,4 +87,31 @@ export class BytePieces {
     this.block = null
     this.filled = 0
   }
+}
+
+/**
+ * All pieces as one, without a copy where that can be: the last ones follow each other in the same
+ * memory, and in front of them is room for the others. Null: they have to be copied.
+ */
+export function joinedInPlace(all: readonly Uint8Array[]): Buffer | null {
+  const pieces = all.filter(({ byteLength }) => byteLength > 0)
+  const last = pieces.at(-1)
+  if (last === undefined) return null
+  const { buffer } = last
+  let start = last.byteOffset
+  let at = pieces.length - 1
+  for (let before = pieces[at - 1]; before !== undefined && before.buffer === buffer; before = pieces[at - 1]) {
+    if (before.byteOffset + before.byteLength !== start) return null
+    start = before.byteOffset
+    at -= 1
+  }
+  const end = last.byteOffset + last.byteLength
+  const memory = Buffer.from(buffer)
+  for (; at > 0; at -= 1) {
+    const piece = pieces[at - 1] ?? last
+    if (piece.buffer === buffer || piece.byteLength > start) return null
+    start -= piece.byteLength
+    memory.set(piece, start)
+  }
+  return memory.subarray(start, end)
 }

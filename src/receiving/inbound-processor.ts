@@ -191,7 +191,7 @@ export class InboundProcessor {
       raw = this.taken(email)
       return raw
     }
-    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email))
+    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.unread(email, result)
     const judged = await judge(email, raw, result.outline, result.study)
     // The process has read it to its end, or there would be no outline.

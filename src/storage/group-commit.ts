@@ -13,10 +13,11 @@
  * rolled back and run again with a savepoint for each request.
  */
 import type SQLite from 'better-sqlite3'
+import { joinedInPlace } from '../platform/byte-pieces.js'
 import { freeMemory } from '../platform/free-memory.js'
 import { storageError, storageFault } from './faults.js'
 import { statementCache } from './statement-cache.js'
-import { Missed, MovedBytes, StorageFault, type Write } from './write.js'
+import { Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
 
 export type Request = readonly Write[]
 /** Why a request was not done; undefined when it was. */
@@ -34,12 +35,19 @@ interface Failure {
   readonly dirty: boolean
 }
 
+/** Its memory is ours, and may be written to. */
+function isMoved({ buffer }: Uint8Array): boolean {
+  return buffer.byteLength >= MOVED_FROM
+}
+
 /** What was moved here is joined for its own statement, and let go of at once. */
 function withJoined<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
   if (!parameters.some((value) => value instanceof MovedBytes)) return run(parameters)
   const joined: Buffer[] = []
   const bound = parameters.map((value) => {
     if (!(value instanceof MovedBytes)) return value
+    const inPlace = value.pieces.some(isMoved) ? joinedInPlace(value.pieces) : null
+    if (inPlace !== null) return inPlace
     const whole = Buffer.concat(value.pieces)
     joined.push(whole)
     return whole

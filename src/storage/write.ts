@@ -13,6 +13,9 @@ export interface Write {
   readonly rows?: number
 }
 
+/** Bytes of a memory from which on it is moved and not copied. */
+export const MOVED_FROM = 1_048_576
+
 /**
  * A parameter made of pieces: their bytes, one after the other, which only the writer joins. The
  * memory of large pieces goes over to the writer with the commit, and is gone here whatever comes of

@@ -9,7 +9,7 @@
  * the whole pool. Such a window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
 import type { Request } from './group-commit.js'
-import { ConstraintViolated, Missed, MovedBytes, StorageFault, type Write } from './write.js'
+import { ConstraintViolated, Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
 
 /** Statement, rows (-1: any number), parameters. */
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
@@ -45,8 +45,6 @@ export type FromWriter =
   | { readonly kind: 'cannot-open'; readonly failure: WireFailure }
 
 const textLimit = 2000
-/** Bytes of memory that is transferred and not copied. */
-const LARGE = 1_048_576
 
 /** What becomes of `MovedBytes` on the way. */
 interface WirePieces {
@@ -90,7 +88,7 @@ export function toWire(request: Request, numbers: TextNumbers, transfer: Set<Arr
 function wirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
   return {
     pieces: pieces.map((piece) => {
-      if (piece.buffer.byteLength < LARGE) return new Uint8Array(piece)
+      if (piece.buffer.byteLength < MOVED_FROM) return new Uint8Array(piece)
       transfer.add(piece.buffer as ArrayBuffer)
       return piece
     }),

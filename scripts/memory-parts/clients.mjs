@@ -70,9 +70,9 @@ function repliesOf(socket) {
   }
 }
 
-/** Emails with 14 MB of attachments, two of them. */
+/** Emails of 15 MB, with two attachments. */
 export async function postEmails(api, { messages, sessions }) {
-  const content = Buffer.alloc(7_000_000, 'posthorn').toString('base64')
+  const content = Buffer.alloc(5_400_000, 'posthorn').toString('base64')
   const body = JSON.stringify({
     from: 'App <app@load.test>',
     to: ['someone@sink.test'],

@@ -1,4 +1,4 @@
-// The load: messages of 34 MB to the MX listener and to the submission listener, emails with 14 MB of
+// The load: messages of 34 MB to the MX listener and to the submission listener, emails of 15 MB with two
 // attachments over REST, each over several sessions at once, and all that was submitted goes out to a
 // host on this machine. What is refused for lack of room is brought again, as servers do.
 //

@@ -4,7 +4,10 @@ import { BytePieces, joinedInPlace } from '../../src/platform/byte-pieces.js'
 
 const MOST = 3_000_000
 
-function collected(most: number | null, ...sizes: readonly number[]): { readonly raw: Buffer; readonly wanted: Buffer } {
+function collected(
+  most: number | null,
+  ...sizes: readonly number[]
+): { readonly raw: Buffer; readonly wanted: Buffer } {
   const pieces = new BytePieces(most)
   const all = sizes.map((size, place) => Buffer.alloc(size, place + 1))
   for (const piece of all) pieces.add(piece)

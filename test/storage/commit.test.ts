@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ConnectionOptions } from '../../src/storage/connection.js'
 import { groupCommit, type Request } from '../../src/storage/group-commit.js'
-import { ConstraintViolated, Missed, StorageFault, type Write } from '../../src/storage/write.js'
+import { ConstraintViolated, Missed, MovedBytes, StorageFault, type Write } from '../../src/storage/write.js'
 import { openedDatabase, temporaryDatabase } from '../helpers/database.js'
 import { keys, state } from './state.js'
 
@@ -232,4 +232,34 @@ t.test('closing finishes what was asked for, and refuses what comes later', asyn
   await t.rejects(database.commit([state('late', 'x')]), { name: 'StorageFault', message: /closed/ })
   const again = await openedDatabase(t, { file })
   t.same(keys(again.read), ['last'])
+})
+
+t.test('bytes in pieces are one value, and the memory of large ones goes over with them', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
+  const put = (word: string, pieces: readonly Uint8Array[]): Write => ({
+    sql: 'insert into words (word, bytes) values (?, ?)',
+    parameters: [word, new MovedBytes(pieces)],
+  })
+  const kept = (word: string): Buffer | undefined =>
+    database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word])[0]?.bytes
+  const content = Buffer.alloc(2_000_000, 'content')
+  const memory = Buffer.concat([Buffer.alloc(100), content])
+  const raw = memory.subarray(100)
+  const [one, two] = [Buffer.from('one'), Buffer.from('and two')]
+  await database.commit([
+    put('first', [one, raw]),
+    put('second', [two, raw.subarray(0, 10), raw.subarray(10)]),
+    put('cut', [two, raw.subarray(0, 10), raw.subarray(20)]),
+  ])
+  t.ok(kept('first')?.equals(Buffer.concat([one, content])))
+  t.ok(kept('second')?.equals(Buffer.concat([two, content])))
+  t.ok(kept('cut')?.equals(Buffer.concat([two, content.subarray(0, 10), content.subarray(20)])))
+  t.equal(memory.length, 0, 'it is not here any more')
+  t.equal(one.toString(), 'one', 'what is small was copied')
+
+  const again = Buffer.alloc(2_000_000, 'x')
+  const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
+  t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
+  t.equal(kept('third')?.length, 2_000_003)
 })

@@ -4,7 +4,7 @@
  *
  * Once it says `ready`; then to each message `parts` or `broken`; where the bytes of one attachment
  * are asked for, `attachment` or `none`. It ends when its parent does: what it has in hand may keep
- * its event loop from noticing, so a thread watches (`mime-parts-watch.ts`).
+ * its event loop from noticing, so a thread watches (`mime-parts-watch-worker.ts`).
  *
  * The parser converts nothing: HTML is not made into text, nor text into HTML or links, which is
  * where hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds). A
@@ -14,7 +14,6 @@
  * unreadable. A header value is shown up to 8,192 characters.
  */
 import { isUtf8 } from 'node:buffer'
-import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
@@ -22,6 +21,7 @@ import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import { frameReader, writeFrame } from '../platform/byte-frames.js'
 import { freeMemory } from '../platform/free-memory.js'
+import { parentWire } from '../platform/parent-wire.js'
 import type {
   Digest,
   FromMimeProcess,
@@ -229,16 +229,16 @@ async function answer(raw: Buffer, { wanted }: ToMimeProcess, say: Say): Promise
 }
 
 const data = JSON.parse(process.argv[2] ?? '') as ProcessData
-new Worker(new URL('./mime-parts-watch.js', import.meta.url), {
+new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
 if (data.study !== null) await import(data.study)
-const socket = new Socket({ fd: 3 })
-const say: Say = ({ said, bytes }) => writeFrame(socket, said, bytes)
+const wire = parentWire()
+const say: Say = ({ said, bytes }) => writeFrame(wire, said, bytes)
 const limits = { value: 16_777_216, bytes: 1_073_741_824 }
 const read = frameReader(limits, (message, raw) => void answer(raw, message as ToMimeProcess, say))
-socket.on('data', read)
-socket.on('error', () => process.exit(0))
-socket.on('close', () => process.exit(0))
+wire.on('data', read)
+wire.on('error', () => process.exit(0))
+wire.on('close', () => process.exit(0))
 say({ said: { kind: 'ready' } })

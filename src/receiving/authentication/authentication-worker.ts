@@ -6,6 +6,7 @@
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'
+import { systemClock } from '../../platform/clock.js'
 import { freeMemory } from '../../platform/free-memory.js'
 import type { Lookup, MxRecord, RecordResolver } from '../../platform/resolver.js'
 import { authenticate } from './authenticate.js'
@@ -52,10 +53,10 @@ function mainThreadResolver(port: MessagePort): {
 async function answerTo(message: Message, resolver: RecordResolver, port: MessagePort): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
-  const ahead = now - Date.now()
+  const ahead = now - systemClock()
   try {
     const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-    const found = await authenticate(bytes, connection, { resolver, clock: () => Date.now() + ahead })
+    const found = await authenticate(bytes, connection, { resolver, clock: () => systemClock() + ahead })
     const answer: FromAuthenticator = { kind: 'found', id, found, raw: moved ? raw : null }
     port.postMessage(answer, moved ? [raw.buffer] : [])
   } catch (error) {

@@ -21,6 +21,7 @@ import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
 import { frameReader, writeFrame } from '../platform/byte-frames.js'
 import { freeMemory } from '../platform/free-memory.js'
+import { beFirstOutOfMemory } from '../platform/oom-score.js'
 import { parentWire } from '../platform/parent-wire.js'
 import type {
   Digest,
@@ -228,6 +229,7 @@ async function answer(raw: Buffer, { wanted }: ToMimeProcess, say: Say): Promise
   }
 }
 
+beFirstOutOfMemory()
 const data = JSON.parse(process.argv[2] ?? '') as ProcessData
 new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },

@@ -7,14 +7,16 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
+import type { MovedBytes } from '../storage/write.js'
 
-export const insertRaw = prepareWrite<Tables['raw_messages']>(({ db, slot }) =>
-  db.insertInto('raw_messages').values({
-    email_id: slot('email_id'),
-    workspace_id: slot('workspace_id'),
-    created_at: slot('created_at'),
-    raw: slot('raw'),
-  }),
+export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('raw_messages').values({
+      email_id: slot('email_id'),
+      workspace_id: slot('workspace_id'),
+      created_at: slot('created_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
 )
 
 /** The first signature stays. */

@@ -13,11 +13,12 @@
 import { EventEmitter } from 'node:events'
 import { Refusal } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
+import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
 
 export interface Collected {
   readonly raw: Buffer
-  /** Gives the memory back to the budget; to be called once. */
+  /** Gives the memory back; to be called once, when nothing reads the bytes any more. */
   readonly release: () => void
 }
 
@@ -90,7 +91,11 @@ export class IncomingMessage extends EventEmitter {
     const raw = this.pieces.join()
     const { length } = raw // its memory may be moved to another thread before the release
     this.pieces.clear()
-    return { raw, release: () => this.budget.give(length) }
+    const release = (): void => {
+      this.budget.give(length)
+      freeMemory(raw)
+    }
+    return { raw, release }
   }
 
   private refuse(reason: Refusal): void {

@@ -9,8 +9,8 @@ import type { Config } from '../config/complete.js'
 import { type MemoryBudget, memoryBudget, shareOfBudget } from '../platform/memory-budget.js'
 
 const MB = 1_048_576
-const WHOLE = 160 * MB
-const SHARE = 112 * MB
+const WHOLE = 120 * MB
+const SHARE = 96 * MB
 
 /** The message, and once more without header fields that are too costly to verify. */
 const MX_COPIES = 2

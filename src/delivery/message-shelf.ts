@@ -29,7 +29,7 @@ export interface ShelvedMessage {
 /** Record, addresses, objects and signature of one message, as the heap has them. */
 const RECORD = 4096
 /** Bytes of messages that were read back and are larger than `SMALL`, at a time; one always fits. */
-const READ_BACK = 96 * 1_048_576
+const READ_BACK = 64 * 1_048_576
 const SMALL = 262_144
 
 interface Shelved {

@@ -14,6 +14,7 @@
 import { type Address, domainOf } from '../mail/address.js'
 import type { Email } from '../messages/email.js'
 import type { RecipientWishes } from '../messages/recipients.js'
+import { freeMemory } from '../platform/free-memory.js'
 
 export interface ShelvedMessage {
   readonly email: Email
@@ -38,6 +39,8 @@ interface Shelved {
   uses: number
   /** It was read back: nobody knows who else will come, so each is counted when they do. */
   readonly readBack: boolean
+  /** One of its sessions may still be writing it, whatever became of that. */
+  maybeWritten: boolean
 }
 
 export class MessageShelf {
@@ -55,7 +58,7 @@ export class MessageShelf {
   /** A fresh message, for which `uses` entries will come. */
   put(message: ShelvedMessage, uses: number): void {
     if (uses === 0 || this.bytes + weight(message) > this.maxBytes) return
-    this.keep({ message, uses, readBack: false })
+    this.keep({ message, uses, readBack: false, maybeWritten: false })
   }
 
   /**
@@ -84,7 +87,7 @@ export class MessageShelf {
 
   /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
   share(message: ShelvedMessage): void {
-    this.keep({ message, uses: 1, readBack: true })
+    this.keep({ message, uses: 1, readBack: true, maybeWritten: false })
   }
 
   /** For one entry, which releases it. */
@@ -107,12 +110,19 @@ export class MessageShelf {
     for (const id of [...this.messages.keys()]) this.drop(id)
   }
 
-  /** One of its entries is done with it, for now or for good. */
-  release(emailId: string): void {
+  /**
+   * One of its entries is done with it, for now or for good. `taken`: its host has answered for all of
+   * it, so that no socket reads it any more; only then its memory is given back before V8 does so.
+   */
+  release(emailId: string, taken = false): void {
     const shelved = this.messages.get(emailId)
     if (shelved === undefined) return
     shelved.uses -= 1
-    if (shelved.uses <= 0) this.drop(emailId)
+    if (!taken) shelved.maybeWritten = true
+    if (shelved.uses > 0) return
+    const { raw } = shelved.message
+    this.drop(emailId)
+    if (shelved.readBack && !shelved.maybeWritten) freeMemory(raw)
   }
 
   private drop(emailId: string): void {

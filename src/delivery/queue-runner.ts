@@ -172,7 +172,7 @@ export class QueueRunner {
       await this.leases.giveBack(entry, this.abandoned.signal)
     } else await this.settle(turn, made)
     this.lanes.forget(entry)
-    this.deps.shelf.release(entry.email_id)
+    this.deps.shelf.release(entry.email_id, made !== 'changed' && made.result.outcome.kind === 'accepted')
     if (turn.late) this.lookAgain(entry)
   }
 

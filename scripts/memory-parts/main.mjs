@@ -2,8 +2,9 @@
 // attachments over REST, each over several sessions at once, and all that was submitted goes out to a
 // host on this machine. What is refused for lack of room is brought again, as servers do.
 //
-// The peak is the sum of the resident sets of the whole process tree, sampled ten times a second;
-// shared pages count in each process, so what the machine gives is less. Meanwhile /healthz is asked
+// The peak is what the whole process tree holds, sampled ten times a second, with each page that
+// processes share counted once; the sum of the resident sets, which counts the program text of Node.js in
+// each of them, is printed too. Meanwhile /healthz is asked
 // for again and again: its slowest answers are printed beside those of the idle daemon.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -90,7 +91,7 @@ async function phase(name, work, isOver) {
     }
   })
   const found = memory.end()
-  peak = Math.max(peak, found.resident)
+  peak = Math.max(peak, found.proportional)
   show(`${name} (${((Date.now() - begun) / 1000).toFixed(0)} s)`, found, health)
 }
 

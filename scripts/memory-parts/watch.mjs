@@ -5,13 +5,17 @@ const EVERY = 100
 const PAGE = 4096
 const MB = 1_048_576
 
-/** Until `end`: the peak of all together, with the parts of that moment. */
+/**
+ * Until `end`: the peaks of all together, with the resident sets of their moment. `proportional`: each
+ * shared page once, which is what a machine gives and a control group counts.
+ */
 export function watchMemory(root) {
   let found = { resident: 0, proportional: 0, processes: [] }
   const sample = () => {
     const processes = treeOf(root).map(residentOf)
     const resident = processes.reduce((sum, megabytes) => sum + megabytes, 0)
-    if (resident > found.resident) found = { resident, processes, proportional: proportionalOf(treeOf(root)) }
+    const proportional = Math.max(found.proportional, proportionalOf(treeOf(root)))
+    found = resident > found.resident ? { resident, processes, proportional } : { ...found, proportional }
   }
   const timer = setInterval(sample, EVERY)
   return {

@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
+import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
 import { leastPace, type TransferPace, TransferWatch } from '../platform/transfer-pace.js'
 
@@ -67,7 +68,12 @@ export function readBody(
     function done(): void {
       ended()
       const raw = only ?? pieces.join()
-      resolve({ raw, release: () => budget.give(raw.length) })
+      const { length } = raw
+      const release = (): void => {
+        budget.give(length)
+        freeMemory(raw)
+      }
+      resolve({ raw, release })
       pieces.clear()
     }
     function left(): void {

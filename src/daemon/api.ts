@@ -29,6 +29,7 @@ import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { Database } from '../storage/database.js'
 import type { Limits } from './limits.js'
+import type { MessageMemory } from './message-memory.js'
 import { apiRoutes, type RouteParts } from './routes.js'
 import { readinessProbe } from './storage-watch.js'
 
@@ -57,6 +58,7 @@ export interface ApiDoorParts {
   readonly limits: Limits
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'requests'>
 }
 
 export interface Api {
@@ -107,7 +109,7 @@ function pipeline(parts: ApiDoorParts, { connections, isProxy, lines, spool }: P
     reception: reception({ keyRing, requests, clients, isProxy, clock }),
     ready: readiness({ hasRoom: mayTake, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
+    memory: memoryShares(memoryBudget(BODIES.all, parts.memory.requests), BODIES.share),
     pace: bodyPace,
     answers: largeAnswers({
       ...ANSWERS,

@@ -15,6 +15,7 @@ import type { MxListener } from '../smtp/mx.js'
 import type { SubmissionListener } from '../smtp/submission.js'
 import type { Database } from '../storage/database.js'
 import { openApi } from './api.js'
+import { messageMemory } from './message-memory.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
@@ -47,7 +48,7 @@ export async function openDoors(
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { hasRoom: mayTake, stop: stopLooking } = await watchDisk({ config, log })
   ends.push(stopLooking)
-  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const own = { config, clock, log, tls, keyRing, domains, mayTake, memory: messageMemory(config) }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
   await begin(rooms)

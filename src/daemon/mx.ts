@@ -11,6 +11,7 @@ import { listenForMail, type MxListener } from '../smtp/mx.js'
 import { type MxSettings, mxLimits, type TakenRecipient } from '../smtp/mx-deps.js'
 import type { RecipientDelay, RecipientRefusal } from '../smtp/mx-refusals.js'
 import { SERVICE } from '../storage/tables.js'
+import type { MessageMemory } from './message-memory.js'
 import type { Receiving, Recipients } from './receiving.js'
 
 export interface MxParts {
@@ -19,15 +20,17 @@ export interface MxParts {
   readonly log: Log
   readonly tls: TlsFiles
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'mx'>
   readonly receiving: Receiving
 }
 
-export function openMx({ config, clock, log, tls, mayTake, receiving }: MxParts): Promise<MxListener> {
+export function openMx({ config, clock, log, tls, mayTake, memory, receiving }: MxParts): Promise<MxListener> {
   return listenForMail({
     recipient: (address, size) => recipient(receiving.recipients, address, size, config.inbound.max_size),
     accept: receiving.takeIn,
     listings: receiving.listings,
     mayTake,
+    memory: memory.mx,
     after: (milliseconds, act) => {
       const timer = setTimeout(act, milliseconds)
       return () => clearTimeout(timer)

@@ -5,6 +5,7 @@
  * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
  * what delivery remembers of its hosts is not pushed out by it.
  */
+import { join } from 'node:path'
 import type { InboundBytesOf } from '../accounts/inbound-bytes.js'
 import { operatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
@@ -14,12 +15,14 @@ import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
-import { authenticate } from '../receiving/authentication/authenticate.js'
+import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type Listing, listingsOf } from '../receiving/dnsbl.js'
+import { openInHand } from '../receiving/in-hand.js'
 import { InboundProcessor } from '../receiving/inbound-processor.js'
 import { processMail } from '../receiving/process-mail.js'
 import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../receiving/reports/act-on-report.js'
+import { reportDigest } from '../receiving/reports/report-digest.js'
 import { circumstancesOf } from '../receiving/spam/received-spam-message.js'
 import { rspamd } from '../receiving/spam/rspamd.js'
 import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
@@ -57,7 +60,7 @@ export interface Receiving {
   readonly listings: (address: string) => Promise<readonly Listing[]>
   /** From now on mail that is on disk is looked at. */
   readonly start: () => void
-  /** Ends the questions to DNS and the threads that take messages apart, and waits for what is looked at. */
+  /** Ends the questions to DNS and the processes that take messages apart, and waits for what is looked at. */
   readonly stop: () => Promise<void>
 }
 
@@ -67,12 +70,14 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const ended = new AbortController()
   const resolver =
     edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const authentication = new AuthenticationThread({ resolver, clock })
   const policy = recipientPolicy(parts)
   const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
   const { judge: judgeReport } = judgingReports(parts, policy)
-  const judges = { judge, judgeReport, factsOf: circumstancesOf }
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, ...judges })
+  const judges = { judge, judgeReport, reportDigest, factsOf: circumstancesOf }
+  const inHand = openInHand(join(config.service.data_dir, 'in-hand'), log)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, inHand, ...judges })
   const { dnsbl: lists } = config.inbound
   return {
     recipients,
@@ -83,7 +88,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       log,
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
-      authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
+      authenticate: authentication.authenticate,
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
     listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
@@ -93,9 +98,11 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
     },
     stop: async () => {
       ended.abort()
+      await authentication.stop()
       const stopped = processor.stop()
       await mime.close()
       await stopped
+      inHand.close()
     },
   }
 }

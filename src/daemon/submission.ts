@@ -14,6 +14,7 @@ import type { Accept } from '../sending/accept.js'
 import { checkSender } from '../sending/sender-policy.js'
 import { listenForSubmissions, type SubmissionListener } from '../smtp/submission.js'
 import { type SubmissionSettings, submissionLimits } from '../smtp/submission-deps.js'
+import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionParts {
   readonly config: Config
@@ -26,6 +27,7 @@ export interface SubmissionParts {
   readonly requests: RateLimit
   readonly accept: Accept
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'submission'>
 }
 
 export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
@@ -42,6 +44,7 @@ export function openSubmission(parts: SubmissionParts): Promise<SubmissionListen
     },
     accept,
     mayTake,
+    memory: parts.memory.submission,
     clock,
     log,
     settings: settings(config, parts.tls),

@@ -10,7 +10,7 @@
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { MovedBytes, Write } from '../storage/write.js'
 
 export type InboundEmail = Selectable<Tables['inbound_emails']>
 
@@ -94,17 +94,18 @@ const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; siz
   }),
 )
 
-const insertRaw = prepareWrite<Tables['inbound_raw']>(({ db, slot }) =>
-  db.insertInto('inbound_raw').values({
-    inbound_id: slot('inbound_id'),
-    workspace_id: slot('workspace_id'),
-    received_at: slot('received_at'),
-    raw: slot('raw'),
-  }),
+const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('inbound_raw').values({
+      inbound_id: slot('inbound_id'),
+      workspace_id: slot('workspace_id'),
+      received_at: slot('received_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function fileInbound(wanted: NewInbound, raw: Buffer): Write[] {
+export function fileInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
   const arrival = JSON.stringify(wanted.arrival)
   return [insert({ ...wanted, arrival, size: raw.length }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
@@ -226,6 +227,16 @@ export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: numb
       .orderBy('received_at')
       .orderBy('id')
       .limit(slot('limit')),
+)
+
+/** An email or a report that was not looked at yet. */
+export const waitingById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', notLookedAt),
 )
 
 /** The next of the workspaces that have such mail. */

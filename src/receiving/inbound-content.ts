@@ -13,7 +13,7 @@ import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
-import type { MimeParts } from '../messages/mime-parts-protocol.js'
+import type { MimeOutline } from '../messages/mime-parts-protocol.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
@@ -23,7 +23,7 @@ const MAX_THREAD = 65_536
 
 type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-export function inboundContent(raw: Buffer, parts: Pick<MimeParts, 'html' | 'text' | 'attachments'>): Read {
+export function inboundContent(raw: Buffer, { hasHtml, hasText, attachments }: MimeOutline): Read {
   const header = readableHeader(raw)
   const value = (name: string): string => firstValue(raw, header, name)
   const [author] = listedMailboxes(raw, header, 'from')
@@ -36,9 +36,9 @@ export function inboundContent(raw: Buffer, parts: Pick<MimeParts, 'html' | 'tex
     to_emails: addresses(listedMailboxes(raw, header, 'to')),
     cc_emails: addresses(listedMailboxes(raw, header, 'cc')),
     subject: headerText(value('subject'), MAX_SUBJECT),
-    has_html: parts.html === null ? 0 : 1,
-    has_text: parts.text === null ? 0 : 1,
-    attachment_count: parts.attachments.length,
+    has_html: hasHtml ? 1 : 0,
+    has_text: hasText ? 1 : 0,
+    attachment_count: attachments,
   }
 }
 

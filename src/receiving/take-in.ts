@@ -13,12 +13,14 @@ import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Arrival, fileInbound } from '../messages/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
+import { freeMemory } from '../platform/free-memory.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
 import { unlessMissed } from '../storage/unless-missed.js'
-import type { Commit, Write } from '../storage/write.js'
+import { type Commit, MovedBytes, type Write } from '../storage/write.js'
 import type { Authentication, Connection } from './authentication/authentication.js'
+import type { Authenticate } from './authentication/authentication-thread.js'
 import { foldedResults } from './authentication/folded-results.js'
 import { type DmarcSetting, judge } from './authentication/judge.js'
 import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
@@ -35,7 +37,7 @@ export interface TakeInDeps {
   /** Ours: the first word of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting
-  readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
+  readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
   /** Of workspaces, and of the service, which holds reports. */
@@ -59,13 +61,16 @@ interface Copy {
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
 export function takeIn(deps: TakeInDeps): TakeIn {
   let letGo = 0
-  return async (message) => {
-    const { client, envelopeFrom, raw, recipients } = message
-    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), raw.length))) throw systemMailTooLarge()
+  return async (received) => {
+    const { client, envelopeFrom, recipients } = received
+    const bytes = received.raw.length
+    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw systemMailTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const found = await deps.authenticate(raw, connection)
+    const { found, raw } = await deps.authenticate(received.raw, connection)
+    const message = { ...received, raw }
     const judgement = judge(found, deps.dmarc)
     if (judgement.kind === 'refuse') {
+      freeMemory(raw)
       throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
     }
     const now = deps.clock()
@@ -78,7 +83,7 @@ export function takeIn(deps: TakeInDeps): TakeIn {
     if (copies.length > 0) await file(deps, copies)
     for (const { to } of copies) deps.filed(ownerOf(to))
     letGo += ignored.length
-    tell(deps, copies, message, ignored.length === 0 ? null : letGo)
+    tell(deps, copies, { client, envelopeFrom, recipients, bytes }, ignored.length === 0 ? null : letGo)
     return { id: copies[0]?.id ?? uuidv7(now) }
   }
 }
@@ -99,14 +104,14 @@ async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly 
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
-function storedBytes({ id, to, message: { raw }, trace }: Copy): Buffer {
+function storedBytes({ id, to, message: { raw }, trace }: Copy): MovedBytes {
   // A list of several would tell each of the others.
   const [first, ...others] = to.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
-  return withTrace(raw, scanHeader(raw), { ...trace, id, recipient })
+  return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
 }
 
-function writesOf({ id, to, message, trace, found, arrival }: Copy, stored: Buffer): Write[] {
+function writesOf({ id, to, message, trace, found, arrival }: Copy, stored: MovedBytes): Write[] {
   const { envelopeFrom, client } = message
   const record = {
     id,
@@ -140,11 +145,14 @@ function resultFields(found: Authentication, connection: Connection): Trace['res
   ]
 }
 
+/** `bytes`: of the message, which may be gone from memory by now. */
+type TakenFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
+
 /** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
 function tell(
   { log }: TakeInDeps,
   copies: readonly Copy[],
-  { client, envelopeFrom, recipients, raw }: ReceivedMessage,
+  { client, envelopeFrom, recipients, bytes }: TakenFacts,
   letGo: number | null,
 ): void {
   const facts = {
@@ -152,7 +160,7 @@ function tell(
     helo: shown(client.helo),
     from: envelopeFrom,
     ...recipientFacts(recipients),
-    bytes: raw.length,
+    bytes,
   }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
   if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')

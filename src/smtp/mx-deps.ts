@@ -2,6 +2,7 @@
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
 import { leastPace } from '../platform/transfer-pace.js'
 import type { Listing } from '../receiving/dnsbl.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
@@ -25,6 +26,8 @@ export interface MxDeps {
   listings(address: string): Promise<readonly Listing[]>
   /** False: the disk is nearly full. */
   mayTake(): boolean
+  /** Of all listeners together. Absent: this one has only its own limit. */
+  readonly memory?: MemoryBudget
   /** Acts after so many milliseconds, unless it is called off. */
   after(milliseconds: number, act: () => void): () => void
   readonly clock: Clock
@@ -70,7 +73,7 @@ export const mxLimits: MxLimits = {
   maxConnectionsPerNetwork: 200,
   maxSize: 35 * MB,
   maxRecipients: 100,
-  maxLineLength: MB, // 998 is the rule (RFC 5322), and many strangers do not keep it
+  maxLineLength: 65_536, // 998 is the rule (RFC 5321 section 4.5.3.1.6), and many strangers do not keep it
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
   maxFaults: 20,

@@ -29,7 +29,7 @@ export function mxGate(deps: MxDeps): MxGate {
     settings,
     clock: deps.clock,
     connections: connectionLimit(settings),
-    memory: memoryBudget(settings.maxBytesInFlight),
+    memory: memoryBudget(settings.maxBytesInFlight, deps.memory),
     newConnections: perMinute(settings.connectionsPerMinute, settings.maxClients),
     messages: perMinute(settings.messagesPerMinute, settings.maxClients),
     mayTake: () => deps.mayTake(),

@@ -5,6 +5,7 @@ import type { Principal } from '../accounts/principal.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
 import { leastPace } from '../platform/transfer-pace.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
@@ -21,6 +22,8 @@ export interface SubmissionDeps {
   accept(principal: Principal, message: SubmittedMessage): Promise<{ readonly emailId: string }>
   /** False: the disk is nearly full. */
   mayTake(): boolean
+  /** Of all listeners together. Absent: this one has only its own limit. */
+  readonly memory?: MemoryBudget
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: SubmissionSettings

@@ -34,7 +34,7 @@ export function submissionGate(deps: SubmissionDeps): SubmissionGate {
     note: (reason, about) => lines.info({ ...about, reason }, 'a submission client was turned away'),
     authLimit: authLimit(settings.authFailures),
     connections: connectionLimit(settings),
-    memory: memoryBudget(settings.maxBytesInFlight),
+    memory: memoryBudget(settings.maxBytesInFlight, deps.memory),
     mayTake: () => deps.mayTake(),
     report: (error) => log.error({ err: error }, 'submission failed'),
   }

@@ -50,10 +50,10 @@ async function filed(t: Test): Promise<Filed> {
   const processed = uuidv7(at)
   const failed = uuidv7(at + 1000)
   const of = { workspace_id: app.workspaceId }
-  const parts = { html: null, text: 'x', attachments: [{} as never] }
+  const outline = { hasHtml: false, hasText: true, attachments: 1 }
   const spam = { spam_status: 'suspicious', spam_score: 431 } as const
   const report = JSON.stringify([{ name: 'MISSING_DATE', score: 4.31, description: 'no Date field' }])
-  const content = { ...inboundContent(raw, parts), ...spam, spam_report: report }
+  const content = { ...inboundContent(raw, outline), ...spam, spam_report: report }
   await app.daemon.database.commit([
     ...fileInbound(
       inboundMail({ id: processed, ...of, received_at: at, authentication: '{"spf":{"result":"pass"}}' }),

@@ -1,4 +1,4 @@
-/** Messages taken apart in threads: what comes of good ones, of hostile ones, and who waits for whom. */
+/** Messages taken apart in processes: what comes of good ones, of hostile ones, and who waits for whom. */
 import t, { type Test } from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
@@ -426,7 +426,7 @@ t.test('hostile messages are answered, and the next one is read', async (t) => {
   }
 })
 
-/** With two threads that run: starting one may take longer than what a test has it read. */
+/** With two processes that run: starting one may take longer than what a test has it read. */
 async function started(from: MimeReader): Promise<MimeReader> {
   await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
   return from
@@ -458,21 +458,21 @@ const hungry = Buffer.from(
   'latin1',
 )
 
-t.test('a message has its time, and the thread that it held is replaced', async (t) => {
-  const from = reader(t, { time: 50, threads: 1 })
+t.test('a message has its time, and the process that it held is replaced', async (t) => {
+  const from = reader(t, { time: 50, timePerMegabyte: 0, processes: 1 })
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' })
   t.equal((await parts(patient, lines('Subject: x', '', 'a line'))).text, 'a line')
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' }, 'as often as it takes')
 })
 
-t.test('a message has its memory, and the thread that it filled is replaced', async (t) => {
-  const from = reader(t, { memory: 48, threads: 1 })
+t.test('a message has its memory, and the process that it filled is replaced', async (t) => {
+  const from = reader(t, { memory: 48, processes: 1 })
   t.match(await from.read('ws_1', () => hungry), { kind: 'unreadable', why: 'memory' })
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
-t.test('one party cannot have all threads, nor wait with more than its share', async (t) => {
-  const from = await started(reader(t, { threads: 2, waiting: 3, waitingOfParty: 3 }))
+t.test('one party cannot have all processes, nor wait with more than its share', async (t) => {
+  const from = await started(reader(t, { processes: 2, waiting: 3, waitingOfParty: 3 }))
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
     await from.read(party, () => raw)
@@ -493,7 +493,7 @@ t.test('one party cannot have all threads, nor wait with more than its share', a
 })
 
 t.test('where all places are taken, a party of which nothing waits has one still, and no second', async (t) => {
-  const from = reader(t, { threads: 1, waiting: 2 })
+  const from = reader(t, { processes: 1, waiting: 2 })
   const read = (party: string): Promise<unknown> => from.read(party, () => small)
   const taken = [read('first'), read('first'), read('first')]
   const placed = read('second')
@@ -503,7 +503,7 @@ t.test('where all places are taken, a party of which nothing waits has one still
 })
 
 t.test('the turn goes round among the parties, whoever came first with however many', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   const turns: string[] = []
   const read = (party: string): Promise<unknown> =>
     from.read(party, () => {
@@ -515,13 +515,13 @@ t.test('the turn goes round among the parties, whoever came first with however m
 })
 
 t.test('a workspace may ask for as many emails at once as any plan lets it, and more wait of all', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   const asked = Array.from({ length: 10_000 }, (_, n) => from.read(`ws_${n % 10}`, () => undefined))
   await t.resolves(Promise.all(asked))
 })
 
 t.test('a message whose bytes are gone is said to be gone; a fault of the source is its own', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   t.match(await from.read('ws_1', () => undefined), { kind: 'unreadable', why: 'gone' })
   const fault = from.read('ws_1', () => {
     throw new Error('the disk')
@@ -531,7 +531,7 @@ t.test('a message whose bytes are gone is said to be gone; a fault of the source
 })
 
 t.test('closing leaves nobody waiting', async (t) => {
-  const from = new MimeReader({ ...defaultMimeLimits, threads: 1 })
+  const from = new MimeReader({ ...defaultMimeLimits, processes: 1 })
   const outcomes = Promise.allSettled([from.read('ws_1', () => slow), from.read('ws_1', () => slow)])
   await from.close()
   const [first, second] = await outcomes
@@ -545,19 +545,19 @@ t.test('closing leaves nobody waiting', async (t) => {
 
 const studies = new URL('../fixtures/odd-study.js', import.meta.url)
 
-t.test('what a room above makes of a message is made in its thread, and may fail there alone', async (t) => {
-  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, threads: 1 }, studies)
+t.test('what a room above makes of a message is made in its process, and may fail there alone', async (t) => {
+  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, studies)
   t.teardown(() => reader.close())
   const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
   const studied = (facts: string): ReturnType<MimeReader['studied']> => reader.studied('ws_1', () => raw, facts)
   t.match(await studied('count'), {
     kind: 'studied',
-    parts: { text: 'text' },
+    outline: { hasText: true, hasHtml: false, attachments: 0 },
     study: { bytes: raw.length, facts: 'count' },
   })
   for (const facts of ['throw', 'hang', 'fill']) {
-    t.match(await studied(facts), { kind: 'studied', parts: { text: 'text' }, study: null }, facts)
+    t.match(await studied(facts), { kind: 'studied', outline: { hasText: true }, study: null }, facts)
   }
-  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a thread')
+  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a process')
   t.match(await reader.studied('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
 })

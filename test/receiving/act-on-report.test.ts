@@ -10,10 +10,11 @@ import { unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
 import { emailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
-import { MimeReader } from '../../src/messages/mime-parts.js'
+import { defaultMimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
 import { InboundProcessor } from '../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../../src/receiving/reports/act-on-report.js'
+import { digest, reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/write.js'
 import { bulkEmail } from '../helpers/bulk.js'
@@ -85,7 +86,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     await commit(fileInbound(record, Buffer.from(raw)))
     const others = acts.ignored.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.judge(email as never, Buffer.from(raw))
+    const judged = await acts.judge(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
     await commit(judged.writes)
     judged.committed?.()
     const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
@@ -724,14 +725,15 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
 t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ time: 10_000, memory: 64, threads: 1, waiting: 10, waitingOfParty: 5 })
+  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 })
   const judge = (): never => {
     throw new Error('mail')
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { judge, judgeReport: acts.judge, factsOf: () => null }
-  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, ...judges })
+  const judges = { judge, judgeReport: acts.judge, factsOf: () => null, reportDigest }
+  const inHand = { suspects: [], take: () => undefined, done: () => undefined, close: () => undefined }
+  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, inHand, ...judges })
   t.teardown(async () => {
     await processor.stop()
     await mime.close()

@@ -23,13 +23,10 @@ import { StorageFault, type Write } from '../../storage/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { Judged, JudgeReport } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
-import { isAnswer } from './auto-reply.js'
 import { bounceAbout } from './bounce-about.js'
 import { type Claim, claimAt, type ReportMail, type Unclaimed } from './claim.js'
 import { type LateNotice, lateNotice } from './late-notice.js'
-import { readReport } from './read-report.js'
 import type { Bounce, Report } from './report.js'
-import { takeApart } from './report-parts.js'
 
 export interface ReportDeps {
   readonly read: Read
@@ -85,10 +82,10 @@ export function reportActs(deps: ReportDeps): ReportActs {
   }
   return {
     ignored,
-    judge: (email, raw): Judged => {
-      const findings = findingsOf(deps, email, raw)
+    judge: (email, digest): Judged => {
+      const findings = findingsOf(deps, email, digest as ReportMail)
       const place = { id: email.id, workspaceId: email.workspace_id }
-      const own = isKept(findings, raw)
+      const own = isKept(findings, email)
         ? [keepReport({ ...place, at: deps.clock() })]
         : [removeInbound(place), removeInboundRaw(place)]
       return {
@@ -100,16 +97,14 @@ export function reportActs(deps: ReportDeps): ReportActs {
 }
 
 /** Somebody may want to know what it was, since a recipient of ours had caused it. */
-function isKept(findings: readonly Finding[], raw: Buffer): boolean {
+function isKept(findings: readonly Finding[], { size }: Pick<InboundEmail, 'size'>): boolean {
   const idle = findings.every(({ writes }) => writes.length === 0)
-  return idle && findings.some(({ ignored }) => ignored === 'other-recipient') && raw.length <= MAX_KEPT
+  return idle && findings.some(({ ignored }) => ignored === 'other-recipient') && size <= MAX_KEPT
 }
 
 /** One for each recipient that it speaks of, however many of its addresses lead there. */
-function findingsOf(deps: ReportDeps, email: InboundEmail, raw: Buffer): readonly Finding[] {
-  const report = readReport(raw)
-  const answer = email.envelope_from === '' || isAnswer(takeApart(raw).header)
-  const mail: ReportMail = { report, answer }
+function findingsOf(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly Finding[] {
+  const { report } = mail
   const findings = new Map<string, Finding>()
   for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
     const claim = claimAt(deps.policy, address, mail)

@@ -28,7 +28,7 @@ export interface SpamVerdictDeps {
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-/** `study`: of its content; null: the content was too much for the thread that looked at it. */
+/** `study`: of its content; null: the content was too much for the process that looked at it. */
 export type JudgeSpam = (email: InboundEmail, raw: Buffer, study: SpamStudy | null) => Promise<SpamVerdict>
 
 export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {

@@ -14,7 +14,7 @@ import { parseAddress, parseDomainName } from '../mail/address.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
+import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/resolver.js'
 import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type Listing, listingsOf } from '../receiving/dnsbl.js'
 import { openInHand } from '../receiving/in-hand.js'
@@ -68,17 +68,15 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const { config, clock, log, edges, database, mime } = parts
   const { commit, read } = database
   const ended = new AbortController()
-  const resolver =
-    edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const resolver = edges.resolver ?? ownResolver(config, clock, ended.signal)
   const authentication = new AuthenticationThread({ resolver, clock })
   const policy = recipientPolicy(parts)
   const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
-  const { judge: judgeReport } = judgingReports(parts, policy)
-  const judges = { judge, judgeReport, reportDigest, factsOf: circumstancesOf }
+  const judges = { judge, judgeReport: judgingReports(parts, policy).judge, reportDigest, factsOf: circumstancesOf }
   const inHand = openInHand(join(config.service.data_dir, 'in-hand'), log)
   const processor = new InboundProcessor({ read, commit, clock, log, mime, inHand, ...judges })
-  const { dnsbl: lists } = config.inbound
+  const listing = { lists: config.inbound.dnsbl, addresses: resolver.addresses, timeLimit: LISTINGS }
   return {
     recipients,
     takeIn: takeIn({
@@ -91,7 +89,7 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       authenticate: authentication.authenticate,
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
-    listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
+    listings: (address) => listingsOf(address, listing),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
@@ -105,6 +103,10 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       inHand.close()
     },
   }
+}
+
+function ownResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
+  return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
 function recipientPolicy({ config: { service }, identity, domainsOfAll }: ReceivingParts): RecipientPolicy {

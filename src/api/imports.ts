@@ -33,7 +33,9 @@ export const MAX_AT_ONCE = 1_000
 /** Answered where a file has more. */
 export const begunAnswer: Documented = {
   description: `The file has more than ${MAX_AT_ONCE} lines: it is stored, and goes on behind the request.`,
-  schema: z.strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) }),
+  schema: z
+    .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
+    .meta({ id: 'BegunImport' }),
 }
 
 /** Rejects with a Refusal: rate-limited, bad-credentials. */
@@ -69,7 +71,7 @@ const resource = z
     error: z
       .strictObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'Why it failed; what was done before stays.' }),
+      .meta({ description: 'Why it failed; what was done before stays.', example: null }),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })

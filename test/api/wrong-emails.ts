@@ -68,7 +68,7 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['text that is an object', { ...email, text: {} }, WRONG, 'text'],
   ['html in both names', { ...email, html: '<p>', htmlbody: '<p>' }, WRONG],
   ['text in both names', { ...email, textbody: 'a' }, WRONG],
-  ['headers that are a list', { ...email, headers: [] }, WRONG, 'headers'],
+  ['headers that are a list', { ...email, headers: ['X-A'] }, WRONG, 'headers'],
   ['a header that is a number', { ...email, headers: { 'X-A': 1 } }, WRONG, 'headers.X-A'],
   ['a header with a line break', { ...email, headers: { 'X-A': 'a\r\nBcc: x@y.test' } }, WRONG, 'headers.X-A'],
   ['a header with NUL', { ...email, headers: { 'X-A': 'a\0' } }, WRONG, 'headers.X-A'],
@@ -189,6 +189,6 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
     404,
   ],
   ['a template_id that is a number', { ...email, template_id: 5 }, WRONG, 'template_id'],
-  ['template_data that is a list', { ...email, template_data: [] }, WRONG, 'template_data'],
+  ['template_data that is a list', { ...email, template_data: ['x'] }, WRONG, 'template_data'],
   ['only suppressed recipients', { ...email, to: 'gone@b.test' }, 'all_recipients_suppressed', undefined, 422],
 ])

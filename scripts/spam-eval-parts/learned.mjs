@@ -1,14 +1,17 @@
 /**
  * The whole verdict on labelled mail: rules, and the classifier that has learned the other half.
  *
- *   scripts/spam-eval DIR LABELS.csv --learned [--rspamd URL] [--misses]
+ *   scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL] [--misses]
  *
  * Each half, by a hash of the path, is learned into a database of its own, by the code that learns
- * in the daemon, and the other one judged by the code that judges there; both ways round. Nothing
+ * in the daemon, and the other one judged by the code that judges there; both ways round. With `--taught`
+ * all of another folder is learned instead, and every message judged.
+ *
+ * What is learned is taken for mail of today, whatever its dates; with `--aged`, for mail of long ago, so
+ * that the classifier is trusted as little as its limits want (classifier-limits.ts). Nothing
  * is known of client and authentication, whose DNS is gone: the mail is judged by its content.
  * Then times: of a message of 3 to 6 KB, all of it but the network, beside mailparser's parse of it.
  */
-import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,69 +27,77 @@ import { defaultSpamThresholds } from '../../dist/src/receiving/spam/spam-report
 import { study } from '../../dist/src/receiving/spam/spam-study.js'
 import { spamVerdict } from '../../dist/src/receiving/spam/spam-verdict.js'
 import { openDatabase } from '../../dist/src/storage/open.js'
+import { halfOf, kindsOf } from './labels.mjs'
 
 const lean = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
 const nothingKnown = { receivedAt: null, origin: null, authentication: null }
 const percent = (part, all) => (all === 0 ? '-' : `${((100 * part) / all).toFixed(2)} %`)
 
-export async function evaluateLearned({ dir, rows, rspamdUrl, misses }) {
+export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, misses }) {
   const messages = await takenApart(dir, rows)
   const ask =
     rspamdUrl === undefined
       ? null
       : rspamd({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
+  const half = (wanted) => messages.filter((message) => message.half === wanted)
+  const lessons =
+    taught === null
+      ? [
+          { title: 'even half', learned: half('odd'), judged: half('even') },
+          { title: 'odd half', learned: half('even'), judged: half('odd') },
+        ]
+      : [{ title: 'all', learned: await takenApart(taught.dir, taught.rows), judged: messages }]
   const all = []
-  for (const judged of [0, 1]) {
-    const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
-    const database = await openDatabase({ file: join(folder, 'eval.db') })
-    try {
-      const judge = spamVerdict({ read: database.read, thresholds: defaultSpamThresholds, rspamd: ask })
-      await learn(
-        database,
-        messages.filter(({ half }) => half !== judged),
-      )
-      const results = await judgeAll(
-        judge,
-        messages.filter(({ half }) => half === judged),
-      )
-      print(`half ${judged}, judged by what was learned of the other`, results)
-      all.push(...results)
-      if (judged === 1) await times(judge, results)
-    } finally {
-      await database.close()
-      rmSync(folder, { recursive: true })
-    }
+  for (const { title, learned, judged } of lessons) {
+    const last = judged === lessons.at(-1)?.judged
+    const results = await judgedAfter({ learned, judged, ask, aged, timed: last })
+    print(title, results)
+    all.push(...results)
   }
-  print('both halves', all)
+  if (lessons.length > 1) print('both halves', all)
   curve(all)
   if (misses) tellMisses(all)
+}
+
+async function judgedAfter({ learned, judged, ask, aged, timed }) {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
+  const database = await openDatabase({ file: join(folder, 'eval.db') })
+  try {
+    const judge = spamVerdict({ read: database.read, thresholds: defaultSpamThresholds, rspamd: ask })
+    await learn(database, learned, aged)
+    const results = await judgeAll(judge, judged)
+    if (timed) await times(judge, results)
+    return results
+  } finally {
+    await database.close()
+    rmSync(folder, { recursive: true })
+  }
 }
 
 async function takenApart(dir, rows) {
   const reader = new MimeReader()
   const messages = []
-  for (const [path, label] of rows) {
+  for (const { path, label } of rows) {
     const raw = readFileSync(join(dir, path))
     const result = await reader.read('eval', () => raw)
     if (result.kind !== 'parts') console.error(`${path}: ${result.message}`)
-    else
-      messages.push({ path, label, raw, parts: result.parts, half: createHash('sha256').update(path).digest()[0] % 2 })
+    else messages.push({ path, label, raw, parts: result.parts, half: halfOf(path) })
   }
   await reader.close()
   return messages
 }
 
-async function learn(database, messages) {
+async function learn(database, messages, aged) {
+  const now = Date.now()
   const lessons = messages.map(({ raw, parts, label }) => ({
     workspaceId: 'ws_1',
     fingerprint: messageFingerprint(raw),
-    verdict: label,
-    message: spamMessage(raw, parts, nothingKnown),
-    at: Date.now(),
+    verdict: label === 'ham' ? 'ham' : 'spam',
+    message: spamMessage(raw, parts, { ...nothingKnown, receivedAt: aged ? 0 : now }),
+    at: now,
   }))
   await Promise.all(lessons.map((lesson) => learnMessage(database, lesson)))
-  for (const kind of ['spam', 'ham'])
-    console.log(`learned ${messages.filter(({ label }) => label === kind).length} ${kind}`)
+  for (const [label, some] of kindsOf(messages)) console.log(`learned ${some.length} ${label}`)
 }
 
 /** As it is stored, but of a client of which nothing speaks for or against it. */
@@ -119,27 +130,24 @@ async function judgeAll(judge, messages) {
 }
 
 function print(title, results) {
-  console.log(`\n${title}\n       clean  suspicious  spam`)
-  for (const label of ['ham', 'spam']) {
-    const all = results.filter((one) => one.label === label)
-    const [clean, suspicious, spam] = ['clean', 'suspicious', 'spam'].map(
-      (status) => all.filter((one) => one.status === status).length,
-    )
+  console.log(`\n${title}\n             clean  suspicious  spam`)
+  for (const [label, all] of kindsOf(results)) {
+    const counts = ['clean', 'suspicious', 'spam'].map((status) => all.filter((one) => one.status === status).length)
+    const [, suspicious, spam] = counts
     const shares = `${percent(suspicious + spam, all.length)} suspicious or spam, ${percent(spam, all.length)} spam`
-    console.log(
-      `${label.padEnd(5)}${[clean, suspicious, spam].map((count, at) => String(count).padStart([7, 12, 6][at])).join('')}   ${shares}`,
-    )
+    const shown = counts.map((count, at) => String(count).padStart([7, 12, 6][at])).join('')
+    console.log(`${label.padEnd(11)}${shown}   ${shares}`)
   }
 }
 
 function curve(results) {
   console.log('\nscore  spam caught  ham flagged')
   for (let threshold = 1; threshold <= 15; threshold += 1) {
-    const reach = (label) => {
-      const all = results.filter((one) => one.label === label)
+    const reach = (isHam) => {
+      const all = results.filter(({ label }) => (label === 'ham') === isHam)
       return percent(all.filter(({ score }) => score >= threshold).length, all.length)
     }
-    console.log(`${String(threshold).padStart(5)}${reach('spam').padStart(13)}${reach('ham').padStart(13)}`)
+    console.log(`${String(threshold).padStart(5)}${reach(false).padStart(13)}${reach(true).padStart(13)}`)
   }
 }
 

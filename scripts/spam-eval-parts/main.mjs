@@ -1,15 +1,17 @@
 /**
  * Scores labelled mail by the rules, content alone: no client, no authentication.
  *
- *   scripts/spam-eval DIR LABELS.csv [--half even|odd] [--rules] [--misses]
- *   scripts/spam-eval DIR LABELS.csv --learned [--rspamd URL] [--misses]     see learned.mjs
+ *   scripts/spam-eval DIR LABELS.csv [--half even|odd] [--client] [--rules] [--misses]
+ *   scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL] [--misses]
+ *                                                                                     see learned.mjs
  *
- * LABELS.csv has the columns path,label,client_ip,helo,mail_from; a label is `ham` or `spam`.
- * `--half` takes every second file (by hash of its path), so that one half can be tuned on and
+ * LABELS.csv has the columns path,label,client_ip,helo,mail_from; a label is `ham`, or what is to be
+ * caught: `spam`, `phishing` or any other word, of which each has a line of its own.
+ * `--client` lets rules know the client's address, its name and the envelope sender of these columns; results
+ * of authentication there are none. `--half` takes every second file (by hash of its path), so that one half can be tuned on and
  * the other reported. `--rules` prints what each rule found, `--misses` the spam that passed
  * for clean and the ham that was flagged. Messages are taken apart as the daemon does it.
  */
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -18,44 +20,42 @@ import { MimeReader } from '../../dist/src/messages/mime-parts.js'
 import { spamRules } from '../../dist/src/receiving/spam/rules/all-rules.js'
 import { spamMessage } from '../../dist/src/receiving/spam/spam-input.js'
 import { spamReport, spamStatus } from '../../dist/src/receiving/spam/spam-report.js'
+import { halfOf, kindsOf, labelledRows, originOf } from './labels.mjs'
 import { evaluateLearned } from './learned.mjs'
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     half: { type: 'string' },
+    client: { type: 'boolean', default: false },
     rules: { type: 'boolean', default: false },
     misses: { type: 'boolean', default: false },
     learned: { type: 'boolean', default: false },
+    aged: { type: 'boolean', default: false },
+    taught: { type: 'string' },
     rspamd: { type: 'string' },
   },
 })
-const [dir, labels] = positionals
-if (dir === undefined || labels === undefined) {
-  console.error('usage: scripts/spam-eval DIR LABELS.csv [--half even|odd] [--rules] [--misses]')
+const [dir, labels, taughtLabels] = positionals
+if (dir === undefined || labels === undefined || (values.taught !== undefined && taughtLabels === undefined)) {
+  console.error('usage: scripts/spam-eval DIR LABELS.csv [--half even|odd] [--client] [--rules] [--misses]')
+  console.error('       scripts/spam-eval DIR LABELS.csv --learned [--aged] [--taught DIR2 LABELS2.csv] [--rspamd URL]')
   process.exit(2)
 }
 
-function halfOf(path) {
-  return createHash('sha256').update(path).digest()[0] % 2 === 0 ? 'even' : 'odd'
-}
-
-const rows = readFileSync(labels, 'utf8')
-  .trim()
-  .split(/\r?\n/)
-  .slice(1)
-  .map((line) => line.split(','))
-  .filter(([path]) => values.half === undefined || halfOf(path) === values.half)
+const rows = labelledRows(labels).filter(({ path }) => values.half === undefined || halfOf(path) === values.half)
 
 if (values.learned) {
-  await evaluateLearned({ dir, rows, rspamdUrl: values.rspamd, misses: values.misses })
+  const taught = values.taught === undefined ? null : { dir: values.taught, rows: labelledRows(taughtLabels) }
+  await evaluateLearned({ dir, rows, taught, aged: values.aged, rspamdUrl: values.rspamd, misses: values.misses })
   process.exit(0)
 }
 
 const reader = new MimeReader()
 const scored = []
 let unreadable = 0
-for (const [path, label] of rows) {
+for (const row of rows) {
+  const { path, label } = row
   const raw = readFileSync(join(dir, path))
   const result = await reader.read('eval', () => raw)
   if (result.kind !== 'parts') {
@@ -64,24 +64,25 @@ for (const [path, label] of rows) {
     continue
   }
   const began = performance.now()
-  const message = spamMessage(raw, result.parts, { receivedAt: null, origin: null, authentication: null })
+  const origin = values.client ? originOf(row) : null
+  const message = spamMessage(raw, result.parts, { receivedAt: null, origin, authentication: null })
   const { score, contributions } = spamReport(message)
   const took = performance.now() - began
   scored.push({ path, label, size: raw.length, score, contributions, status: spamStatus(score), took })
 }
 await reader.close()
 
-const of = (label) => scored.filter((one) => one.label === label)
 const percent = (part, all) => (all === 0 ? '-' : `${((100 * part) / all).toFixed(2)} %`)
-const [ham, spam] = [of('ham'), of('spam')]
+const kinds = kindsOf(scored)
+const ham = kinds.get('ham') ?? []
+const spam = scored.filter(({ label }) => label !== 'ham')
 
 console.log(`messages  ${scored.length} (ham ${ham.length}, spam ${spam.length}, unreadable ${unreadable})\n`)
-console.log('       clean  suspicious  spam')
-for (const [label, all] of Object.entries({ ham, spam })) {
+console.log('             clean  suspicious  spam   caught')
+for (const [label, all] of kinds) {
   const cells = ['clean', 'suspicious', 'spam'].map((status) => all.filter((one) => one.status === status).length)
-  console.log(
-    `${label.padEnd(5)}${String(cells[0]).padStart(7)}${String(cells[1]).padStart(12)}${String(cells[2]).padStart(6)}`,
-  )
+  const shown = cells.map((count, at) => String(count).padStart([7, 12, 6][at])).join('')
+  console.log(`${label.padEnd(11)}${shown}   ${percent(cells[1] + cells[2], all.length)}`)
 }
 console.log('\nscore  spam caught  ham flagged')
 for (let threshold = 1; threshold <= 15; threshold += 1) {

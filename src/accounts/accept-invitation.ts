@@ -2,10 +2,11 @@
  * Accepting an invitation: who holds the link becomes a member, with a key of their own.
  *
  * Works once: the commit that makes the member ends the invitation, and misses where another
- * one, a cancellation or the time was faster. Somebody new chooses a password. Somebody who
- * has an account shows that it is theirs: their password is verified and never set, or a
- * link that fell into other hands would be worth the whole account. An account without a
- * password (the operator made it) cannot be shown to be anybody's: the operator sets one.
+ * one, a cancellation or the time was faster, and where the inviter may not invite any more.
+ * Somebody new chooses a password. Somebody who has an account shows that it is theirs: their
+ * password is verified and never set, or a link that fell into other hands would be worth the
+ * whole account. An account without a password (the operator made it) cannot be shown to be
+ * anybody's: the operator sets one.
  *
  * Guesses are limited by invitation and by client address, before anything is worked out.
  */
@@ -21,7 +22,7 @@ import { limitKey } from './client-address.js'
 import { invitationIdIn } from './invitation-token.js'
 import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
 import { createKey } from './key-acts.js'
-import { insertMember, memberById } from './members.js'
+import { insertMember, memberById, stillAdministrates } from './members.js'
 import type { Passwords } from './passwords.js'
 import { type RateLimit, rateLimit, tooFast } from './rate-limit.js'
 import { insertUser, nameUser, stillKnown, userByEmail } from './users.js'
@@ -93,11 +94,13 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   const invitation = openInvitation(deps, token, now)
   take(attempts.invitations, invitation.id, now)
   const user = await userOf(deps, invitation.email, acceptance)
-  const { workspace_id: workspaceId, id, role } = invitation
+  const { workspace_id: workspaceId, id, role, invited_by: inviter } = invitation
   const memberId = uuidv7(now)
   const key = newKey({ workspaceId, userId: user.id, name: 'first key', now })
   const actor: Actor = { id: user.id, keyId: null }
   const writes = [
+    // Who administrates may give both roles that there are to give.
+    stillAdministrates({ workspaceId, userId: inviter }),
     endInvitation({ workspaceId, id, status: 'accepted', now }),
     ...user.writes,
     insertMember({ id: memberId, workspace_id: workspaceId, user_id: user.id, role, joined_at: now }),

@@ -7,7 +7,8 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../platform/ids.js'
-import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { placeAfter } from '../storage/stepped-walk.js'
 import type { Tables } from '../storage/tables.js'
 import type { Scope } from './principal.js'
 
@@ -43,7 +44,7 @@ export function newKey(wanted: WantedKey): NewKey {
       user_id: wanted.userId,
       name: wanted.name,
       key_hash: hashKey(secret),
-      key_prefix: secret.slice(0, 11),
+      key_prefix: secret.slice(0, PREFIX),
       scopes: JSON.stringify(wanted.scopes ?? ['full']),
       allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
       allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
@@ -53,6 +54,14 @@ export function newKey(wanted: WantedKey): NewKey {
       revoked_at: null,
     },
   }
+}
+
+/** Characters of a key that are no secret: lists and logs show them. */
+const PREFIX = 11
+
+/** What may be shown of a text that a client gave as its key; null: it has not the form of one, and may be anything. */
+export function keyPrefixOf(given: string): string | null {
+  return given.length > 2 * PREFIX && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX) : null
 }
 
 export function hashKey(secret: string): string {
@@ -184,7 +193,33 @@ function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Va
 
 export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
 
-/** Some of them, in the same order. */
-export const keysSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
-  listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
+type KeyPlace = Pick<ApiKeyRow, 'created_at' | 'id'>
+
+const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyPlace>()(({ db, slot }) =>
+  db
+    .selectFrom('api_keys')
+    .select(['created_at', 'id'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .offset(slot('skip')),
 )
+
+const keysBehind = prepareRead<{ workspaceId: string; limit: number } & KeyPlace>()((builder) =>
+  listed(builder)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
+    .limit(builder.slot('limit')),
+)
+
+/** Some of them, in the same order. Revoked ones stay, so there may be any number of them. */
+export async function listKeys(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<ReturnType<typeof keysBehind>> {
+  const skipped = (place: KeyPlace, skip: number) => skipKeys(read, { workspaceId, ...place, skip })[0]
+  const place = await placeAfter<KeyPlace>({ created_at: -1, id: '' }, offset, skipped)
+  return place === null ? [] : keysBehind(read, { workspaceId, ...place, limit })
+}

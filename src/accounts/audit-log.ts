@@ -29,6 +29,8 @@ export type Action =
   | 'workspace.changed'
   | 'workspace.plan_changed'
   | 'workspace.transferred'
+  | 'workspace.deleted'
+  | 'workspace.made_operators'
   | 'member.invited'
   | 'member.joined'
   | 'member.role_changed'

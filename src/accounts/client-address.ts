@@ -1,19 +1,36 @@
 /**
- * The client's address as a key for limits, and whether it is this machine.
+ * The client's address and network as keys for limits, and whether it is this machine.
  *
- * An IPv6 client has a whole /64 to choose addresses from (RFC 6177), so all of it counts as one.
+ * An IPv6 client has a whole /64 to choose addresses from (RFC 6177), so all of it counts as one
+ * address. Its network is the /48 that a site is given; that of an IPv4 client is its /24.
  */
 import ipaddr from 'ipaddr.js'
+import type { ConnectionOrigin } from '../platform/connection-limit.js'
 
 /** The IPv4 address, the /64 of the IPv6 address, or the text itself where it is no address. */
 export function limitKey(remoteAddress: string): string {
   const address = parsed(remoteAddress)
   if (address === null) return remoteAddress
   if (address instanceof ipaddr.IPv4) return address.toString()
-  return `${address.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`
+  return prefixOf(address, 64)
+}
+
+/** The /24 of the IPv4 address, the /48 of the IPv6 address; null where it is no address. */
+export function networkKey(remoteAddress: string): string | null {
+  const address = parsed(remoteAddress)
+  if (address === null) return null
+  return address instanceof ipaddr.IPv4 ? `${address.octets.slice(0, 3).join('.')}.0/24` : prefixOf(address, 48)
+}
+
+/** As whom a connection counts. */
+export function originOf(remoteAddress: string): ConnectionOrigin {
+  return { address: limitKey(remoteAddress), network: networkKey(remoteAddress) }
+}
+
+/** `bits`: a multiple of 16. */
+function prefixOf({ parts }: ipaddr.IPv6, bits: number): string {
+  const words = parts.slice(0, bits / 16).map((part) => part.toString(16))
+  return `${words.join(':')}::/${bits}`
 }
 
 /** 127.0.0.0/8 or ::1. */

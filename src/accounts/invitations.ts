@@ -3,8 +3,9 @@
  *
  *   pending -> accepted | cancelled,  pending -> expired (when time passed, and another was made)
  *
- * None comes back from where it ended. One whose time has passed counts as no invitation,
- * whatever its row says. The link is not kept: it is made anew from the id
+ * None comes back from where it ended. One whose inviter may no longer invite is cancelled in the
+ * commit that takes the right away (triggers of `members`). One whose time has passed counts as no
+ * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
 import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
@@ -26,6 +27,7 @@ export const insertInvitation = prepareWrite<InvitationRow>(({ db, slot }) =>
     status: slot('status'),
     invited_by_name: slot('invited_by_name'),
     invited_by_email: slot('invited_by_email'),
+    invited_by: slot('invited_by'),
     created_at: slot('created_at'),
     expires_at: slot('expires_at'),
   }),
@@ -87,6 +89,11 @@ export const pendingSlice = prepareRead<Slice>()((builder) =>
 
 export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: string }>()((builder) =>
   pending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
+)
+
+/** Those that end with the right of this user to invite. */
+export const pendingOfInviter = prepareRead<{ workspaceId: string; now: number; userId: string }>()((builder) =>
+  pending(builder).select('id').where('invited_by', '=', builder.slot('userId')),
 )
 
 export const pendingCount = prepareRead<{ workspaceId: string; now: number }>()((builder) =>

@@ -10,9 +10,8 @@ import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import type { Commit, Write } from '../storage/write.js'
+import type { Write } from '../storage/write.js'
 import { type Actor, recordAct } from './audit-log.js'
-import { countWithinHour } from './hourly-limit.js'
 import {
   expireInvitation,
   INVITATION_LIFE,
@@ -22,13 +21,7 @@ import {
   pendingCount,
 } from './invitations.js'
 import { type GivenRole, MAX_MEMBERS, memberByEmail, membersCount, stillAdministrates } from './members.js'
-import { INVITATIONS } from './usage.js'
 import { userById } from './users.js'
-
-/** Each is a mail of the service, to whatever address: nobody may make it write to the whole world. */
-const PER_HOUR = 50
-
-const limit = { kind: INVITATIONS, most: PER_HOUR, act: `invite ${PER_HOUR} people` }
 
 export interface WantedInvitation {
   readonly workspaceId: string
@@ -62,14 +55,6 @@ export function refuseInvitation(read: Read, { workspaceId, email: given, now }:
   })
 }
 
-/** Throws a Refusal `rate-limited` when the hour is full. */
-export function countInvitation(
-  deps: { readonly read: Read; readonly commit: Commit },
-  { workspaceId, now }: WantedInvitation,
-): Promise<void> {
-  return countWithinHour(deps, limit, workspaceId, now)
-}
-
 export interface Invited {
   readonly row: InvitationRow
   /** They miss when whoever invites may not do so any more. */
@@ -88,6 +73,7 @@ export function invite(read: Read, wanted: WantedInvitation): Invited {
     status: 'pending',
     invited_by_name: inviter?.full_name ?? '',
     invited_by_email: inviter?.email ?? '',
+    invited_by: userId,
     created_at: now,
     expires_at: now + INVITATION_LIFE,
   }

@@ -4,6 +4,9 @@
  * A workspace has exactly one owner, always: the index `members_one_owner` allows no second
  * one, and no statement here touches the owner but the transfer, which puts another in its
  * place by the same commit.
+ *
+ * What a member who may invite has invited ends with that right: triggers on the table cancel it,
+ * whichever statement removes or demotes them.
  */
 import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Role } from '../storage/tables.js'

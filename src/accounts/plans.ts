@@ -38,8 +38,10 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
   1,
 )
 
+type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
+
 /** `config`: checked when it was read, so the default plan is a known one. */
-export function planBook({ read, limits: config }: { read: Read; limits: LimitsConfig }): PlanBook {
+export function planBook({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanBook {
   const known = new Map<string, Plan>()
   const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }
 
@@ -65,7 +67,7 @@ export function planBook({ read, limits: config }: { read: Read; limits: LimitsC
 /** Workspaces whose plan is not configured. */
 export function strayPlans(
   read: Read,
-  { plans }: LimitsConfig,
+  { plans }: Pick<PlansConfig, 'plans'>,
 ): readonly { readonly id: string; readonly plan: string }[] {
   return allWorkspaces(read, {})
     .filter(({ plan }) => limitsOfPlan(plans, plan) === undefined)

@@ -8,7 +8,8 @@
  *   domain:NAME      an hour      emails of one sender domain         always
  *   requests         ten minutes  requests                            while the plan limits the day
  *   domain-creations a moment     sending domains registered          always
- *   invitations      a moment     people invited                      always
+ *   invitations-by:USER, invitations-to:ADDRESS, invitations
+ *                    a moment     people invited, of the service      always
  *   workspaces       a moment     workspaces made by its keys         always
  *
  * A window is the bucket of now and those before it: of its first bucket it may have lost
@@ -30,7 +31,10 @@ export const EMAILS_HOURLY = 'emails-hourly'
 export const CREDITS = 'credits'
 export const REQUESTS = 'requests'
 export const DOMAIN_CREATIONS = 'domain-creations'
-export const INVITATIONS = 'invitations'
+/** With the two below, rows of the service. */
+export const SERVICE_INVITATIONS = 'invitations'
+export const invitationsBy = (userId: string): string => `invitations-by:${userId}`
+export const invitationsTo = (email: string): string => `invitations-to:${email}`
 export const WORKSPACES = 'workspaces'
 export const ofDomain = (domain: string): string => `domain:${domain}`
 

@@ -31,11 +31,6 @@ export const allWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('workspaces').select(['id', 'name', 'slug', 'plan', 'created_at']).orderBy('created_at').orderBy('id'),
 )
 
-/** The workspace of the people behind the service: mail to its postmaster is theirs. */
-export const oldestWorkspace = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('workspaces').select('id').orderBy('created_at').orderBy('id').limit(1),
-)
-
 export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -81,6 +76,16 @@ export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string
 /** None where it was deleted. */
 export const livingWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
+)
+
+/** Changes nothing; misses when the workspace was deleted. First in a commit of many. */
+export const workspaceStays = prepareWrite<{ id: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('workspaces')
+      .set((eb) => ({ name: eb.ref('name') }))
+      .where('id', '=', slot('id')),
+  1,
 )
 
 /** How many a user owns. */

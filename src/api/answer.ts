@@ -47,7 +47,7 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode
 
-const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
+export const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'malformed-message': 'validation_error',
   'bare-line-break': 'validation_error',
   'line-too-long': 'validation_error',
@@ -71,6 +71,7 @@ const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
   'too-many-recipients': 'validation_error',
   'attachment-too-large': 'attachment_too_large',
   'too-large': 'payload_too_large',
+  'mailbox-full': 'quota_exceeded',
   'mail-loop': 'validation_error',
   'rate-limited': 'rate_limit_exceeded',
   'daily-limit': 'daily_limit_exceeded',

@@ -5,7 +5,7 @@
  * workspace that is named. It never may do more than the key that made it.
  */
 import { z } from 'zod'
-import { type ApiKeyRow, keyById, keysSlice, liveKeys, MAX_LIVE_KEYS, newKey } from '../accounts/api-keys.js'
+import { type ApiKeyRow, keyById, listKeys, liveKeys, MAX_LIVE_KEYS, newKey } from '../accounts/api-keys.js'
 import { actorOf } from '../accounts/audit-log.js'
 import { createKeyBy, endKey } from '../accounts/key-acts.js'
 import { limitsOf, limitsWithin } from '../accounts/key-limits.js'
@@ -126,8 +126,8 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
   ]
 }
 
-function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Answer {
-  return json(200, { data: keysSlice(read, { workspaceId: principal.workspaceId, ...query }).map(keyResource) })
+async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Promise<Answer> {
+  return json(200, { data: (await listKeys(read, principal.workspaceId, query)).map(keyResource) })
 }
 
 async function create(

@@ -76,7 +76,7 @@ export function apiServer(kind: EndpointKind, deps: ServerDeps): ApiServer {
   const answer: RequestListener = (request, response) => {
     const connection = connections.of(request.socket)
     if (connection === undefined) return void request.destroy()
-    connection.response = response
+    connections.asked(connection, response)
     app.listener(request, response)
   }
   if (kind !== 'tls') {
@@ -147,7 +147,7 @@ function letIn(
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => undefined) // it closes, and that is all there is to it
-    if (connections.enter(socket, kind) !== 'welcome') {
+    if (!connections.enter(socket, kind)) {
       if (kind === 'tls') socket.destroy()
       else tell(socket, noRoomForConnection)
     } else if (kind === 'tls') {

@@ -9,10 +9,11 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Koa from 'koa'
-import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { ClientLines } from '../platform/client-lines.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
+import { noteWhenOver, noteWrongKey } from './access-log.js'
 import { answer, type ErrorBody, errorHeaders } from './answer.js'
 import type { ApiContext, ApiState } from './api-state.js'
 import type { Peer } from './client-address.js'
@@ -30,7 +31,9 @@ export interface AppDeps extends MountDeps {
   readonly reception: Reception
   readonly ready: Readiness
   readonly peerOf: (request: IncomingMessage) => Peer
-  readonly log: Pick<Log, 'debug' | 'error' | 'isLevelEnabled'>
+  readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
+  /** Lines about clients without a key. */
+  readonly lines: ClientLines
 }
 
 export interface ApiApp {
@@ -62,6 +65,7 @@ export function apiApp(deps: AppDeps): ApiApp {
     const isHealth = path === '/healthz' || path === '/readyz'
     const look = isHealth || phase.kind !== 'serving' ? reception.glance : reception.receive
     ctx.state.visit = look(ctx.req, peerOf(ctx.req))
+    noteWhenOver(ctx, path, isHealth, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
       if (isHealth) await health(ctx, phase, deps)
@@ -69,7 +73,6 @@ export function apiApp(deps: AppDeps): ApiApp {
     } catch (error) {
       fail(ctx, error, deps)
     }
-    note(ctx, path, deps)
   })
   app.on('error', (err: unknown, ctx: ApiContext) => {
     if (ctx.req.socket.destroyed) deps.log.debug({ err }, 'a connection broke')
@@ -94,13 +97,26 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
   const about: Endpoint = {
     method: 'GET',
     path: '/openapi.json',
-    run: (ctx) => {
+    run: async (ctx) => {
+      ctx.state.route = '/openapi.json'
       tolerated(ctx.state.visit)
-      deps.answers.hold(ctx, document)
-      send(ctx, reply)
+      await deps.answers.send(ctx, reply)
     },
   }
-  return [...routes.map((route) => ({ method: route.method, path: route.path, run: handle(route, deps) })), about]
+  return [...routes.map((route) => endpointOf(route, deps)), about]
+}
+
+function endpointOf(route: Route, deps: AppDeps): Endpoint {
+  const { method, path } = route
+  const run = handle(route, deps)
+  return {
+    method,
+    path,
+    run: (ctx) => {
+      ctx.state.route = path
+      return run(ctx)
+    },
+  }
 }
 
 /** The longest request target; RFC 9112 section 3 asks for 8,000 octets at least. */
@@ -142,7 +158,10 @@ function fail(ctx: ApiContext, error: unknown, deps: AppDeps): void {
     ctx.res.destroy()
     return
   }
-  send(ctx, errorReply(error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)))
+  noteWrongKey(ctx, error, deps)
+  const body = error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)
+  ctx.state.code = body.error.code
+  send(ctx, errorReply(body))
 }
 
 function told(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
@@ -155,13 +174,4 @@ function tooSlow({ message }: BodyTooSlow): ErrorBody {
 
 function errorReply(body: ErrorBody): Reply {
   return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
-}
-
-/** One line for each request, for who looks for one. */
-function note(ctx: ApiContext, path: string, { log, clock }: AppDeps): void {
-  if (!log.isLevelEnabled('debug')) return
-  const { requestId, startedAt, principal } = ctx.state.visit
-  const { method, res } = ctx
-  const about = { method, path: shown(path), status: res.statusCode, ms: clock() - startedAt, requestId }
-  log.debug({ ...about, workspace: principal?.workspaceId }, 'request')
 }

@@ -2,21 +2,18 @@
 import { z } from 'zod'
 import { foundAudience } from '../audiences/audiences.js'
 import { contactsCsv } from '../audiences/export-contacts.js'
-import { type ImportReport, importContacts, MAX_LINES } from '../audiences/import-contacts.js'
-import type { Clock } from '../platform/clock.js'
-import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
-import { type FilesInMemory, withWholeFile } from './file-in-memory.js'
-import { importLimit, refusedLines } from './import-report.js'
+import {
+  type ContactImport,
+  countLines,
+  type ImportReport,
+  MAX_LINES,
+  takeContacts,
+} from '../audiences/import-contacts.js'
+import { withWholeFile } from './file-in-memory.js'
+import { contactReport, importLimit } from './import-report.js'
+import { begin, begunAnswer, type ImportRouteDeps, MAX_AT_ONCE, requestJournal } from './imports.js'
 import { contentDisposition } from './inbound/attachment-file.js'
-import { json, type Route, route, uploadRoute } from './route.js'
-
-export interface AudienceFileDeps {
-  readonly read: Read
-  readonly commit: Commit
-  readonly clock: Clock
-  readonly files: FilesInMemory
-}
+import { type Answer, json, type Route, route, uploadRoute } from './route.js'
 
 const truth = z
   .enum(['true', 'false'], 'allowed: true, false')
@@ -29,23 +26,13 @@ const importQuery = z.strictObject({
   }),
 })
 
-const report = z
-  .strictObject({
-    added: z.int(),
-    updated: z.int(),
-    unchanged: z.int().meta({ description: 'Lines that say what is there already.' }),
-    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed somebody again.' }),
-    ...refusedLines,
-  })
-  .meta({ id: 'ContactImportReport' })
-
 const tag = 'Audiences'
 
-export function audienceFileRoutes(deps: AudienceFileDeps): readonly Route[] {
+export function audienceFileRoutes(deps: ImportRouteDeps): readonly Route[] {
   return [importRoute(deps), exportRoute(deps)]
 }
 
-function importRoute({ files, ...deps }: AudienceFileDeps): Route {
+function importRoute(deps: ImportRouteDeps): Route {
   return uploadRoute({
     method: 'POST',
     path: '/audiences/:id/import',
@@ -57,19 +44,27 @@ function importRoute({ files, ...deps }: AudienceFileDeps): Route {
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line, one of them \`email\`; up to ${MAX_LINES} lines.`,
     fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
-    answers: { 200: { description: 'What became of the lines.', schema: report } },
+    answers: { 200: { description: 'What became of the lines.', schema: contactReport }, 202: begunAnswer },
     refusals: ['audience_not_found', 'payload_too_large'],
-    receive: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query: { resubscribe }, file }) => {
+    receive: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query, file, now }) => {
       foundAudience(deps.read, workspaceId, audienceId)
-      const done: ImportReport = await withWholeFile(file, files, workspaceId, (bytes) =>
-        importContacts(deps, { workspaceId, audienceId, resubscribe }, bytes),
-      )
-      return json(200, done)
+      const wanted = { workspaceId, audienceId, resubscribe: query.resubscribe }
+      return withWholeFile(file, deps.files, workspaceId, (bytes) => take(deps, wanted, bytes, now))
     },
   })
 }
 
-function exportRoute({ read }: AudienceFileDeps): Route {
+async function take(deps: ImportRouteDeps, wanted: ContactImport, file: Buffer, now: number): Promise<Answer> {
+  const { workspaceId, audienceId, resubscribe } = wanted
+  const total = await countLines(file)
+  if (total > MAX_AT_ONCE) {
+    foundAudience(deps.read, workspaceId, audienceId)
+    return begin(deps, { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total }, now)
+  }
+  return json(200, await takeContacts(deps, wanted, file, requestJournal<ImportReport>(deps.read, workspaceId)))
+}
+
+function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
   return route({
     method: 'GET',
     path: '/audiences/:id/export',

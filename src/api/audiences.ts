@@ -4,11 +4,11 @@ import { actorOf, recordAct } from '../accounts/audit-log.js'
 import { deleteAudience, type GoneAudience } from '../audiences/audience-removal.js'
 import {
   type AudienceChange,
-  audiencesSlice,
   type CountedAudience,
   changeAudience,
   foundAudience,
   insertAudience,
+  listAudiences,
   unknownAudience,
 } from '../audiences/audiences.js'
 import { timestamp as iso } from '../platform/clock.js'
@@ -88,8 +88,8 @@ function list({ read }: AudienceDeps): Route {
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(audience) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { limit, offset } }) =>
-      json(200, { data: audiencesSlice(read, { workspaceId, limit, offset }).map(shown) }),
+    run: async ({ principal: { workspaceId }, query }) =>
+      json(200, { data: (await listAudiences(read, workspaceId, query)).map(shown) }),
   })
 }
 

@@ -1,8 +1,13 @@
-/** The audit log of the workspace, newest first, for its owner and admins. */
+/**
+ * The audit log of the workspace, newest first, for its owner and admins. In the operator's workspace
+ * it has the acts of the service too, such as the deletion of a workspace.
+ */
 import { z } from 'zod'
 import { actsOfWorkspace, NEWEST } from '../accounts/audit-log.js'
+import { operatorWorkspace } from '../accounts/operator-workspace.js'
 import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
 import { limit, page, pageOf, seqCursor } from './paging.js'
 import { json, type Route, route } from './route.js'
 import { timestamp, uuid } from './values.js'
@@ -31,11 +36,12 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
       area: 'admin',
       tag: 'Audit log',
       summary: 'List administrative acts, newest first',
+      description: "In the operator's workspace with those of the service, such as `workspace.deleted`.",
       query: listQuery,
       answers: { 200: { description: 'A page.', schema: pageOf(act) } },
       refusals: [],
       run: ({ principal: { workspaceId }, query: { limit, cursor = NEWEST } }) => {
-        const rows = actsOfWorkspace(read, { workspaceId, before: cursor, limit: limit + 1 })
+        const rows = actsFor(read, workspaceId, cursor, limit + 1)
         return json(
           200,
           page(rows, limit, shown, ({ seq }) => seq),
@@ -43,6 +49,13 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
       },
     }),
   ]
+}
+
+function actsFor(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
+  const own = actsOfWorkspace(read, { workspaceId, before, limit })
+  if (operatorWorkspace(read) !== workspaceId) return own
+  const ofService = actsOfWorkspace(read, { workspaceId: SERVICE, before, limit })
+  return [...own, ...ofService].sort((one, other) => other.seq - one.seq).slice(0, limit)
 }
 
 function shown({ id, at, actor, action, target, details }: Row): z.output<typeof act> {

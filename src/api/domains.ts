@@ -9,7 +9,7 @@ import type { ZoneNames } from '../domains/look-up-records.js'
 import { registerDomain } from '../domains/register-domain.js'
 import { type OwnNames, registrableName } from '../domains/registrable-name.js'
 import { type RotationDeps, rotateKeys } from '../domains/rotate-keys.js'
-import { domainById, domainsSlice, type SendingDomain } from '../domains/sending-domains.js'
+import { domainById, listDomains, type SendingDomain } from '../domains/sending-domains.js'
 import { type CountLook, verifyDomain } from '../domains/verify-domain.js'
 import type { DomainName } from '../mail/address.js'
 import type { Refusal } from '../mail/refusal.js'
@@ -71,8 +71,8 @@ function list({ read, names }: DomainDeps): Route {
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { limit, offset } }) => {
-      const rows = domainsSlice(read, { workspaceId, limit, offset })
+    run: async ({ principal: { workspaceId }, query }) => {
+      const rows = await listDomains(read, workspaceId, query)
       return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
     },
   })

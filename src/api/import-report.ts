@@ -1,4 +1,4 @@
-/** What answers to imports share: the limit of a file, and how refused lines are told. */
+/** What imports answer: their reports, and the limit of a file. */
 import { z } from 'zod'
 import { MAX_TOLD } from '../platform/refused-lines.js'
 import type { FileLimit } from './upload.js'
@@ -7,7 +7,7 @@ const MB = 1_048_576
 
 export const importLimit: FileLimit = { bytes: 25 * MB, tooLarge: 'too-large' }
 
-export const refusedLines = {
+const refusedLines = {
   refused: z.int().meta({ description: 'Lines that were passed over.' }),
   refusals: z
     .array(
@@ -23,3 +23,24 @@ export const refusedLines = {
       example: [{ line: 7, field: 'email', reason: 'is not a mail address', value: 'bob' }],
     }),
 }
+
+export const contactReport = z
+  .strictObject({
+    added: z.int(),
+    updated: z.int(),
+    unchanged: z.int().meta({ description: 'Lines that say what is there already.' }),
+    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed somebody again.' }),
+    ...refusedLines,
+  })
+  .meta({ id: 'ContactImportReport' })
+
+export const suppressionReport = z
+  .strictObject({
+    provider: z
+      .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
+      .meta({ description: 'Whose columns they are; `list`: of nobody in particular.' }),
+    added: z.int(),
+    known: z.int().meta({ description: 'On the list already, where they keep their first reason.' }),
+    ...refusedLines,
+  })
+  .meta({ id: 'SuppressionImportReport' })

@@ -8,15 +8,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
-import {
-  announcesBody,
-  type Body,
-  type BodyMemory,
-  type BodyPace,
-  checkLength,
-  readBody,
-  welcomeBody,
-} from './read-body.js'
+import type { TransferPace } from '../platform/transfer-pace.js'
+import { announcesBody, type Body, type BodyMemory, checkLength, readBody, welcomeBody } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
 const MAX_BODY = 22 * 1_048_576
@@ -37,7 +30,7 @@ export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
   memory: BodyMemory,
-  pace: BodyPace,
+  pace: TransferPace,
   limit = MAX_BODY,
 ): Promise<JsonBody> {
   const { headers } = request

@@ -6,14 +6,20 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
-import { countInvitation, invite, refuseInvitation, type WantedInvitation } from '../accounts/invite.js'
+import { chargeInvitation } from '../accounts/invitation-limits.js'
+import { pendingOfInviter } from '../accounts/invitations.js'
+import { invite, refuseInvitation, type WantedInvitation } from '../accounts/invite.js'
 import { givenRoles, memberById, membersSlice, removeMember, setRole, stillAdministrates } from '../accounts/members.js'
+import { requireUnbound } from '../accounts/unbound-key.js'
 import { recordEvent } from '../events/event-log.js'
+import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import { type Commit, ConstraintViolated } from '../storage/write.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
 import { inNamed, type Named, slice, workspaceId } from './named-workspace.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
 import { address, notFound, timestamp, uuid } from './values.js'
@@ -21,6 +27,8 @@ import { address, notFound, timestamp, uuid } from './values.js'
 export interface MemberDeps {
   readonly read: Read
   readonly commit: Commit
+  /** How many the service may send in a day. */
+  readonly invitationsPerDay: number
   /** Somebody was invited: there is a mail to be written. */
   readonly invited: () => void
   /** What they may do in the workspace changed; `removed`: nothing any more. */
@@ -86,10 +94,12 @@ function create(deps: MemberDeps): Route {
     area: 'named',
     tag,
     summary: 'Invite somebody to a workspace',
-    description: 'For owner and admins. A mail with a link goes out, which works once and for seven days.',
+    description:
+      'For owner and admins, with a key without bounds. A mail with a link goes out, which works once, for seven ' +
+      'days, and for as long as the inviter may invite.',
     body: wantedMember,
     answers: { 201: { description: 'The invitation.', schema: of(invitation) } },
-    refusals: ['not_found', 'conflict', 'invalid_email_address'],
+    refusals: ['not_found', 'conflict', 'invalid_email_address', 'all_recipients_suppressed'],
     run: (call) => invited(deps, call),
   })
 }
@@ -100,21 +110,31 @@ async function invited(
 ): Promise<Answer> {
   const { read, commit } = deps
   const { workspaceId, userId } = inNamed(read, principal, body.workspaceId, 'admin')
+  requireUnbound(read, principal, 'invite')
   const { email, role } = body
   const wanted: WantedInvitation = { workspaceId, email, role, userId, actor: actorOf(principal), now }
   refuseInvitation(read, wanted)
-  await countInvitation({ read, commit }, wanted)
+  refuseSuppressed(read, email)
+  const charge = chargeInvitation(read, { userId, email: email.toLowerCase(), now }, deps.invitationsPerDay)
   const { row, writes } = invite(read, wanted)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
-  if (!(await committed(commit([...writes, recordEvent(event)])))) {
+  if (!(await committed(commit([...charge.writes, ...writes, recordEvent(event)])))) {
     inNamed(read, principal, workspaceId, 'admin')
     refuseInvitation(read, wanted)
-    throw new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    const conflict = new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    throw charge.refusal() ?? conflict
   }
   deps.invited()
   const { id, expires_at, created_at } = row
   return json(201, { data: { id, email: row.email, role, expires_at: iso(expires_at), created_at: iso(created_at) } })
+}
+
+/** No mail would reach them. Throws a Refusal. */
+function refuseSuppressed(read: Read, email: Address): void {
+  if (!isSuppressed(read, SERVICE, email)) return
+  const message = 'mail of the service to this address bounced for good: the operator may let it be tried again'
+  throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
 }
 
 /** False where the world had moved on, or another invitation of the address was faster. */
@@ -134,15 +154,19 @@ function patch(deps: MemberDeps): Route {
     area: 'named',
     tag,
     summary: 'Give a member another role',
-    description: 'For owner and admins. The owner keeps theirs: a workspace is transferred on the command line.',
+    description:
+      'For owner and admins; a key with bounds may not make an admin of a member. The owner keeps their role: a ' +
+      'workspace is transferred on the command line. The pending invitations of an admin who becomes a member are cancelled.',
     body: change,
     answers: { 200: { description: 'The member.', schema: of(changedMember) } },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { workspaceId, role }, now }) => {
       const { read, commit, memberChanged } = deps
       const named = inNamed(read, principal, workspaceId, 'admin')
+      if (role === 'admin') requireUnbound(read, principal, 'give a member more rights')
       const { user_id, role: before } = changeable(read, workspaceId, id)
-      const details = { user_id, from: before, to: role }
+      const cancelled = role === 'admin' ? {} : invitationsOf(read, workspaceId, user_id, now)
+      const details = { user_id, from: before, to: role, ...cancelled }
       const act = {
         workspaceId,
         actor: actorOf(principal),
@@ -166,7 +190,9 @@ function remove(deps: MemberDeps): Route {
     area: 'named',
     tag,
     summary: 'Remove a member',
-    description: 'For owner and admins. Their keys of this workspace are revoked, for good; their SMTP sessions end.',
+    description:
+      'For owner and admins. Their keys of this workspace are revoked, for good; their SMTP sessions end; their ' +
+      'pending invitations are cancelled.',
     query: inWorkspace,
     answers: { 200: { description: 'They are removed.', schema: of(removedMember) } },
     refusals: ['not_found', 'conflict', 'missing_required_field'],
@@ -174,7 +200,7 @@ function remove(deps: MemberDeps): Route {
       const { read, commit, memberChanged } = deps
       const named = inNamed(read, principal, workspaceId, 'admin')
       const { user_id: userId, email, role } = changeable(read, workspaceId, id)
-      const details = { user_id: userId, email, role }
+      const details = { user_id: userId, email, role, ...invitationsOf(read, workspaceId, userId, now) }
       const act = { workspaceId, actor: actorOf(principal), action: 'member.removed', target: id, at: now } as const
       const gone = removeMember({ workspaceId, id, userId }, now)
       const writes = [stillAdministrates(named), ...gone, recordAct({ ...act, details })]
@@ -184,6 +210,17 @@ function remove(deps: MemberDeps): Route {
       return json(200, { data: { removed: true, id } })
     },
   })
+}
+
+/** For the audit log: what is cancelled with the right of this user to invite. */
+function invitationsOf(
+  read: Read,
+  workspaceId: string,
+  userId: string,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  const ids = pendingOfInviter(read, { workspaceId, userId, now }).map(({ id }) => id)
+  return ids.length === 0 ? {} : { cancelled_invitations: ids }
 }
 
 type Row = ReturnType<typeof memberById>[number]

@@ -19,13 +19,13 @@ import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
-import type { AnswerMemory } from './answer-memory.js'
+import type { TransferPace } from '../platform/transfer-pace.js'
 import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
-import type { BodyPace } from './read-body.js'
+import type { LargeAnswers } from './large-answer.js'
 import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
-import { JSON_TYPE, type Reply, send } from './send.js'
+import { JSON_TYPE, type Reply } from './send.js'
 import { type Streaming, sendStream } from './stream-answer.js'
 import { readUpload } from './upload.js'
 import { admitted, type Reception, tolerated } from './visit.js'
@@ -35,8 +35,8 @@ export interface MountDeps {
   readonly reception: Pick<Reception, 'admitAgain'>
   /** Of bodies that requests have us hold, by workspace. */
   readonly memory: MemoryShares
-  readonly pace: BodyPace
-  readonly answers: AnswerMemory
+  readonly pace: TransferPace
+  readonly answers: LargeAnswers
   readonly streaming: Streaming
 }
 
@@ -160,9 +160,7 @@ function fieldOf({ req }: ApiContext, name: string): string | undefined {
 
 async function answerWith(ctx: ApiContext, answer: Answer, { answers, streaming }: MountDeps): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streaming)
-  const reply = replyOf(answer)
-  answers.hold(ctx, reply.payload)
-  send(ctx, reply)
+  return answers.send(ctx, replyOf(answer))
 }
 
 function replyOf(answer: Exclude<Answer, StreamAnswer>): Reply {

@@ -12,11 +12,12 @@ import { limitKey } from '../accounts/client-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
+import type { TransferPace } from '../platform/transfer-pace.js'
 import { type ErrorBody, errorHeaders } from './answer.js'
 import type { ApiContext } from './api-state.js'
 import { clientScheme, type Peer } from './client-address.js'
 import { isForeign } from './origin.js'
-import { type BodyPace, BodyTooSlow, ClientGone, checkLength, readBody, welcomeBody } from './read-body.js'
+import { BodyTooSlow, ClientGone, checkLength, readBody, welcomeBody } from './read-body.js'
 import { methodNotAllowed } from './routing.js'
 import { send } from './send.js'
 import { tolerated } from './visit.js'
@@ -49,7 +50,7 @@ export interface Pages {
 export interface PageDoorDeps {
   readonly clock: Clock
   readonly memory: MemoryShares
-  readonly pace: BodyPace
+  readonly pace: TransferPace
   readonly peerOf: (request: IncomingMessage) => Peer
   /** What is no Refusal is logged. */
   readonly answerTo: (error: unknown, requestId: string) => ErrorBody

@@ -8,7 +8,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
+import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
+import { leastPace, type TransferPace, TransferWatch } from '../platform/transfer-pace.js'
 
 export interface Body {
   readonly raw: Buffer
@@ -30,18 +32,16 @@ export class BodyTooSlow extends Error {
 
 export type BodyMemory = Pick<MemoryBudget, 'take' | 'give'>
 
-/** How fast a body must come, on average, once it has had its time to begin with. In milliseconds. */
-export interface BodyPace {
-  readonly patience: number
-  readonly bytesPerSecond: number
-  /** Between two looks. */
-  readonly look: number
-}
-
-export const bodyPace: BodyPace = { patience: 20_000, bytesPerSecond: 4_096, look: 5_000 }
+/** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
+export const bodyPace: TransferPace = { ...leastPace, patience: 30_000 }
 
 /** Rejects with a Refusal `too-large` or `unavailable`, with BodyTooSlow, or with ClientGone. */
-export function readBody(request: IncomingMessage, limit: number, budget: BodyMemory, pace: BodyPace): Promise<Body> {
+export function readBody(
+  request: IncomingMessage,
+  limit: number,
+  budget: BodyMemory,
+  pace: TransferPace,
+): Promise<Body> {
   if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
   if (!announcesBody(request)) return Promise.resolve(nothing)
   if (request.destroyed) return Promise.reject(clientGone())
@@ -68,7 +68,12 @@ export function readBody(request: IncomingMessage, limit: number, budget: BodyMe
     function done(): void {
       ended()
       const raw = only ?? pieces.join()
-      resolve({ raw, release: () => budget.give(raw.length) })
+      const { length } = raw
+      const release = (): void => {
+        budget.give(length)
+        freeMemory(raw)
+      }
+      resolve({ raw, release })
       pieces.clear()
     }
     function left(): void {
@@ -82,21 +87,11 @@ export function readBody(request: IncomingMessage, limit: number, budget: BodyMe
 /** Fails a body that comes too slowly; the function that it returns ends the watch. */
 export function watchPace(
   come: { readonly bytes: number },
-  { patience, bytesPerSecond, look }: BodyPace,
+  pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {
-  let waited = patience
-  let timer = setTimeout(judge, patience)
-
-  function judge(): void {
-    if (come.bytes < (waited / 1000) * bytesPerSecond) fail(tooSlow(bytesPerSecond))
-    else {
-      waited += look
-      timer = setTimeout(judge, look)
-    }
-  }
-
-  return () => clearTimeout(timer)
+  const watch = new TransferWatch(come, pace, () => fail(tooSlow(pace.bytesPerSecond)))
+  return () => watch.end()
 }
 
 /** A request without one is at its end with its header (RFC 9112 section 6.3). */
@@ -125,7 +120,7 @@ function lengthOf({ headers }: IncomingMessage): number {
 }
 
 function tooSlow(bytesPerSecond: number): BodyTooSlow {
-  return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second on average`)
+  return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second`)
 }
 
 export function clientGone(): ClientGone {

@@ -35,7 +35,9 @@ export function send(ctx: ApiContext, reply: Reply): void {
   const left = bodyLeft(req)
   if (left === 'long') res.shouldKeepAlive = false
   const { requestId, rate } = ctx.state.visit
-  res.writeHead(reply.status, headersOf(reply, requestId, rate))
+  const headers = headersOf(reply, requestId, rate)
+  ctx.state.bytes = ctx.method === 'HEAD' ? 0 : Number(headers['Content-Length'] ?? 0)
+  res.writeHead(reply.status, headers)
   if (left !== 'long') {
     res.end(reply.payload) // Node reads a short rest to its end
     return

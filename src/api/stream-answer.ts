@@ -8,12 +8,12 @@
  * piece is answered as usual; later the connection is cut, so that half an answer is never
  * taken for a whole one.
  */
-import type { ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
 import type { ApiContext } from './api-state.js'
 import type { StreamAnswer } from './route.js'
 import { streamHeadersOf } from './send.js'
+import { taken } from './taken.js'
 
 export interface Streaming {
   /** Places, of which each such answer takes one. */
@@ -39,9 +39,11 @@ export async function sendStream(
     const { res } = ctx
     ctx.respond = false
     res.writeHead(200, streamHeadersOf(type, headers, visit))
+    ctx.state.bytes = 0
     while (next.done !== true && ctx.method !== 'HEAD') {
+      ctx.state.bytes += next.value.length
       if (!res.write(next.value)) await taken(res, patience)
-      if (res.destroyed) return
+      if (res.destroyed || ctx.req.socket.destroyed) return
       next = await reading.next()
     }
     res.end()
@@ -49,18 +51,4 @@ export async function sendStream(
     await reading.return?.()
     place.give(1)
   }
-}
-
-/** Resolves when there is room again, or nobody any more. */
-function taken(response: ServerResponse, patience: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), patience)
-    const done = (): void => {
-      clearTimeout(timer)
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.once('drain', done).once('close', done)
-    if (response.destroyed) done()
-  })
 }

@@ -1,18 +1,14 @@
 /** POST /v1/suppressions/import: the suppression list of another provider, or our own, from a CSV file. */
 import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
-import type { Clock } from '../platform/clock.js'
-import { importSuppressions, MAX_LINES, type SuppressionReport } from '../suppressions/import-suppressions.js'
-import { suppressionReasons } from '../suppressions/suppressions.js'
-import { type FilesInMemory, withWholeFile } from './file-in-memory.js'
-import { importLimit, refusedLines } from './import-report.js'
-import { json, type Route, uploadRoute } from './route.js'
-import type { SuppressionDeps } from './suppressions.js'
-
-export interface SuppressionImportDeps extends SuppressionDeps {
-  readonly clock: Clock
-  readonly files: FilesInMemory
-}
+import type { Principal } from '../accounts/principal.js'
+import type { Write } from '../storage/write.js'
+import { countLines, MAX_LINES, type SuppressionReport, takeSuppressions } from '../suppressions/import-suppressions.js'
+import { type SuppressionReason, suppressionReasons } from '../suppressions/suppressions.js'
+import { withWholeFile } from './file-in-memory.js'
+import { importLimit, suppressionReport } from './import-report.js'
+import { begin, begunAnswer, type ImportRouteDeps, MAX_AT_ONCE, requestJournal } from './imports.js'
+import { type Answer, json, type Route, uploadRoute } from './route.js'
 
 const query = z.strictObject({
   reason: z
@@ -21,18 +17,7 @@ const query = z.strictObject({
     .meta({ description: 'Of lines that do not say theirs. Default `manual`.' }),
 })
 
-const report = z
-  .strictObject({
-    provider: z
-      .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
-      .meta({ description: 'Whose columns they are; `list`: of nobody in particular.' }),
-    added: z.int(),
-    known: z.int().meta({ description: 'On the list already, where they keep their first reason.' }),
-    ...refusedLines,
-  })
-  .meta({ id: 'SuppressionImportReport' })
-
-export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps): Route {
+export function suppressionImportRoute(deps: ImportRouteDeps): Route {
   return uploadRoute({
     method: 'POST',
     path: '/suppressions/import',
@@ -44,24 +29,29 @@ export function suppressionImportRoute({ files, ...deps }: SuppressionImportDeps
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line; up to ${MAX_LINES} lines.`,
     fileExample: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
-    answers: { 200: { description: 'What became of the lines.', schema: report } },
+    answers: { 200: { description: 'What became of the lines.', schema: suppressionReport }, 202: begunAnswer },
     refusals: ['payload_too_large'],
-    receive: async ({ principal, query: { reason }, file, now }) => {
-      const { workspaceId } = principal
-      const note = ({ refusals: _, ...counts }: SuppressionReport) => [
-        recordAct({
-          workspaceId,
-          actor: actorOf(principal),
-          action: 'suppressions.imported',
-          target: workspaceId,
-          at: now,
-          details: counts,
-        }),
-      ]
-      const done = await withWholeFile(file, files, workspaceId, (bytes) =>
-        importSuppressions(deps, { workspaceId, reason }, bytes, note),
-      )
-      return json(200, done)
-    },
+    receive: ({ principal, query: { reason }, file, now }) =>
+      withWholeFile(file, deps.files, principal.workspaceId, (bytes) => take(deps, { principal, reason, now }, bytes)),
   })
+}
+
+interface Wanted {
+  readonly principal: Principal
+  readonly reason: SuppressionReason
+  readonly now: number
+}
+
+async function take(deps: ImportRouteDeps, { principal, reason, now }: Wanted, file: Buffer): Promise<Answer> {
+  const { workspaceId } = principal
+  const actor = actorOf(principal)
+  const total = await countLines(file)
+  if (total > MAX_AT_ONCE) {
+    return begin(deps, { workspaceId, options: { kind: 'suppressions', reason, actor }, file, total }, now)
+  }
+  const note = ({ refusals: _, ...details }: SuppressionReport): Write[] => [
+    recordAct({ workspaceId, actor, action: 'suppressions.imported', target: workspaceId, at: now, details }),
+  ]
+  const journal = requestJournal<SuppressionReport>(deps.read, workspaceId)
+  return json(200, await takeSuppressions(deps, { workspaceId, reason }, file, journal, note))
 }

@@ -12,7 +12,8 @@ import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FileInfo } from 'busboy'
 import { shown } from '../mail/address.js'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
-import { type BodyPace, checkLength, clientGone, watchPace, welcomeBody } from './read-body.js'
+import type { TransferPace } from '../platform/transfer-pace.js'
+import { checkLength, clientGone, watchPace, welcomeBody } from './read-body.js'
 
 export interface FileLimit {
   /** Bytes of the file. */
@@ -32,7 +33,7 @@ export interface UploadedFile {
 
 export interface Upload {
   readonly limit: FileLimit
-  readonly pace: BodyPace
+  readonly pace: TransferPace
   /** Asked when all is read, before the bytes end: throws what keeps the client from it by then. */
   readonly admitAgain: () => void
 }

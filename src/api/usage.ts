@@ -1,5 +1,6 @@
 /** What the workspace has used of its plan. */
 import { z } from 'zod'
+import type { InboundBytesOf } from '../accounts/inbound-bytes.js'
 import type { Plan } from '../accounts/plans.js'
 import { usageOf } from '../accounts/usage.js'
 import type { Read } from '../storage/prepared.js'
@@ -9,7 +10,12 @@ import { timestamp } from './values.js'
 export interface UsageDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
+  readonly inboundBytes: InboundBytesOf
 }
+
+const inbound = z
+  .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
+  .meta({ description: 'Mail from outside that is kept, in bytes as stored.' })
 
 const ofPlan = z
   .strictObject({
@@ -21,6 +27,7 @@ const ofPlan = z
       period_start: timestamp,
       period_end: timestamp,
     }),
+    inbound,
   })
   .meta({ id: 'PlanUsage' })
 const ofCredits = z
@@ -29,10 +36,11 @@ const ofCredits = z
     credits_used: z.int(),
     credits_total: z.int(),
     credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
+    inbound,
   })
   .meta({ id: 'CreditsUsage' })
 
-export function usageRoutes({ read, planOf }: UsageDeps): readonly Route[] {
+export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -40,10 +48,14 @@ export function usageRoutes({ read, planOf }: UsageDeps): readonly Route[] {
       area: 'read',
       tag: 'Usage',
       summary: 'Show what the workspace has used of its plan',
-      description: 'Where the plan has credits, they are all there is to tell.',
+      description: 'Where the plan has credits, they are all there is to tell of emails.',
       answers: { 200: { description: 'Plan and usage.', schema: z.union([ofPlan, ofCredits]) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, now }) => json(200, usageOf(read, workspaceId, planOf(workspaceId), now)),
+      run: ({ principal: { workspaceId }, now }) => {
+        const { held, limit } = inboundBytes(workspaceId)
+        const inbound = { bytes_held: held, bytes_limit: limit }
+        return json(200, { ...usageOf(read, workspaceId, planOf(workspaceId), now), inbound })
+      },
     }),
   ]
 }

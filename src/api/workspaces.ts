@@ -8,8 +8,10 @@ import { z } from 'zod'
 import { actorOf, recordAct } from '../accounts/audit-log.js'
 import { countWithinHour } from '../accounts/hourly-limit.js'
 import { membersCount, stillAdministrates, stillBelongs } from '../accounts/members.js'
+import { operatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Principal } from '../accounts/principal.js'
 import { WORKSPACES } from '../accounts/usage.js'
+import { userById } from '../accounts/users.js'
 import {
   changeWorkspace,
   newWorkspace,
@@ -23,6 +25,7 @@ import { timestamp as iso } from '../platform/clock.js'
 import { type InTurn, inTurn } from '../platform/in-turn.js'
 import { closeWorkspace } from '../storage/erase.js'
 import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import { type Commit, ConstraintViolated, type Write } from '../storage/write.js'
 import { inNamed, slice, userOf } from './named-workspace.js'
@@ -241,21 +244,47 @@ function remove({ read, commit, closed }: WorkspaceDeps): Route {
     area: 'named',
     tag,
     summary: 'Delete a workspace and all that is in it, for good',
-    description: 'For its owner. From the answer on none of its keys works and nothing of it is sent.',
+    description:
+      "For its owner. From the answer on none of its keys works and nothing of it is sent. The operator's workspace " +
+      'cannot be deleted.',
     answers: {
       200: { description: 'It is gone.', schema: of(z.strictObject({ deleted: z.literal(true), id: fields.id })) },
     },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId, userId } = inNamed(read, principal, id, 'owner')
-      const writes = [stillOwns({ workspaceId, userId }), ...closeWorkspace(workspaceId, now)]
+      refuseOperators(read, workspaceId)
+      const act = deletion(read, principal, workspaceId, now)
+      const writes = [stillOwns({ workspaceId, userId }), ...closeWorkspace(workspaceId, now), act]
       if (!(await unlessMissed(commit(writes)))) {
         inNamed(read, principal, id, 'owner')
+        refuseOperators(read, workspaceId)
         throw notFound('not-found', 'workspace', id)
       }
       closed(workspaceId)
       return json(200, { data: { deleted: true, id } })
     },
+  })
+}
+
+/** Mail to the postmaster of the service is filed there. Throws a Refusal. */
+function refuseOperators(read: Read, id: string): void {
+  if (operatorWorkspace(read) !== id) return
+  const mend = 'the operator of the service may name another one with "posthorn workspace set-operator"'
+  throw new Refusal('conflict', `the operator's workspace, where mail to postmaster is filed, stays: ${mend}`, { id })
+}
+
+/** In the log of the service: that of the workspace is erased with it, and so may be who deleted it. */
+function deletion(read: Read, principal: Principal, id: string, at: number): Write {
+  const { name, slug } = ofCaller(read, principal, id)
+  const email = userById(read, { id: userOf(principal) })[0]?.email
+  return recordAct({
+    workspaceId: SERVICE,
+    actor: actorOf(principal),
+    action: 'workspace.deleted',
+    target: id,
+    at,
+    details: { name, slug, by_email: email },
   })
 }
 

@@ -8,6 +8,7 @@
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
+import { placeAfter } from '../storage/stepped-walk.js'
 import type { Tables } from '../storage/tables.js'
 import type { Write } from '../storage/write.js'
 
@@ -70,8 +71,32 @@ const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =
     .where('audiences.id', '=', slot('id')),
 )
 
+/** Greater than any id, which is hexadecimal. */
+const TOP = 'g'
+
+const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('audiences')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
 /** Newest first. */
-export const audiencesSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(({ db, slot }) =>
+export async function listAudiences(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<readonly CountedAudience[]> {
+  const skipped = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
+  const before = await placeAfter(TOP, offset, skipped)
+  return before === null ? [] : audiencesBelow(read, { workspaceId, before, limit })
+}
+
+const audiencesBelow = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('audiences')
     .leftJoin('contact_counts', (join) =>
@@ -82,9 +107,9 @@ export const audiencesSlice = prepareRead<{ workspaceId: string; limit: number; 
     .select(columns)
     .select((eb) => eb.fn.coalesce('contact_counts.count', eb.lit(0)).as('contacts_count'))
     .where('audiences.workspace_id', '=', slot('workspaceId'))
+    .where('audiences.id', '<', slot('before'))
     .orderBy('audiences.id', 'desc')
-    .limit(slot('limit'))
-    .offset(slot('offset')),
+    .limit(slot('limit')),
 )
 
 export function audienceById(read: Read, workspaceId: string, id: string): CountedAudience | undefined {

@@ -3,12 +3,12 @@
  *
  * Each read walks one index backwards (`contacts_of_workspace`, or `contacts_of_audience`) and
  * sorts nothing: ids begin with their moment. Totals are kept counts. What comes before an
- * offset is walked over along the index alone, in steps with a breath between them, so that a
+ * offset is walked over along the index alone, in steps (`storage/stepped-walk.ts`), so that a
  * place a million contacts deep holds nobody up.
  */
-import { setImmediate as breath } from 'node:timers/promises'
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
+import { nextStep, placeAfter } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
@@ -19,8 +19,6 @@ export interface ContactFilter {
 
 /** Greater than any id, which is hexadecimal. */
 const TOP = 'g'
-/** Rows that are walked over at once. */
-const STEP = 10_000
 
 export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
   return countOf(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
@@ -32,14 +30,8 @@ export async function listContacts(
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
-  let before = TOP
-  for (let left = offset; left > 0; left -= STEP) {
-    if (left < offset) await breath()
-    const [next] = stepBelow(read, filter, before, Math.min(left, STEP) - 1)
-    if (next === undefined) return []
-    before = next.id
-  }
-  return contactsBelow(read, filter, before, limit)
+  const place = await placeAfter(TOP, offset, (before, skip) => stepBelow(read, filter, before, skip)[0]?.id)
+  return place === null ? [] : contactsBelow(read, filter, place, limit)
 }
 
 /** The ids of those with one address, newest first: there is at most one in each audience. */
@@ -68,7 +60,7 @@ export async function* contactPages(
     if (last === undefined) return
     yield page
     before = last.id
-    await breath()
+    await nextStep()
   }
 }
 

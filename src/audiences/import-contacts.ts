@@ -4,7 +4,8 @@
  *
  * The whole file is read through once before anything is changed, so that one that cannot be
  * read has changed nothing. Then it goes in by portions, each one commit in which everything
- * is asserted that it was planned on; where the world has moved on meanwhile (another import,
+ * is asserted that it was planned on, with a note of how far it is
+ * (`storage/import-journal.ts`); where the world has moved on meanwhile (another import,
  * somebody who unsubscribes) the portion is planned again. Nobody waits for it longer than a
  * portion takes.
  *
@@ -14,11 +15,12 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
-import { CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
+import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
 import { type RefusedLine, RefusedLines } from '../platform/refused-lines.js'
+import type { ImportJournal } from '../storage/import-journal.js'
 import { ConstraintViolated, Missed } from '../storage/write.js'
 import { audienceStays, foundAudience } from './audiences.js'
-import { type ContactColumn, type ContactLine, contactColumns, contactLine, isRefused } from './contact-columns.js'
+import { type ContactColumn, contactColumns, contactLine, isRefused } from './contact-columns.js'
 import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'
 import type { Records } from './put-contact.js'
 
@@ -43,38 +45,58 @@ export interface ImportDeps extends Records {
   readonly clock: Clock
 }
 
-/** Rejects with a Refusal: audience-not-found, invalid-parameter, too-large. */
-export async function importContacts(deps: ImportDeps, wanted: ContactImport, file: Buffer): Promise<ImportReport> {
-  const { read } = deps
-  foundAudience(read, wanted.workspaceId, wanted.audienceId)
-  await readThrough(file)
-  const refused = new RefusedLines()
-  const sum: Sum = { added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 }
+/**
+ * The rows of a file that was read through (`countLines`), from where the journal says. Rejects with a
+ * Refusal `audience-not-found`, or with what the journal throws.
+ */
+export async function takeContacts(
+  deps: ImportDeps,
+  wanted: ContactImport,
+  file: CsvBytes,
+  journal: ImportJournal<ImportReport>,
+): Promise<ImportReport> {
+  const before = journal.from
+  let report = before?.report ?? NOTHING
+  let refused: RefusedLine[] = []
   let portion: PlannedLine[] = []
-  for await (const lines of linesOf(file)) {
-    for (const said of lines) {
-      if (isRefused(said.line)) refused.add(said.line)
-      else portion.push({ at: said.at, line: said.line })
-      if (portion.length < PORTION) continue
-      add(sum, await takeIn(deps, wanted, portion, refused))
-      portion = []
-    }
+  let rows = 0
+  const takeIn = async (): Promise<void> => {
+    report = await commitPortion(deps, wanted, { lines: portion, refused, rows, report }, journal)
+    portion = []
+    refused = []
   }
-  if (portion.length > 0) add(sum, await takeIn(deps, wanted, portion, refused))
-  return { ...sum, refused: refused.count, refusals: refused.told }
+  for await (const { row, columns } of linesOf(file)) {
+    rows += 1
+    if (before !== null && rows <= before.rows) continue
+    // Spreadsheets end in rows of nothing but commas.
+    if (row.cells.some((cell) => cell !== '')) {
+      const line = contactLine(columns, row)
+      if (isRefused(line)) refused.push(line)
+      else portion.push({ at: row.line, line })
+    }
+    if (rows % PORTION === 0) await takeIn()
+  }
+  await takeIn()
+  return report
 }
 
-type Sum = { -readonly [Name in keyof PlanCounts]: number }
-
-function add(sum: Sum, counts: PlanCounts): void {
-  sum.added += counts.added
-  sum.updated += counts.updated
-  sum.unchanged += counts.unchanged
-  sum.still_unsubscribed += counts.still_unsubscribed
+const NOTHING: ImportReport = {
+  ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
+  ...{ refused: 0, refusals: [] },
 }
 
-/** Throws a Refusal for a file that is not to be begun with. */
-async function readThrough(file: Buffer): Promise<void> {
+function withPlan(before: ImportReport, refused: readonly RefusedLine[], plan: ContactPlan): ImportReport {
+  return {
+    added: before.added + plan.counts.added,
+    updated: before.updated + plan.counts.updated,
+    unchanged: before.unchanged + plan.counts.unchanged,
+    still_unsubscribed: before.still_unsubscribed + plan.counts.still_unsubscribed,
+    ...RefusedLines.from(before).with([...refused, ...plan.refused]),
+  }
+}
+
+/** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
+export async function countLines(file: Buffer): Promise<number> {
   let lines = 0
   let columns: readonly ContactColumn[] | null = null
   try {
@@ -89,42 +111,53 @@ async function readThrough(file: Buffer): Promise<void> {
     throw error
   }
   if (columns === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
+  return lines
 }
 
-interface Said {
-  readonly at: number
-  readonly line: ContactLine | RefusedLine
+interface ReadLine {
+  readonly row: CsvRow
+  readonly columns: readonly ContactColumn[]
 }
 
-async function* linesOf(file: Buffer): AsyncGenerator<readonly Said[]> {
+async function* linesOf(file: CsvBytes): AsyncGenerator<ReadLine> {
   let columns: readonly ContactColumn[] | null = null
-  const said = (row: CsvRow): readonly Said[] => {
-    if (columns === null) {
-      columns = contactColumns(row)
-      return []
+  for await (const rows of csvRows(file)) {
+    for (const row of rows) {
+      if (columns === null) columns = contactColumns(row)
+      else yield { row, columns }
     }
-    // Spreadsheets end in rows of nothing but commas.
-    if (row.cells.every((cell) => cell === '')) return []
-    return [{ at: row.line, line: contactLine(columns, row) }]
   }
-  for await (const rows of csvRows(file)) yield rows.flatMap(said)
 }
 
-async function takeIn(
+interface Portion {
+  readonly lines: readonly PlannedLine[]
+  /** Before they were planned. */
+  readonly refused: readonly RefusedLine[]
+  /** Of the file, up to its end. */
+  readonly rows: number
+  /** On the rows before. */
+  readonly report: ImportReport
+}
+
+/** Resolves to the report on all rows up to its end. */
+async function commitPortion(
   { read, commit, clock }: ImportDeps,
   { workspaceId, audienceId, resubscribe }: ContactImport,
-  lines: readonly PlannedLine[],
-  refused: RefusedLines,
-): Promise<PlanCounts> {
+  { lines, refused, rows, report: before }: Portion,
+  journal: ImportJournal<ImportReport>,
+): Promise<ImportReport> {
   for (;;) {
+    journal.check()
     foundAudience(read, workspaceId, audienceId)
     const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
     for (const { at, line } of lines) plan.take(at, line)
-    const writes = plan.writes()
+    const report = withPlan(before, refused, plan)
+    const contacts = plan.writes()
+    const stays = contacts.length > 0 ? [audienceStays({ workspaceId, id: audienceId })] : []
     try {
-      if (writes.length > 0) await commit([audienceStays({ workspaceId, id: audienceId }), ...writes])
-      for (const line of plan.refused) refused.add(line)
-      return plan.counts
+      const writes = [...journal.note(rows, report), ...stays, ...contacts]
+      if (writes.length > 0) await commit(writes)
+      return report
     } catch (error) {
       if (!(error instanceof Missed) && !(error instanceof ConstraintViolated)) throw error
     }

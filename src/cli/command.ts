@@ -51,6 +51,8 @@ export interface Command {
   readonly summary: string
   /** Options of its own, beside `--config` and `--json`. */
   readonly options: Readonly<Record<string, 'string' | 'boolean'>>
+  /** It ends when the running daemon has taken note of what it changed. */
+  readonly noticed?: true
   readonly run: (call: Call) => Promise<Answer>
 }
 

@@ -33,6 +33,7 @@ export const domainCommands: readonly Command[] = [
     usage: 'NAME [--inbound] [--force] [--workspace ID]',
     summary: 'register a sending domain; --force: verified without DNS, for closed networks',
     options: { ...own, inbound: 'boolean', force: 'boolean' },
+    noticed: true,
     run: add,
   },
   { name: 'domain list', usage: '[--workspace ID]', summary: 'list the sending domains', options: own, run: list },
@@ -48,6 +49,7 @@ export const domainCommands: readonly Command[] = [
     usage: 'NAME on|off [--workspace ID]',
     summary: 'take mail in for a verified domain, or stop it',
     options: own,
+    noticed: true,
     run: inbound,
   },
   {
@@ -55,6 +57,7 @@ export const domainCommands: readonly Command[] = [
     usage: 'NAME ADDRESS... [--workspace ID]',
     summary: 'refuse mail to these addresses of a domain',
     options: own,
+    noticed: true,
     run: (call) => changeBlocked(call, (keys) => ({ block: keys })),
   },
   {
@@ -62,14 +65,23 @@ export const domainCommands: readonly Command[] = [
     usage: 'NAME ADDRESS... [--workspace ID]',
     summary: 'take mail to these addresses again',
     options: own,
+    noticed: true,
     run: (call) => changeBlocked(call, (keys) => ({ unblock: keys })),
   },
-  { name: 'domain delete', usage: 'NAME [--workspace ID]', summary: 'delete a domain', options: own, run: remove },
+  {
+    name: 'domain delete',
+    usage: 'NAME [--workspace ID]',
+    summary: 'delete a domain',
+    options: own,
+    noticed: true,
+    run: remove,
+  },
   {
     name: 'domain import-key',
     usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
     summary: 'sign with an existing RSA key (PEM), so that published DNS stays as it is',
     options: { ...own, selector: 'string' },
+    noticed: true,
     run: importKey,
   },
 ]

@@ -20,6 +20,7 @@ export const domainDnsCommands: readonly Command[] = [
     usage: 'NAME [--force] [--workspace ID]',
     summary: 'look the records of a domain up in DNS; --force: take it as verified, by your word',
     options,
+    noticed: true,
     run: verify,
   },
   {
@@ -27,6 +28,7 @@ export const domainDnsCommands: readonly Command[] = [
     usage: 'NAME [--force] [--workspace ID]',
     summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, by your word',
     options,
+    noticed: true,
     run: rotate,
   },
 ]

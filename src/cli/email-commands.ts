@@ -71,7 +71,7 @@ function storyOf(read: Read, asked: Asked): EmailStory {
   return narrowedTo(asked, story)
 }
 
-/** With what the message holds, where it is asked for: a message is taken apart in a thread that has to start first. */
+/** With what the message holds, where it is asked for: a message is taken apart in a process that has to start first. */
 async function recordOf(options: OptionValues, read: Read, asked: Asked): Promise<unknown> {
   if (!flag(options, 'json')) return null
   const mime = new MimeReader()

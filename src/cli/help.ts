@@ -36,6 +36,7 @@ const options: Readonly<Record<string, string>> = {
   from: 'the sender, in a verified domain',
   inbound: 'also take mail in for it',
   name: 'what the key is for, in your words',
+  service: 'of the service itself: whom its own mail is not sent to',
   scopes: 'what the key may do, separated by commas: full, send, read',
   selector: 'the DKIM selector under which the public key is published',
   'setup workspace': 'the name of the workspace',

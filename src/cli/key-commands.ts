@@ -33,6 +33,7 @@ export const keyCommands: readonly Command[] = [
     usage: 'ID [--workspace ID]',
     summary: 'revoke a key for good; its open SMTP sessions end',
     options: { workspace: 'string' },
+    noticed: true,
     run: revoke,
   },
 ]

@@ -60,6 +60,7 @@ function command(verb: string, summary: string, run: Command['run']): Command {
     usage: `[--domain D] [--status ${queueStatuses.join('|')}] [--workspace ID] [ID...]`,
     summary,
     options: { domain: 'string', status: 'string', workspace: 'string' },
+    noticed: true,
     run,
   }
 }

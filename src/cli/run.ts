@@ -25,6 +25,7 @@ import {
   type OptionValues,
   UsageError,
 } from './command.js'
+import { type Asking, asking } from './daemon-notice.js'
 import { domainCommands } from './domain-commands.js'
 import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
@@ -35,6 +36,7 @@ import { becomeOwner } from './owner.js'
 import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
+import { suppressionCommands } from './suppression-commands.js'
 import { userCommands } from './user-commands.js'
 import { workspaceCommands } from './workspace-commands.js'
 import { zoneCommands } from './zone-command.js'
@@ -59,6 +61,7 @@ export const withDatabase: readonly Command[] = [
   ...queueCommands,
   ...emailCommands,
   ...spamCommands,
+  ...suppressionCommands,
   ...zoneCommands,
   ...storageCommands,
 ]
@@ -127,13 +130,18 @@ async function dispatch(world: World, line: Line): Promise<number> {
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
   let opened: Promise<Database> | null = null
-  const database: Call['database'] = () => {
+  let asked: Asking | null = null
+  const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
     opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
-    return opened
+    const open = await opened
+    if (command.noticed !== true) return open
+    asked ??= asking(open, config.service.data_dir)
+    return asked.database
   }
   try {
-    return await command.run({ ...call, database })
+    const answer = await command.run({ ...call, database })
+    return (await (asked as Asking | null)?.afterNotice(answer)) ?? answer
   } finally {
     await (opened as Promise<Database> | null)?.then((open) => open.close())
   }

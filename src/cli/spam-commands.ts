@@ -18,7 +18,7 @@ import type { Database } from '../storage/database.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, UsageError, word } from './command.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
-/** So many at a time share a commit; there is one thread that takes them apart. */
+/** So many at a time share a commit; there is one process that takes them apart. */
 const AT_ONCE = 16
 const MAX_NAMED = 20
 

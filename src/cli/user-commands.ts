@@ -31,6 +31,7 @@ export const userCommands: readonly Command[] = [
     usage: 'ID EMAIL',
     summary: 'make a member of a workspace its owner; who owned it stays, as an admin',
     options: {},
+    noticed: true,
     run: transfer,
   },
 ]

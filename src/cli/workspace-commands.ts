@@ -1,11 +1,15 @@
 /** `setup`, `workspace`: who is here. */
 import { operator, recordAct } from '../accounts/audit-log.js'
+import { heldBy } from '../accounts/inbound-bytes.js'
+import { keepOperatorWorkspace, operatorWorkspace, setOperatorWorkspace } from '../accounts/operator-workspace.js'
 import { setPlan } from '../accounts/plans.js'
 import { allWorkspaces, type Founded, foundWorkspace } from '../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../config/plans.js'
 import { parseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from './command.js'
 import { table } from './table.js'
@@ -44,14 +48,7 @@ export const workspaceCommands: readonly Command[] = [
     options: {},
     run: async ({ words, database }) => {
       atMost(words, 0)
-      const rows = allWorkspaces((await database()).read, {})
-      return {
-        json: { data: rows.map((row) => ({ ...row, created_at: timestamp(row.created_at) })) },
-        lines: table(
-          ['ID', 'NAME', 'PLAN', 'CREATED'],
-          rows.map((row) => [row.id, row.name, row.plan, timestamp(row.created_at)]),
-        ),
-      }
+      return listed((await database()).read)
     },
   },
   {
@@ -59,9 +56,52 @@ export const workspaceCommands: readonly Command[] = [
     usage: 'ID PLAN',
     summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
     options: {},
+    noticed: true,
     run: changePlan,
   },
+  {
+    name: 'workspace set-operator',
+    usage: 'ID',
+    summary: "make a workspace the operator's: mail to postmaster and abuse of the service is filed there",
+    options: {},
+    noticed: true,
+    run: changeOperators,
+  },
 ]
+
+function listed(read: Read): Answer {
+  const operators = operatorWorkspace(read)
+  const data = allWorkspaces(read, {}).map((row) => ({
+    ...row,
+    created_at: timestamp(row.created_at),
+    inbound_bytes: heldBy(read, row.id),
+    operator: row.id === operators,
+  }))
+  const rows = data.map((row) => [
+    row.id,
+    row.name,
+    row.plan,
+    row.created_at,
+    `${Math.ceil(row.inbound_bytes / MB)} MB`,
+    row.operator ? 'yes' : '',
+  ])
+  return { json: { data }, lines: table(['ID', 'NAME', 'PLAN', 'CREATED', 'INBOUND', 'OPERATOR'], rows) }
+}
+
+const MB = 1_048_576
+
+async function changeOperators({ words, database, clock }: Call): Promise<Answer> {
+  atMost(words, 1)
+  const { read, commit } = await database()
+  const workspaceId = chosenWorkspace(read, { workspace: word(words, 0, 'ID') })
+  const action = 'workspace.made_operators'
+  const details = { before: operatorWorkspace(read) }
+  const act = recordAct({ workspaceId: SERVICE, actor: operator, action, target: workspaceId, at: clock(), details })
+  if (!(await unlessMissed(commit([setOperatorWorkspace(workspaceId), act])))) {
+    throw new CommandFailed(`the workspace ${workspaceId} is gone`)
+  }
+  return { json: { workspace_id: workspaceId }, lines: [`${workspaceId} is the operator's workspace`] }
+}
 
 async function changePlan({ words, config, database, clock }: Call): Promise<Answer> {
   atMost(words, 2)
@@ -90,7 +130,8 @@ async function founded({ options, config, database, clock }: Call, name: string)
   const { workspaceId, userId } = made
   const details = { name, owner: userId }
   const act = recordAct({ workspaceId, actor: operator, action: 'workspace.created', target: workspaceId, at, details })
-  await commit([...made.writes, act])
+  // Whoever runs the command line is the operator: what they make first is theirs.
+  await commit([...made.writes, keepOperatorWorkspace(workspaceId), act])
   return answer(made, name, email)
 }
 

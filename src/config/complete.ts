@@ -42,6 +42,10 @@ export interface TlsConfig {
 export interface LimitsConfig {
   readonly default_plan: string
   readonly domain_emails_per_day: number
+  /** Of the service as a whole. */
+  readonly invitations_per_day: number
+  /** What the operator's workspace may hold where its plan does not say. */
+  readonly operator_inbound_bytes: number
   /** Those that are built in, too. */
   readonly plans: Plans
 }

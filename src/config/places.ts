@@ -38,7 +38,7 @@ export function parseHostName(text: string): string | undefined {
  */
 export function parsePublicUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s@?#\\]+$/i.test(text) || !URL.canParse(text)) return undefined
-  return new URL(text).href.replace(/\/+$/, '')
+  return new URL(text).href.replace(/(?<!\/)\/+$/, '')
 }
 
 /** `name:587`, `192.0.2.1:587`, `[2001:db8::1]:587`. */

@@ -16,6 +16,8 @@ export interface PlanLimits {
   readonly emails_per_day?: number | undefined
   readonly emails_per_month?: number | undefined
   readonly credits?: number | undefined
+  /** Of mail from outside that is kept. */
+  readonly inbound_bytes?: number | undefined
 }
 
 export type Plans = Readonly<Record<string, PlanLimits>>

@@ -36,6 +36,7 @@ const api = section({
   trusted_proxies: value.list(value.network, 'networks').prefault([]),
   max_connections: value.count(1, 100_000).prefault(1000),
   max_connections_per_address: value.count(1, 100_000).prefault(200),
+  max_connections_per_network: value.count(1, 100_000).prefault(500),
 })
 
 const trusted = section({ network: value.network, workspace: value.workspaceId })
@@ -46,9 +47,13 @@ const submission = section({
   allow_plaintext_loopback: value.flag.prefault(false),
   max_connections: value.count(1, 100_000).prefault(1000),
   max_connections_per_address: value.count(1, 100_000).prefault(200),
+  max_connections_per_network: value.count(1, 100_000).prefault(500),
   max_size: value.size('1KB', '100MB').prefault('15MB'),
-  max_recipients: value.count(1, 1000).prefault(50),
+  max_recipients: value.count(1, 1000).prefault(100),
   max_line_length: value.count(78, 1_000_000).prefault(998),
+  auth_timeout: value.duration('10m').prefault('30s'),
+  min_data_rate: value.count(1, 1_000_000).prefault(500),
+  min_data_rate_patience: value.duration('10m').prefault('1m'),
   session_deadline: value.duration('1d').prefault('1h'),
   trusted: value.list(trusted, '[[submission.trusted]] sections').prefault([]),
 })
@@ -60,10 +65,13 @@ const inbound = section({
   proxies: value.list(value.network, 'networks').prefault([]),
   max_connections: value.count(1, 100_000).prefault(1000),
   max_connections_per_address: value.count(1, 100_000).prefault(50),
+  max_connections_per_network: value.count(1, 100_000).prefault(200),
   connections_per_minute: value.count(1, 1_000_000).prefault(300),
   messages_per_minute: value.count(1, 1_000_000).prefault(1000),
   max_size: value.size('1KB', '100MB').prefault('35MB'),
   max_recipients: value.count(1, 1000).prefault(100),
+  min_data_rate: value.count(1, 1_000_000).prefault(500),
+  min_data_rate_patience: value.duration('10m').prefault('1m'),
   session_deadline: value.duration('1d').prefault('1h'),
   early_talkers: value.oneOf('note', 'refuse').prefault('note'),
   max_refused_recipients: value.count(1, 1000).prefault(20),
@@ -121,11 +129,14 @@ export const plan = section({
   emails_per_day: value.count(0, 1_000_000_000).optional(),
   emails_per_month: value.count(0, 1_000_000_000).optional(),
   credits: value.count(0, 1_000_000_000_000).optional(),
+  inbound_bytes: value.bytes.optional(),
 })
 
 const limits = section({
   default_plan: value.planName.prefault('unlimited'),
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
+  invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
+  operator_inbound_bytes: value.bytes.prefault('10GB'),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 

@@ -37,6 +37,17 @@ export function size(least: string, most: string): z.ZodType<number, string> {
   return text(allowed, (written) => bounded(parseSize(written), lower, upper))
 }
 
+const allowedBytes = 'a number of bytes, or a size such as "500MB", "10GB"'
+/** Bytes that something may hold, as a number or a size. */
+export const bytes: z.ZodType<number, number | string> = z
+  .union([z.int().min(0), z.string()], allowedBytes)
+  .transform((written, context): number => {
+    const value = typeof written === 'number' ? written : parseSize(written)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: allowedBytes })
+    return z.NEVER
+  })
+
 export function count(least: number, most: number): z.ZodType<number, number> {
   const allowed = `a whole number from ${least} to ${most}`
   return z.int(allowed).min(least, allowed).max(most, allowed)

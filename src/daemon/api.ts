@@ -4,12 +4,14 @@
  * It opens before the queue is in order, so that whoever asks is told 503 and not that
  * nobody is there; `serve` gives it its routes.
  */
+import { join } from 'node:path'
+import { limitKey } from '../accounts/client-address.js'
 import type { KeyRing } from '../accounts/key-ring.js'
-import { answerMemory } from '../api/answer-memory.js'
 import { doorTimes } from '../api/api-server.js'
 import { type ApiApp, apiApp } from '../api/app.js'
 import { proxiesOf } from '../api/client-address.js'
 import { Connections } from '../api/connections.js'
+import { largeAnswers } from '../api/large-answer.js'
 import { type ApiListener, listenForRequests } from '../api/listener.js'
 import { openApiDocument } from '../api/openapi.js'
 import { bodyPace } from '../api/read-body.js'
@@ -18,22 +20,29 @@ import type { Route } from '../api/route.js'
 import { reception } from '../api/visit.js'
 import type { Config } from '../config/complete.js'
 import { uiPages } from '../pages/ui-pages.js'
+import { ClientLines } from '../platform/client-lines.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { memoryBudget } from '../platform/memory-budget.js'
 import { memoryShares } from '../platform/memory-shares.js'
+import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import type { Limits } from './limits.js'
+import type { MessageMemory } from './message-memory.js'
 import { apiRoutes, type RouteParts } from './routes.js'
 import { readinessProbe } from './storage-watch.js'
 
 const MB = 1_048_576
+/** Milliseconds after which a connection without a request gives way to another. */
+const GIVES_WAY_AFTER = 10_000
 /** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
 const BODIES = { all: 160 * MB, share: 120 * MB }
-/** Bytes of large answers that are not read yet, and the time to read one. */
-const ANSWERS = { all: 128 * MB, share: 64 * MB, milliseconds: 150_000 }
+/** Bytes of large answers in memory, before they go to files; and how they go. */
+const ANSWERS = { all: 128 * MB, share: 64 * MB, moment: 250, patience: 150_000, pace: 32_768 }
+/** Bytes of large answers that are not read yet, in files too. */
+const UNREAD = { all: 1_024 * MB, share: 256 * MB }
 /** Answers in pieces that are under way, and the time to take a piece. */
 const STREAMS = { all: 40, share: 4, milliseconds: 30_000 }
 
@@ -47,6 +56,7 @@ export interface ApiDoorParts {
   readonly limits: Limits
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'requests'>
 }
 
 export interface Api {
@@ -56,11 +66,20 @@ export interface Api {
 }
 
 export async function openApi(parts: ApiDoorParts): Promise<Api> {
-  const { config, log, tls } = parts
+  const { config, clock, log, tls } = parts
   const isProxy = proxiesOf(config.api.trusted_proxies)
-  const { max_connections: maxConnections, max_connections_per_address: maxConnectionsPerAddress } = config.api
-  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
-  const app = pipeline(parts, connections, isProxy)
+  const lines = new ClientLines(log, limitKey)
+  const connections = new Connections({
+    isProxy,
+    clock,
+    maxConnections: config.api.max_connections,
+    maxConnectionsPerAddress: config.api.max_connections_per_address,
+    maxConnectionsPerNetwork: config.api.max_connections_per_network,
+    givesWayAfter: GIVES_WAY_AFTER,
+    note: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
+  })
+  const spool = await openSpool(join(config.service.data_dir, 'answers'))
+  const app = pipeline(parts, { connections, isProxy, lines, spool })
   const listener = await listenForRequests(config.api.listen, { app, connections, tls, times: doorTimes, log })
   return {
     listener,
@@ -73,7 +92,14 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
   }
 }
 
-function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (address: string) => boolean): ApiApp {
+interface PipelineParts {
+  readonly connections: Connections
+  readonly isProxy: (address: string) => boolean
+  readonly lines: ClientLines
+  readonly spool: Spool
+}
+
+function pipeline(parts: ApiDoorParts, { connections, isProxy, lines, spool }: PipelineParts): ApiApp {
   const { clock, log, keyRing, mayTake, database } = parts
   const { requests, clients } = parts.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
@@ -81,11 +107,17 @@ function pipeline(parts: ApiDoorParts, connections: Connections, isProxy: (addre
     reception: reception({ keyRing, requests, clients, isProxy, clock }),
     ready: readiness({ hasRoom: mayTake, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryShares(memoryBudget(BODIES.all), BODIES.share),
+    memory: memoryShares(memoryBudget(BODIES.all, parts.memory.requests), BODIES.share),
     pace: bodyPace,
-    answers: answerMemory(memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share), ANSWERS.milliseconds),
+    answers: largeAnswers({
+      ...ANSWERS,
+      memory: memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share),
+      held: memoryShares(memoryBudget(UNREAD.all), UNREAD.share),
+      spool,
+    }),
     streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },
     clock,
     log,
+    lines,
   })
 }

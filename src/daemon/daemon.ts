@@ -17,7 +17,8 @@ import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { suppressionBook } from '../suppressions/suppression-book.js'
-import { openDoors } from './doors.js'
+import { changeNotices } from './change-notices.js'
+import { type Doors, openDoors } from './doors.js'
 import { type DaemonParts, type Ends, endAll } from './parts.js'
 import { openRooms } from './rooms.js'
 import { watchCommits } from './storage-watch.js'
@@ -58,26 +59,24 @@ export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
     const tls = await certificate(config, clock())
     const rooms = await openRooms(parts, database, suppressions, ends)
     const doors = await openDoors(parts, database, tls, rooms, ends)
-    database.onForeignCommit(doors.changed)
-    return {
-      submission: doors.submission.endpoints,
-      mx: doors.mx.endpoints,
-      zone: doors.zone.endpoints,
-      api: doors.api.endpoints,
-      routes: doors.routes,
-      tls,
-      database,
-      loadCertificate: async (tls) => {
-        const loaded = await certificate({ ...config, tls }, clock())
-        doors.useCertificate(loaded)
-        return loaded
-      },
-      stop,
+    const changed = changeNotices({ database, log, forget: doors.changed })
+    database.onForeignCommit(changed)
+    // What was changed while we started is known, and is to be told.
+    changed()
+    const loadCertificate: Daemon['loadCertificate'] = async (renewed) => {
+      const loaded = await certificate({ ...config, tls: renewed }, clock())
+      doors.useCertificate(loaded)
+      return loaded
     }
+    return { ...endpointsOf(doors), routes: doors.routes, tls, database, loadCertificate, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+function endpointsOf({ submission, mx, zone, api }: Doors): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
+  return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
 }
 
 function certificate({ service, tls }: Config, now: number): Promise<TlsFiles> {

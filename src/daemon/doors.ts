@@ -15,6 +15,7 @@ import type { MxListener } from '../smtp/mx.js'
 import type { SubmissionListener } from '../smtp/submission.js'
 import type { Database } from '../storage/database.js'
 import { openApi } from './api.js'
+import { messageMemory } from './message-memory.js'
 import { openMx } from './mx.js'
 import { type DaemonParts, type Ends, patience as usual } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
@@ -47,7 +48,7 @@ export async function openDoors(
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { hasRoom: mayTake, stop: stopLooking } = await watchDisk({ config, log })
   ends.push(stopLooking)
-  const own = { config, clock, log, tls, keyRing, domains, mayTake }
+  const own = { config, clock, log, tls, keyRing, domains, mayTake, memory: messageMemory(config) }
   const api = await openApi({ ...own, database, limits })
   open.push(api.listener)
   await begin(rooms)
@@ -81,11 +82,12 @@ function serveCertificate({ submission, mx, api }: Pick<Doors, 'submission' | 'm
 }
 
 /** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
-async function begin({ delivery, receiving, domainChecks, people }: Rooms): Promise<void> {
+async function begin({ delivery, receiving, domainChecks, people, imports }: Rooms): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
   people.start()
+  await imports.start()
 }
 
 type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
@@ -113,7 +115,10 @@ function ownActs(
   rooms: Rooms,
   door: SubmissionListener,
   log: Log,
-): Pick<RouteParts, 'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | keyof PeopleActs> {
+): Pick<
+  RouteParts,
+  'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | 'importBegun' | keyof PeopleActs
+> {
   return {
     ...peopleActs(rooms, door, log),
     keyRevoked: (keyId) => {
@@ -126,6 +131,7 @@ function ownActs(
       rooms.walks.start(gone)
     },
     audienceGone: (audience) => rooms.audienceRemovals.start(audience),
+    importBegun: (place) => rooms.imports.begin(place),
   }
 }
 

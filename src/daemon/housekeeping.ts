@@ -12,8 +12,9 @@ import { forgetUsage } from '../accounts/old-usage.js'
 import type { Config } from '../config/complete.js'
 import { USE_COUNTS_FOR } from '../content/cached-files.js'
 import { forgetFiles } from '../content/file-retention.js'
-import { forgetInboundStep } from '../messages/inbound-retention.js'
-import { forgetStep } from '../messages/retention.js'
+import { forgetImports } from '../imports/import-retention.js'
+import { forgetInbound } from '../messages/inbound-retention.js'
+import { forgetMessages } from '../messages/retention.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { forgetKeys, IDEMPOTENCY_LIFETIME } from '../sending/idempotency.js'
@@ -63,11 +64,12 @@ async function forget({ config, clock, log, database }: Parts, signal: AbortSign
     const kinds = [
       () => forgetKeys(database, now - IDEMPOTENCY_LIFETIME),
       forgetUsage(database, now),
-      () => forgetStep(database, limits),
-      () => forgetInboundStep(database, limits),
+      forgetMessages(database, limits),
+      forgetInbound(database, limits),
       () => forgetFiles(database, { usedBefore: now - config.retention.files - USE_COUNTS_FOR, now }),
       () => forgetActs(database, now - config.retention.audit),
       () => forgetInvitations(database, now),
+      () => forgetImports(database, now),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(PAUSE)
     await reclaim(database, signal)

@@ -3,6 +3,7 @@
  *
  * The counts of the day's requests are saved once a minute and at the stop.
  */
+import { type InboundBytesOf, inboundBytes } from '../accounts/inbound-bytes.js'
 import { type PlanBook, planBook, strayPlans } from '../accounts/plans.js'
 import { type ChargeEmails, chargeEmails } from '../accounts/quota.js'
 import { type RateLimit, rateLimit } from '../accounts/rate-limit.js'
@@ -27,6 +28,7 @@ export interface Limits {
   /** By client address: see `limitKey`. */
   readonly clients: RateLimit
   readonly charge: ChargeEmails
+  readonly inboundBytes: InboundBytesOf
   readonly stop: () => Promise<void>
 }
 
@@ -51,6 +53,7 @@ export function openLimits({ config: { limits }, log, database }: LimitsParts): 
     requests: rateLimit({ limitsOf: (workspaceId) => plans.of(workspaceId).limits, days }),
     clients: rateLimit({ limitsOf: () => strangers }),
     charge: chargeEmails({ read, planOf: plans.of, domainEmailsPerDay: limits.domain_emails_per_day }),
+    inboundBytes: inboundBytes({ read, planOf: plans.of, limits }),
     stop: () => {
       clearInterval(timer)
       return save()

@@ -5,20 +5,24 @@
  * Strangers make us ask DNS for names of their choice, so that has a resolver of its own:
  * what delivery remembers of its hosts is not pushed out by it.
  */
-import { oldestWorkspace } from '../accounts/workspaces.js'
+import { join } from 'node:path'
+import type { InboundBytesOf } from '../accounts/inbound-bytes.js'
+import { operatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingBook } from '../domains/receiving-book.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
 import type { MimeReader } from '../messages/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { defaultResolverSettings, openResolver } from '../platform/resolver.js'
-import { authenticate } from '../receiving/authentication/authenticate.js'
+import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/resolver.js'
+import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type Listing, listingsOf } from '../receiving/dnsbl.js'
+import { openInHand } from '../receiving/in-hand.js'
 import { InboundProcessor } from '../receiving/inbound-processor.js'
 import { processMail } from '../receiving/process-mail.js'
 import { inboundRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../receiving/reports/act-on-report.js'
+import { reportDigest } from '../receiving/reports/report-digest.js'
 import { circumstancesOf } from '../receiving/spam/received-spam-message.js'
 import { rspamd } from '../receiving/spam/rspamd.js'
 import { type JudgeSpam, spamVerdict } from '../receiving/spam/spam-verdict.js'
@@ -30,6 +34,9 @@ import type { Identity } from './identity.js'
 /** Milliseconds for all DNS block lists that are asked about a client. */
 const LISTINGS = 5_000
 
+const NO_OPERATOR =
+  'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
+
 export interface ReceivingParts {
   readonly config: Config
   readonly clock: Clock
@@ -39,11 +46,12 @@ export interface ReceivingParts {
   readonly identity: Identity
   readonly domainsOfAll: ReceivingBook
   readonly mime: MimeReader
+  readonly inboundBytes: InboundBytesOf
   /** Hands mail of the service that is on disk to delivery. */
   readonly offer: ReportDeps['offer']
 }
 
-export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'firstWorkspace'>
+export type Recipients = Pick<TakeInDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
 
 export interface Receiving {
   readonly recipients: Recipients
@@ -52,7 +60,7 @@ export interface Receiving {
   readonly listings: (address: string) => Promise<readonly Listing[]>
   /** From now on mail that is on disk is looked at. */
   readonly start: () => void
-  /** Ends the questions to DNS and the threads that take messages apart, and waits for what is looked at. */
+  /** Ends the questions to DNS and the processes that take messages apart, and waits for what is looked at. */
   readonly stop: () => Promise<void>
 }
 
@@ -60,15 +68,15 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const { config, clock, log, edges, database, mime } = parts
   const { commit, read } = database
   const ended = new AbortController()
-  const resolver =
-    edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const resolver = edges.resolver ?? ownResolver(config, clock, ended.signal)
+  const authentication = new AuthenticationThread({ resolver, clock })
   const policy = recipientPolicy(parts)
   const recipients = recipientsOf(parts, policy)
   const judge = processMail({ clock, spamVerdict: judgingSpam(parts) })
-  const { judge: judgeReport } = judgingReports(parts, policy)
-  const judges = { judge, judgeReport, factsOf: circumstancesOf }
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, ...judges })
-  const { dnsbl: lists } = config.inbound
+  const judges = { judge, judgeReport: judgingReports(parts, policy).judge, reportDigest, factsOf: circumstancesOf }
+  const inHand = openInHand(join(config.service.data_dir, 'in-hand'), log)
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, inHand, ...judges })
+  const listing = { lists: config.inbound.dnsbl, addresses: resolver.addresses, timeLimit: LISTINGS }
   return {
     recipients,
     takeIn: takeIn({
@@ -78,18 +86,27 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
       log,
       hostname: config.service.hostname,
       dmarc: config.inbound.dmarc,
-      authenticate: (raw, connection) => authenticate(raw, connection, { resolver, clock }),
+      authenticate: authentication.authenticate,
       filed: (workspaceId) => processor.notice(workspaceId),
     }),
-    listings: (address) => listingsOf(address, { lists, addresses: resolver.addresses, timeLimit: LISTINGS }),
-    start: () => processor.start(),
+    listings: (address) => listingsOf(address, listing),
+    start: () => {
+      if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
+      processor.start()
+    },
     stop: async () => {
       ended.abort()
+      await authentication.stop()
       const stopped = processor.stop()
       await mime.close()
       await stopped
+      inHand.close()
     },
   }
+}
+
+function ownResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
+  return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
 function recipientPolicy({ config: { service }, identity, domainsOfAll }: ReceivingParts): RecipientPolicy {
@@ -101,10 +118,11 @@ function recipientPolicy({ config: { service }, identity, domainsOfAll }: Receiv
   }
 }
 
-function recipientsOf({ database: { read } }: ReceivingParts, policy: RecipientPolicy): Recipients {
+function recipientsOf({ database: { read }, inboundBytes }: ReceivingParts, policy: RecipientPolicy): Recipients {
   return {
     recipientOf: (address) => inboundRecipient(policy, address),
-    firstWorkspace: () => oldestWorkspace(read, {})[0]?.id ?? null,
+    operatorWorkspace: () => operatorWorkspace(read),
+    inboundBytes,
   }
 }
 

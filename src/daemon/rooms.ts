@@ -5,6 +5,7 @@ import { type DomainBook, domainBook } from '../domains/domain-book.js'
 import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
 import { type KeyChain, keyChain } from '../domains/signing-keys.js'
 import { SigningThread } from '../domains/signing-thread.js'
+import { type ImportRunner, importRunner } from '../imports/import-runner.js'
 import { parseAddress } from '../mail/address.js'
 import type { GoneDomain } from '../messages/fail-domain.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime-parts.js'
@@ -40,6 +41,7 @@ export interface Rooms {
   readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
   readonly people: People
+  readonly imports: ImportRunner
 }
 
 export async function openRooms(
@@ -53,7 +55,8 @@ export async function openRooms(
   const own = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const books = openBooks(own)
   const limits = ending(ends, openLimits(own))
-  const engines = openEngines({ ...own, ...books }, ends, parts.patience ?? usual)
+  const { inboundBytes } = limits
+  const engines = openEngines({ ...own, ...books, inboundBytes }, ends, parts.patience ?? usual)
   const { delivery } = engines
   ending(ends, startHousekeeping(own))
   const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -62,7 +65,8 @@ export async function openRooms(
   const people = ending(ends, wirePeople({ ...own, delivery }))
   const changed = (place: DomainPlace): void => forgetDomain(books, place)
   const domainChecks = ending(ends, wireDomainChecks({ ...own, changed }))
-  const work = { walks, audienceRemovals: removals, people, domainChecks }
+  const imports = ending(ends, importRunner({ ...database, clock, log }))
+  const work = { walks, audienceRemovals: removals, people, domainChecks, imports }
   return { ...books, ...engines, ...work, limits, suppressions, identity }
 }
 
@@ -81,7 +85,11 @@ type Own = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database
 type Books = Pick<Rooms, 'keyRing' | 'domains' | 'domainsOfAll' | 'keys' | 'templates'>
 type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
-function openEngines(own: Own & Books, ends: Ends, patience: NonNullable<DaemonParts['patience']>): Engines {
+function openEngines(
+  own: Own & Books & Pick<ReceivingParts, 'inboundBytes'>,
+  ends: Ends,
+  patience: NonNullable<DaemonParts['patience']>,
+): Engines {
   const signing = ending(ends, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   ends.push(() => delivery.stop(patience.delivery))

@@ -15,6 +15,7 @@ import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
 import { storedParts } from '../api/emails/stored-parts.js'
 import { fileRoutes } from '../api/files.js'
+import { type ImportRouteDeps, importRoute } from '../api/imports.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
@@ -71,6 +72,7 @@ export interface RouteParts {
   readonly domainChanged: (place: DomainPlace) => void
   readonly domainDeleted: (gone: GoneDomain) => void
   readonly audienceGone: AudienceDeps['gone']
+  readonly importBegun: ImportRouteDeps['begun']
   readonly accepting: AcceptDeps
   readonly invited: MemberDeps['invited']
   readonly memberChanged: MemberDeps['memberChanged']
@@ -81,6 +83,7 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
   const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
   const { read, commit } = database
   const files = { memory: memoryShares(memoryBudget(FILES.all), FILES.share), mayTake: parts.mayTake }
+  const importing = { read, commit, clock: parts.clock, files, begun: parts.importBegun }
   const creating = creatingIn(parts)
   return [
     ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
@@ -88,14 +91,15 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...contactRoutes({ read, commit }),
     bulkRoute({ read, commit }),
     ...audienceRoutes({ read, commit, gone: parts.audienceGone }),
-    ...audienceFileRoutes({ read, commit, clock: parts.clock, files }),
+    ...audienceFileRoutes(importing),
     ...contentRoutes(parts),
     ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
     ...suppressionRoutes({ read, commit }),
-    suppressionImportRoute({ read, commit, clock: parts.clock, files }),
+    suppressionImportRoute(importing),
+    importRoute({ read }),
     ...inboundRoutes(parts, creating),
     ...peopleRoutes(parts),
-    ...usageRoutes({ read, planOf: limits.plans.of }),
+    ...usageRoutes({ read, planOf: limits.plans.of, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
   ]
 }
@@ -139,7 +143,7 @@ function peopleRoutes(parts: RouteParts): readonly Route[] {
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, closed }),
-    ...memberRoutes({ read, commit, invited, memberChanged }),
+    ...memberRoutes({ read, commit, invitationsPerDay: config.limits.invitations_per_day, invited, memberChanged }),
     ...invitationRoutes({ read, commit, accepting }),
   ]
 }

@@ -14,6 +14,7 @@ import type { Accept } from '../sending/accept.js'
 import { checkSender } from '../sending/sender-policy.js'
 import { listenForSubmissions, type SubmissionListener } from '../smtp/submission.js'
 import { type SubmissionSettings, submissionLimits } from '../smtp/submission-deps.js'
+import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionParts {
   readonly config: Config
@@ -26,6 +27,7 @@ export interface SubmissionParts {
   readonly requests: RateLimit
   readonly accept: Accept
   readonly mayTake: () => boolean
+  readonly memory: Pick<MessageMemory, 'submission'>
 }
 
 export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
@@ -42,6 +44,7 @@ export function openSubmission(parts: SubmissionParts): Promise<SubmissionListen
     },
     accept,
     mayTake,
+    memory: parts.memory.submission,
     clock,
     log,
     settings: settings(config, parts.tls),
@@ -58,6 +61,10 @@ function settings({ service, submission }: Config, { cert, key }: TlsFiles): Sub
     allowPlaintextLoopback: submission.allow_plaintext_loopback,
     maxConnections: submission.max_connections,
     maxConnectionsPerAddress: submission.max_connections_per_address,
+    maxConnectionsPerNetwork: submission.max_connections_per_network,
+    handshakeTimeout: submission.auth_timeout,
+    loginTimeout: submission.auth_timeout,
+    dataPace: { bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience },
     maxSize: submission.max_size,
     maxRecipients: submission.max_recipients,
     maxLineLength: submission.max_line_length,

@@ -5,11 +5,16 @@
  * bounded in bytes; when it is full a message is simply not shelved, and is read from
  * the database when its turn comes. It leaves when its last recipient is settled.
  *
+ * Those that are read back are bounded in bytes too, not in number: an entry whose message does
+ * not fit waits until others have left. Small messages never wait, so that nothing is held up by a
+ * few large ones on their way to slow hosts; the number of attempts bounds them.
+ *
  * What a small message weighs is its record and its objects: they are counted too.
  */
 import { type Address, domainOf } from '../mail/address.js'
 import type { Email } from '../messages/email.js'
 import type { RecipientWishes } from '../messages/recipients.js'
+import { freeMemory } from '../platform/free-memory.js'
 
 export interface ShelvedMessage {
   readonly email: Email
@@ -24,6 +29,9 @@ export interface ShelvedMessage {
 
 /** Record, addresses, objects and signature of one message, as the heap has them. */
 const RECORD = 4096
+/** Bytes of messages that were read back and are larger than `SMALL`, at a time; one always fits. */
+const READ_BACK = 64 * 1_048_576
+const SMALL = 262_144
 
 interface Shelved {
   readonly message: ShelvedMessage
@@ -31,23 +39,55 @@ interface Shelved {
   uses: number
   /** It was read back: nobody knows who else will come, so each is counted when they do. */
   readonly readBack: boolean
+  /** One of its sessions may still be writing it, whatever became of that. */
+  maybeWritten: boolean
 }
 
 export class MessageShelf {
   private readonly messages = new Map<string, Shelved>()
   private bytes = 0
+  private reserved = 0
+  /** Those that wait to read a message back, in their order. */
+  private readonly waiting: { readonly bytes: number; readonly enter: () => void }[] = []
 
-  constructor(private readonly maxBytes: number) {}
+  constructor(
+    private readonly maxBytes: number,
+    private readonly maxReadBack = READ_BACK,
+  ) {}
 
   /** A fresh message, for which `uses` entries will come. */
   put(message: ShelvedMessage, uses: number): void {
     if (uses === 0 || this.bytes + weight(message) > this.maxBytes) return
-    this.keep({ message, uses, readBack: false })
+    this.keep({ message, uses, readBack: false, maybeWritten: false })
+  }
+
+  /**
+   * Resolves when a message of that size may be read back. Followed by `share` where it was, else by
+   * `giveRoom`.
+   */
+  async room(bytes: number): Promise<void> {
+    const size = reservation(bytes)
+    if (size === 0) return
+    if (this.waiting.length === 0 && this.fits(size)) this.reserved += size
+    else await new Promise<void>((enter) => this.waiting.push({ bytes: size, enter }))
+  }
+
+  giveRoom(bytes: number): void {
+    this.reserved = Math.max(this.reserved - reservation(bytes), 0)
+    for (let next = this.waiting[0]; next !== undefined && this.fits(next.bytes); next = this.waiting[0]) {
+      this.waiting.shift()
+      this.reserved += next.bytes
+      next.enter()
+    }
+  }
+
+  private fits(bytes: number): boolean {
+    return this.reserved === 0 || this.reserved + bytes <= this.maxReadBack
   }
 
   /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
   share(message: ShelvedMessage): void {
-    this.keep({ message, uses: 1, readBack: true })
+    this.keep({ message, uses: 1, readBack: true, maybeWritten: false })
   }
 
   /** For one entry, which releases it. */
@@ -67,22 +107,30 @@ export class MessageShelf {
 
   /** Somebody else changed the queue: entries that are gone will never release theirs. */
   clear(): void {
-    this.messages.clear()
-    this.bytes = 0
+    for (const id of [...this.messages.keys()]) this.drop(id)
   }
 
-  /** One of its entries is done with it, for now or for good. */
-  release(emailId: string): void {
+  /**
+   * One of its entries is done with it, for now or for good. `taken`: its host has answered for all of
+   * it, so that no socket reads it any more; only then its memory is given back before V8 does so.
+   */
+  release(emailId: string, taken = false): void {
     const shelved = this.messages.get(emailId)
     if (shelved === undefined) return
     shelved.uses -= 1
-    if (shelved.uses <= 0) this.drop(emailId)
+    if (!taken) shelved.maybeWritten = true
+    if (shelved.uses > 0) return
+    const { raw } = shelved.message
+    this.drop(emailId)
+    if (shelved.readBack && !shelved.maybeWritten) freeMemory(raw)
   }
 
   private drop(emailId: string): void {
     const shelved = this.messages.get(emailId)
-    if (shelved !== undefined) this.bytes -= weight(shelved.message)
+    if (shelved === undefined) return
     this.messages.delete(emailId)
+    this.bytes -= weight(shelved.message)
+    if (shelved.readBack) this.giveRoom(shelved.message.raw.length)
   }
 
   private keep(shelved: Shelved): void {
@@ -91,6 +139,11 @@ export class MessageShelf {
     this.messages.set(id, shelved)
     this.bytes += weight(shelved.message)
   }
+}
+
+/** What a message that is read back takes of their bytes. */
+function reservation(bytes: number): number {
+  return bytes <= SMALL ? 0 : bytes
 }
 
 function weight({ raw }: ShelvedMessage): number {

@@ -7,7 +7,7 @@
  * attempted whatever is remembered (`mustTryAt`).
  */
 import { postponeLane, type QueueEntry } from '../messages/queue.js'
-import type { Clock } from '../platform/clock.js'
+import { type Clock, timestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Commit } from '../storage/write.js'
 import type { Outage } from './attempt-unreachable.js'
@@ -43,7 +43,7 @@ export class Postponements {
     if (leases.has(entry.id)) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
       await leases.postpone(entry, Math.min(until, mustTryAt(age, retryPolicy)), why)
-      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: until }, 'postponed')
+      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: timestamp(until) }, 'postponed')
       return
     }
     const key = `${entry.workspace_id} ${entry.domain} ${entry.priority}`
@@ -62,6 +62,9 @@ export class Postponements {
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
     for (const { email_id } of lanes.drop(entry, ({ id }) => leases.has(id))) release(email_id)
     moved(workspaceId, now + 1)
-    log.info({ workspace: workspaceId, domain, host: waitsFor, next: until }, 'what is due for a domain is postponed')
+    log.info(
+      { workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) },
+      'what is due for a domain is postponed',
+    )
   }
 }

@@ -91,12 +91,12 @@ export class QueueRunner {
     return this.leases.claim(entry)
   }
 
-  /** A message whose commit is on disk, with the claim that was in it. */
+  /** A message whose commit is on disk, with the claim that was in it. `raw`: empty where it has to be read back. */
   offer(enqueued: Enqueued, raw: Buffer, claim: Claim | null = null): void {
     const { email, entries, wishes } = enqueued
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.claimed(enqueued, claim)
-    if (isDue) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
+    if (isDue && raw.length > 0) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.missed(entry)
     }
@@ -179,7 +179,7 @@ export class QueueRunner {
       await this.leases.giveBack(entry, this.abandoned.signal)
     } else await this.settle(turn, made)
     this.lanes.forget(entry)
-    this.deps.shelf.release(entry.email_id)
+    this.deps.shelf.release(entry.email_id, made !== 'changed' && made.result.outcome.kind === 'accepted')
     if (turn.late) this.lookAgain(entry)
   }
 

@@ -15,7 +15,7 @@ import { referenceField } from '../mail/reference-field.js'
 import { returnPath } from '../mail/return-path.js'
 import { type Email, emailById } from '../messages/email.js'
 import type { QueueEntry } from '../messages/queue.js'
-import { insertSignature, rawOfEmail, signatureOfEmail } from '../messages/raw-message.js'
+import { insertSignature, rawOfEmail, signatureOfEmail, sizeOfRaw } from '../messages/raw-message.js'
 import { type RecipientWishes, recipientWishes, releaseRecipients } from '../messages/recipients.js'
 import { rollUpEmail } from '../messages/roll-up.js'
 import type { Read } from '../storage/prepared.js'
@@ -51,7 +51,7 @@ interface Wished {
 
 /** Throws where the message is gone: its entry cannot be delivered any more. */
 export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
-  const shelved = deps.shelf.get(entry.email_id) ?? fromDatabase(deps, entry)
+  const shelved = deps.shelf.get(entry.email_id) ?? (await fromDatabase(deps, entry))
   const field = await signatureOf(deps, shelved, now)
   const { wishes, writes } = wishesOf(deps, shelved, entry)
   if (field !== null && !shelved.signatureKept) {
@@ -127,10 +127,20 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** On the shelf for the others of its recipients, who may come at the same moment. */
-function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): ShelvedMessage {
-  const shelved = readMessage(read, entry)
-  shelf.share(shelved)
-  return shelved
+async function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): Promise<ShelvedMessage> {
+  const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
+  const bytes = sizeOfRaw(read, key)[0]?.bytes ?? 0
+  await shelf.room(bytes)
+  try {
+    const other = shelf.get(entry.email_id) // of a recipient who came while this one waited
+    const shelved = other ?? readMessage(read, entry)
+    if (other === undefined) shelf.share(shelved)
+    else shelf.giveRoom(bytes)
+    return shelved
+  } catch (error) {
+    shelf.giveRoom(bytes)
+    throw error
+  }
 }
 
 function readMessage(read: Read, entry: QueueEntry): ShelvedMessage {

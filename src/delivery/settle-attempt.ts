@@ -21,7 +21,7 @@ import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE } from '../storage/tables.js'
 import { type Commit, StorageFault, type Write } from '../storage/write.js'
-import { addSuppression } from '../suppressions/suppressions.js'
+import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
 import type { MadeAttempt, Patience } from './made-attempt.js'
@@ -54,7 +54,10 @@ export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: P
   }
 }
 
-/** Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be gone. */
+/**
+ * Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be
+ * gone. Nor is a report sent to an address from which mail of the service has bounced for good.
+ */
 function noticeOf(
   { read, notifySender, log }: SettleDeps,
   { ready: { message, shelved } }: MadeAttempt,
@@ -64,7 +67,9 @@ function noticeOf(
 ): Notice | null {
   try {
     const notice = notifySender({ ...shelved, message }, attempted, decision, now)
-    return notice === null || livingWorkspace(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
+    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE, recipient)))
+      return null
+    return livingWorkspace(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
     log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
     return null
@@ -124,9 +129,11 @@ function writesOf(attempted: Attempted, decision: Decision, made: MadeAttempt, n
   }
 }
 
-/** Only for the recipient's own fault: see the contract of `recipientsFault`. */
+/**
+ * Only for the recipient's own fault: see the contract of `recipientsFault`. Mail of the service puts
+ * the address on a list of the service, which says nothing of any workspace's.
+ */
 function suppression({ email, entry, reason, response }: Attempted, now: number): Write[] {
-  if (email.workspace_id === SERVICE) return []
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
   return [
     addSuppression({

@@ -7,6 +7,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate as breath } from 'node:timers/promises'
+import { systemClock } from '../platform/clock.js'
+import type { Standing } from '../platform/connection-limit.js'
 import type { Desk } from './desk.js'
 import { longestQuery } from './query.js'
 
@@ -14,21 +16,27 @@ export interface Conversation {
   /** What is under way is finished; nothing further is read. */
   readonly finish: () => void
   readonly ended: Promise<void>
+  /** What it uses its place for; null: for an answer. */
+  readonly standing: () => Standing | null
 }
 
 /** Milliseconds without a whole message, or without the client taking what it is sent. */
 export const patience = 10_000
+
+/** Who has asked nothing for so many milliseconds gives way to another client. */
+const givesWayAfter = 1_000
 
 /** Never rejects. */
 export function converse(socket: Socket, client: string, { overTcp }: Desk, limit = patience): Conversation {
   const deadline = deadlineOf(socket, limit)
   // Whatever went wrong with it ends in its close.
   socket.on('error', () => undefined)
-  let [busy, finishing] = [false, false]
+  let [busy, finishing, asked] = [false, false, false]
+  let since = systemClock()
 
   async function answerAll(): Promise<void> {
     for await (const message of messagesOf(socket)) {
-      busy = true
+      ;[busy, asked] = [true, true]
       let sent = 0
       for (const reply of overTcp(message, client)) {
         deadline.push()
@@ -38,6 +46,7 @@ export function converse(socket: Socket, client: string, { overTcp }: Desk, limi
         await breath()
       }
       busy = false
+      since = systemClock()
       deadline.push()
       if (sent === 0 || finishing) break
     }
@@ -51,6 +60,10 @@ export function converse(socket: Socket, client: string, { overTcp }: Desk, limi
     .finally(() => deadline.clear())
   return {
     ended,
+    standing: () => {
+      if (busy) return null
+      return { rank: asked ? 'idle' : 'unproved', since, fresh: systemClock() - since < givesWayAfter }
+    },
     finish: () => {
       finishing = true
       if (!busy) socket.destroy()

@@ -1,7 +1,8 @@
 /** The listener over TCP: how many connections there may be, and their end. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { type ConnectionLimit, connectionLimit } from '../platform/connection-limit.js'
+import { originOf } from '../accounts/client-address.js'
+import { type ConnectionLimit, connectionLimit, type Place, type Shortage } from '../platform/connection-limit.js'
 import type { Log } from '../platform/log.js'
 import type { Desk } from './desk.js'
 import { type Conversation, converse } from './tcp-conversation.js'
@@ -18,19 +19,24 @@ export interface DnsDoor {
 }
 
 /** Of one door. */
-const limits = { maxConnections: 500, maxConnectionsPerAddress: 20 }
+const limits = { maxConnections: 500, maxConnectionsPerAddress: 20, maxConnectionsPerNetwork: 100 }
 
 export async function openTcp({ host, port }: Endpoint, desk: Desk, log: Pick<Log, 'error'>): Promise<DnsDoor> {
   const limit = connectionLimit(limits)
   const open = new Map<Socket, Conversation>()
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const client = admitted(socket, limit)
-    if (client === null) return
-    const conversation = converse(socket, client, desk)
+    const { remoteAddress } = socket
+    const place = remoteAddress === undefined ? 'full' : admitted(socket, remoteAddress, limit, open)
+    if (typeof place === 'string' || remoteAddress === undefined) {
+      socket.on('error', () => undefined)
+      socket.destroy()
+      return
+    }
+    const conversation = converse(socket, ipaddr.process(remoteAddress).toString(), desk)
     open.set(socket, conversation)
     void conversation.ended.then(() => {
       open.delete(socket)
-      limit.leave(client)
+      place.leave()
     })
   })
   await listening(server, { host, port })
@@ -51,14 +57,17 @@ export async function openTcp({ host, port }: Endpoint, desk: Desk, log: Pick<Lo
   }
 }
 
-/** The client's address; null: it was turned away. */
-function admitted(socket: Socket, limit: ConnectionLimit): string | null {
-  const { remoteAddress } = socket
-  const client = remoteAddress === undefined ? null : ipaddr.process(remoteAddress).toString()
-  if (client !== null && limit.enter(client) === 'welcome') return client
-  socket.on('error', () => undefined)
-  socket.destroy()
-  return null
+/** A place for it. Where there is none, a connection without a question under way gives way. */
+function admitted(
+  socket: Socket,
+  address: string,
+  limit: ConnectionLimit,
+  open: ReadonlyMap<Socket, Conversation>,
+): Place | Shortage {
+  return limit.enter(originOf(address), {
+    standing: () => open.get(socket)?.standing() ?? null,
+    giveWay: () => socket.destroy(),
+  })
 }
 
 function listening(server: Server, { host, port }: Endpoint): Promise<void> {

@@ -9,7 +9,8 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, domainNameOrNull, parseDomainName } from '../mail/address.js'
-import { type Builder, prepareRead, prepareWrite } from '../storage/prepared.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { placeAfter } from '../storage/stepped-walk.js'
 import type { Flag, Tables } from '../storage/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
@@ -98,10 +99,36 @@ function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Va
 
 export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
 
-/** Some of them, in the same order. */
-export const domainsSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
-  listed(builder).limit(builder.slot('limit')).offset(builder.slot('offset')),
+type Place = Pick<SendingDomain, 'created_at' | 'id'>
+
+const skipDomains = prepareRead<{ workspaceId: string; skip: number } & Place>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .select(['created_at', 'id'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .offset(slot('skip')),
 )
+
+const domainsBehind = prepareRead<{ workspaceId: string; limit: number } & Place>()((builder) =>
+  listed(builder)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
+    .limit(builder.slot('limit')),
+)
+
+/** Some of them, in the same order. */
+export async function listDomains(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<readonly SendingDomain[]> {
+  const skipped = (place: Place, skip: number) => skipDomains(read, { workspaceId, ...place, skip })[0]
+  const place = await placeAfter<Place>({ created_at: -1, id: '' }, offset, skipped)
+  return place === null ? [] : domainsBehind(read, { workspaceId, ...place, limit })
+}
 
 /** In whichever workspace: whose it is, and whether another's verification would collide. */
 export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot }) =>

@@ -9,8 +9,14 @@ export function decodedCharset(bytes: Buffer, charset: string): string | null {
   return decoder.encoding === 'windows-1252' ? text.replace(highControl, (char) => windows1252(char)) : text
 }
 
-export function isKnownCharset(charset: string): boolean {
-  return decoderOf(charset) !== null
+/** The one name of a charset that has many: `latin1` is `windows-1252`. Null: unknown. */
+export function encodingOf(charset: string): string | null {
+  return decoderOf(charset)?.encoding ?? null
+}
+
+/** Escape sequences say what the octets after them mean. `encoding` as `encodingOf` gives it. */
+export function hasStates(encoding: string): boolean {
+  return encoding === 'iso-2022-jp'
 }
 
 const highControl = /[\x80-\x9f]/g

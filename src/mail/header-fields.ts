@@ -81,6 +81,11 @@ export interface HeaderSplice {
 
 /** A new message: fields taken out, lines put in, all other bytes as they were. */
 export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
+  return Buffer.concat(splicedPieces(raw, header, splice))
+}
+
+/** The same in pieces, those of the message being windows on it. */
+export function splicedPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
   const { remove = [], prepend = '', append = '' } = splice
   const pieces: Buffer[] = [Buffer.from(prepend)]
   let at = 0
@@ -93,7 +98,7 @@ export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice):
   pieces.push(Buffer.from(append))
   if (header.bodyStart === header.end && header.end < raw.length) pieces.push(Buffer.from('\r\n'))
   pieces.push(raw.subarray(header.end))
-  return Buffer.concat(pieces)
+  return pieces
 }
 
 /** Offset of the colon of the field that begins at `start`, or -1 where no field begins. */

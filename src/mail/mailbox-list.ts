@@ -5,7 +5,8 @@
  * with `address: null`. Two addresses without a comma between them come out as one, the
  * other its name: where every author counts, ask `isUnambiguous` first.
  *
- * Limits: 128 KB of value, 5,000 mailboxes; a longer list is refused.
+ * Limit: `MAX_LIST` characters of value. A longer one is refused unread, by `mailboxes` and by
+ * `isUnambiguous`; `listWithin` cuts it for who can do with its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
 import { type Address, addressOrNull } from './address.js'
@@ -20,8 +21,8 @@ export interface Mailbox {
   readonly name: string
 }
 
-const MAX_LIST = 131_072
-const MAX_MAILBOXES = 5000
+/** 8 KB: a hundred mailboxes with long names. */
+export const MAX_LIST = 8192
 
 /** `value` is unfolded and not decoded: encoded words are names, never syntax. */
 export function mailboxes(value: string): readonly Mailbox[] {
@@ -29,23 +30,25 @@ export function mailboxes(value: string): readonly Mailbox[] {
   if (simple !== null) return [simple]
   if (value.length > MAX_LIST) throw tooLong()
   const entries = addressparser(value, { flatten: true })
-  if (entries.length > MAX_MAILBOXES) throw tooLong()
   return entries.map(({ address, name }) => ({ address: addressOrNull(address), name: headerText(name) }))
 }
 
-/** Quoted strings, comments (one level), encoded words: whatever stands in them is no address. */
-const words = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|=\?[^?\s]*\?[bq]\?[^?\s]*\?=/gi
+/** The whole entries in the first `room` characters of `value`. */
+export function listWithin(value: string, room: number = MAX_LIST): string {
+  return value.length <= room ? value : value.slice(0, Math.max(value.lastIndexOf(',', room), 0))
+}
+
 const bare = /^[^\s<>@]+@[^\s<>@]+$/
 const bracketed = /^[^<>]*<[^\s<>]*>$/
 
 /**
- * Is every address of the list one that everybody reads alike? Each mailbox is an address
+ * Is every address of the list one that all programs read alike? Each mailbox is an address
  * alone, or a phrase and one address in angle brackets, with nothing behind it.
  */
 export function isUnambiguous(value: string): boolean {
-  const plain = value.replace(words, (word) => (word.startsWith('(') ? ' ' : 'w'))
-  // What opens and never closes swallows what follows for some readers, and not for others.
-  if (/["(]/.test(plain)) return false
+  if (value.length > MAX_LIST) throw tooLong()
+  const plain = withoutWords(value)
+  if (plain === null) return false
   const list = plain.replace(/(^|[,;])[^<>,;:@]*:/g, '$1')
   return list
     .split(/[,;]/)
@@ -53,6 +56,47 @@ export function isUnambiguous(value: string): boolean {
     .every((mailbox) => mailbox === '' || bare.test(mailbox) || bracketed.test(mailbox))
 }
 
+/** Cannot run past the next question mark, so all tries together look at each character a few times. */
+const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
+
+/**
+ * `value` with a letter for each quoted string and encoded word and a blank for each comment:
+ * what stands in them is no address. Null where a quoted string or comment never closes, or
+ * a comment holds another: some readers take what follows for part of it, and others do not.
+ */
+function withoutWords(value: string): string | null {
+  const kept: string[] = []
+  let at = 0
+  for (const { index } of value.matchAll(/["(]|=\?/g)) {
+    if (index < at) continue
+    const end = wordEnd(value, index)
+    if (end === -1) return null
+    if (end === index) continue
+    kept.push(value.slice(at, index), value[index] === '(' ? ' ' : 'w')
+    at = end
+  }
+  return kept.join('') + value.slice(at)
+}
+
+/** After the word that begins at `start`; `start`: there is none; -1: it never ends. */
+function wordEnd(value: string, start: number): number {
+  if (value[start] === '"') return closedAt(value, start + 1, '"', '')
+  if (value[start] === '(') return closedAt(value, start + 1, ')', '(')
+  encodedWord.lastIndex = start
+  return encodedWord.test(value) ? encodedWord.lastIndex : start
+}
+
+/** After the first `closing` from `from` on that no backslash escapes; -1: none, or `forbidden` comes first. */
+function closedAt(value: string, from: number, closing: string, forbidden: string): number {
+  for (let at = from; at < value.length; at += 1) {
+    const char = value[at]
+    if (char === closing) return at + 1
+    if (char === forbidden) return -1
+    if (char === '\\') at += 1
+  }
+  return -1
+}
+
 function tooLong(): Refusal {
-  return new Refusal('malformed-message', `an address list is longer than ${MAX_MAILBOXES} mailboxes or 128 KB`)
+  return new Refusal('malformed-message', `an address field is longer than ${MAX_LIST} characters`)
 }

@@ -48,6 +48,8 @@ export type RefusalKind =
   /** One attachment over its limit; the message as a whole is `too-large`. */
   | 'attachment-too-large'
   | 'too-large'
+  /** The workspace holds as much mail from outside as it may. */
+  | 'mailbox-full'
   /** More Received fields than a message can gather without going in circles. */
   | 'mail-loop'
   /** Too many requests in a window. */

@@ -5,11 +5,11 @@
  * nothing. Totals come from counters that triggers keep, so that no list counts rows.
  *
  * What comes before an offset has to be walked over; that is done along the index alone, in
- * steps with a breath between them, so that a place a million emails deep holds nobody up.
+ * steps (`storage/stepped-walk.ts`), so that a place a million emails deep holds nobody up.
  * Emails that come meanwhile may move a page's rows by as many, as they do between two pages.
  */
-import { setImmediate as breath } from 'node:timers/promises'
 import { prepareRead, type Read } from '../storage/prepared.js'
+import { placeAfter } from '../storage/stepped-walk.js'
 import type { EmailStatus } from '../storage/tables.js'
 import type { Email } from './email.js'
 
@@ -31,8 +31,6 @@ interface Place {
 }
 
 const TOP: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
-/** Rows that are walked over at once. */
-const STEP = 10_000
 
 export function countEmails(read: Read, { workspaceId, status }: EmailFilter): number {
   const counts = countsOf(read, { workspaceId })
@@ -46,31 +44,14 @@ export async function listEmails(
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
-  const place = await placeAfter(read, filter, offset)
+  const place = await placeAfter(TOP, offset, (from, skip) => stepBelow(read, filter, from, skip)[0])
   return place === null ? [] : pageBelow(read, filter, place, limit)
-}
-
-/** Null: there are not as many. */
-async function placeAfter(read: Read, filter: EmailFilter, offset: number): Promise<Place | null> {
-  let place = TOP
-  for (let left = offset; left > 0; left -= STEP) {
-    if (left < offset) await breath()
-    const [next] = stepBelow(read, filter, place, Math.min(left, STEP) - 1)
-    if (next === undefined) return null
-    place = { createdAt: next.created_at, id: next.id }
-  }
-  return place
 }
 
 type OfWorkspace = { workspaceId: string } & Place
 type OfStatus = OfWorkspace & { status: EmailStatus }
 
-function stepBelow(
-  read: Read,
-  { workspaceId, status }: EmailFilter,
-  place: Place,
-  skip: number,
-): readonly Pick<Email, 'id' | 'created_at'>[] {
+function stepBelow(read: Read, { workspaceId, status }: EmailFilter, place: Place, skip: number): readonly Place[] {
   return status === null
     ? stepOfAll(read, { workspaceId, ...place, skip })
     : stepOfStatus(read, { workspaceId, status, ...place, skip })
@@ -119,7 +100,7 @@ const pageOfStatus = prepareRead<OfStatus & { limit: number }>()(({ db, slot }) 
 const stepOfAll = prepareRead<OfWorkspace & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
-    .select(['id', 'created_at'])
+    .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
@@ -131,7 +112,7 @@ const stepOfAll = prepareRead<OfWorkspace & { skip: number }>()(({ db, slot }) =
 const stepOfStatus = prepareRead<OfStatus & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
-    .select(['id', 'created_at'])
+    .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('status', '=', slot('status'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))

@@ -8,7 +8,7 @@ import type { Address, DomainName } from '../mail/address.js'
 import { domainOf } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { type Priority, SERVICE } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { MovedBytes, Write } from '../storage/write.js'
 import { type Email, insertEmail } from './email.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 import { insertRaw } from './raw-message.js'
@@ -66,7 +66,7 @@ export interface Enqueued {
 }
 
 /** `recipients` holds at least one that is not suppressed. */
-export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer): Enqueued {
+export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer | MovedBytes): Enqueued {
   const email = newRecord(wanted, raw.length)
   const ids = recipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))

@@ -4,13 +4,13 @@
  *   received -> processed | failed        on disk before the 250; looked at after it
  *
  * What came to a return path is kept in the same way until it was read, as a `report`: it is
- * nobody's email, and no list or id of the API finds it. A message that cannot be read has
- * failed, and its bytes stay.
+ * nobody's email, and no list or id of the API finds it. One that speaks of others alone stays
+ * until its age removes it. A message that cannot be read has failed, and its bytes stay.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { MovedBytes, Write } from '../storage/write.js'
 
 export type InboundEmail = Selectable<Tables['inbound_emails']>
 
@@ -80,6 +80,7 @@ const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; siz
     arrival: slot('arrival'),
     reference_ids: '[]',
     from_email: '',
+    from_key: '',
     from_name: '',
     to_emails: '[]',
     cc_emails: '[]',
@@ -93,17 +94,18 @@ const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; siz
   }),
 )
 
-const insertRaw = prepareWrite<Tables['inbound_raw']>(({ db, slot }) =>
-  db.insertInto('inbound_raw').values({
-    inbound_id: slot('inbound_id'),
-    workspace_id: slot('workspace_id'),
-    received_at: slot('received_at'),
-    raw: slot('raw'),
-  }),
+const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('inbound_raw').values({
+      inbound_id: slot('inbound_id'),
+      workspace_id: slot('workspace_id'),
+      received_at: slot('received_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function fileInbound(wanted: NewInbound, raw: Buffer): Write[] {
+export function fileInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
   const arrival = JSON.stringify(wanted.arrival)
   return [insert({ ...wanted, arrival, size: raw.length }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
@@ -127,6 +129,7 @@ export const markProcessed = prepareWrite<Processed>(
         message_id: slot('message_id'),
         reference_ids: slot('reference_ids'),
         from_email: slot('from_email'),
+        from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
         from_name: slot('from_name'),
         to_emails: slot('to_emails'),
         cc_emails: slot('cc_emails'),
@@ -163,6 +166,19 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
       .set({ status: 'failed', processed_at: slot('at') })
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
+export const keepReport = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'processed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'report')
       .where('status', '=', 'received'),
   1,
 )
@@ -211,6 +227,16 @@ export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: numb
       .orderBy('received_at')
       .orderBy('id')
       .limit(slot('limit')),
+)
+
+/** An email or a report that was not looked at yet. */
+export const waitingById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', notLookedAt),
 )
 
 /** The next of the workspaces that have such mail. */

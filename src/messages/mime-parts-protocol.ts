@@ -1,4 +1,4 @@
-/** What a message is taken apart into, and what the thread that does it says. */
+/** What a message is taken apart into, and what the process that does it says. */
 
 export interface MimeField {
   /** As written. */
@@ -28,52 +28,75 @@ export interface MimeParts {
 /** `gone`: its bytes are not there any more. */
 export type Unreadable = 'gone' | 'broken' | 'time' | 'memory'
 
-/** What rooms above have made of a message in the same thread; null: it was too much for them. */
-export type StudyResult =
-  | { readonly kind: 'studied'; readonly parts: MimeParts; readonly study: unknown }
-  | Extract<MimeResult, { readonly kind: 'unreadable' }>
+/** What a record keeps of a message whose bodies are not asked for. */
+export interface MimeOutline {
+  readonly hasHtml: boolean
+  readonly hasText: boolean
+  readonly attachments: number
+}
+
+/** What rooms above have made of a message in the same process; null: it was too much for them. */
+export type StudyResult = { readonly kind: 'studied'; readonly outline: MimeOutline; readonly study: unknown } | Unread
 
 /**
- * The export `study` of a module that a reader is given. It runs in the thread, within its time
- * and its memory; `facts` and what it returns are structured clones.
+ * The export `study` of a module that a reader is given. It runs in the process, within its time
+ * and its memory; `facts` and what it returns cross as JSON.
  */
 export type Study = (raw: Buffer, parts: MimeParts, facts: unknown) => unknown
 
-export type MimeResult =
-  | { readonly kind: 'parts'; readonly parts: MimeParts }
-  | { readonly kind: 'unreadable'; readonly why: Unreadable; readonly message: string }
+/** The export `digest` of a module: as a `Study`, of a message that is not taken apart into parts. */
+export type Digest = (raw: Buffer, facts: unknown) => unknown
+
+export type DigestResult = { readonly kind: 'digested'; readonly digest: unknown } | Unread
+
+export interface Unread {
+  readonly kind: 'unreadable'
+  readonly why: Unreadable
+  readonly message: string
+}
+
+export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | Unread
 
 /** `none`: the message has no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
   | { readonly kind: 'none' }
-  | Extract<MimeResult, { readonly kind: 'unreadable' }>
+  | Unread
 
-/** `readable`: its parts, with a text of its HTML where it has none. */
+/** `readable`: its parts, with a text of its HTML where it has none. `module`: its URL. */
 export type Wanted =
   | { readonly kind: 'parts' | 'readable' }
   | { readonly kind: 'studied'; readonly facts: unknown }
+  | { readonly kind: 'digested'; readonly module: string; readonly facts: unknown }
   | { readonly kind: 'attachment'; readonly place: number }
 
-/** What the thread is started with: the module of a `Study`, if it has one. */
-export interface ThreadData {
+/** What the process is started with, as its argument: limits, and the module of a `Study` if it has one. */
+export interface ProcessData {
   readonly study: string | null
+  /** Megabytes of resident memory. */
+  readonly resident: number
 }
 
-/** A message for the thread. */
-export interface ToMimeThread {
-  readonly raw: Uint8Array<ArrayBuffer>
+/** What comes before the bytes of a message, in the same frame. */
+export interface ToMimeProcess {
   readonly wanted: Wanted
 }
 
-/** What the thread says: that it has taken a message up, then what came of it. */
-export type FromMimeThread =
-  | { readonly kind: 'begun' }
-  | { readonly kind: 'parts'; readonly parts: MimeParts }
-  /** Before its study, which may take the thread down. */
-  | { readonly kind: 'parsed'; readonly parts: MimeParts }
+/** Bodies are the bytes of the frame, in UTF-8: first the HTML, then the text. Null: there is none. */
+export interface BodyLengths {
+  readonly html: number | null
+  readonly text: number | null
+}
+
+/** What the process says: that it can take a message up, then what came of each. */
+export type FromMimeProcess =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'parts'; readonly parts: Omit<MimeParts, 'html' | 'text'>; readonly bodies: BodyLengths }
+  /** Before its study, which may take the process down. */
+  | { readonly kind: 'outlined'; readonly outline: MimeOutline }
   | { readonly kind: 'studied'; readonly study: unknown }
-  /** The first `attachment.size` bytes of the memory are its content. */
-  | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly memory: ArrayBuffer }
+  | { readonly kind: 'digested'; readonly digest: unknown }
+  /** The bytes of the frame are its content. */
+  | { readonly kind: 'attachment'; readonly attachment: MimeAttachment }
   | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly message: string }

@@ -1,9 +1,10 @@
 /**
- * The thread that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
- * may be slow, run out of memory or die, and nobody but its own message suffers.
+ * The process that takes messages apart (RFC 2045 to 2047, 2231). It reads strangers' bytes: it
+ * may be slow, run out of memory or die, and only its own message suffers.
  *
- * To each message it says `begun`, then `parts` or `broken`; where the bytes of one attachment
- * are asked for, `attachment` or `none`.
+ * Once it says `ready`; then to each message `parts` or `broken`; where the bytes of one attachment
+ * are asked for, `attachment` or `none`. It ends when its parent does: what it has in hand may keep
+ * its event loop from noticing, so a thread watches (`mime-parts-watch-worker.ts`).
  *
  * The parser converts nothing: HTML is not made into text, nor text into HTML or links, which is
  * where hostile messages make parsers burn (a mail of 900 KB held one up for twelve seconds). A
@@ -14,19 +15,27 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { type AttachmentStream, type Headers, MailParser, type MessageText } from 'mailparser'
+import { Worker } from 'node:worker_threads'
+import type { AttachmentStream, Headers, MessageText } from 'mailparser'
 import { fieldValue, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
+import { frameReader, writeFrame } from '../platform/byte-frames.js'
+import { freeMemory } from '../platform/free-memory.js'
+import { beFirstOutOfMemory } from '../platform/oom-score.js'
+import { parentWire } from '../platform/parent-wire.js'
 import type {
-  FromMimeThread,
+  Digest,
+  FromMimeProcess,
   MimeAttachment,
   MimeField,
+  MimeOutline,
   MimeParts,
+  ProcessData,
   Study,
-  ThreadData,
-  ToMimeThread,
+  ToMimeProcess,
+  Wanted,
 } from './mime-parts-protocol.js'
+import { type NamedText, PartParser } from './part-parser.js'
 import { textOfHtml } from './text-of-html.js'
 
 const contentType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
@@ -45,8 +54,9 @@ function* slices(raw: Buffer): Generator<Buffer> {
 /** `take` gets the content of each attachment, piece by piece, with the attachment's place. */
 function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Promise<MimeParts> {
   return new Promise((resolve, reject) => {
-    const parser = new MailParser(options)
     const attachments: MimeAttachment[] = []
+    let places = 0
+    const parser = new PartParser(options, (text) => takeNamedText(text, { attachments, take, place: places++ }))
     let body: MessageText | undefined
     let header: Headers | undefined
     let lastLineEnds = false
@@ -57,7 +67,7 @@ function partsOf(raw: Buffer, take: (place: number, chunk: Buffer) => void): Pro
     })
     parser.on('data', (part) => {
       if (part.type === 'text') body = part
-      else takeAttachment(part, attachments, take)
+      else takeAttachment(part, { attachments, take, place: places++ })
     })
     parser.on('end', () => {
       const { html, text } = bodies(body, lastLineEnds)
@@ -72,32 +82,50 @@ function contentTypeOf(headers: Headers): string | null {
   return typeof declared === 'object' && 'value' in declared ? String(declared.value) : null
 }
 
+/** Where an attachment goes: its place is known before its content, and a text ends when others have begun. */
+interface Goal {
+  readonly attachments: MimeAttachment[]
+  readonly place: number
+  readonly take: (place: number, chunk: Buffer) => void
+}
+
 /** The parser goes on once the content was read; here only its size is kept. */
-function takeAttachment(
-  part: AttachmentStream,
-  attachments: MimeAttachment[],
-  take: (place: number, chunk: Buffer) => void,
-): void {
-  const content = part.content as Readable
+function takeAttachment(part: AttachmentStream, goal: Goal): void {
+  const described = {
+    filename: part.filename || null,
+    content_type: declaredType(part.headers, part.contentType),
+    content_id: headerText(part.cid ?? '') || null,
+    disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
+  } as const
+  takeContent(part.content as Readable, described, goal)
+  ;(part.content as Readable).on('end', () => part.release())
+}
+
+function takeNamedText({ filename, headers, content }: NamedText, goal: Goal): void {
+  const id = String(headers.get('content-id') ?? '').replace(/[<>]/g, '')
+  const described = {
+    filename,
+    content_type: declaredType(headers, 'text/plain'),
+    content_id: headerText(id) || null,
+    disposition: 'inline',
+  } as const
+  takeContent(content, described, goal)
+}
+
+function takeContent(content: Readable, described: Omit<MimeAttachment, 'size'>, goal: Goal): void {
+  const { attachments, place, take } = goal
   let size = 0
   content.on('data', (chunk: Buffer) => {
-    take(attachments.length, chunk)
+    take(place, chunk)
     size += chunk.length
   })
   content.on('end', () => {
-    attachments.push({
-      filename: headerText(part.filename ?? '') || null,
-      content_type: declaredType(part),
-      size,
-      content_id: headerText(part.cid ?? '') || null,
-      disposition: part.contentDisposition?.toLowerCase() === 'inline' ? 'inline' : 'attachment',
-    })
-    part.release()
+    attachments[place] = { ...described, size }
   })
 }
 
 /** As the message says, not as the name of the file lets guess. */
-function declaredType({ headers, contentType: guessed }: AttachmentStream): string {
+function declaredType(headers: Headers, guessed: string): string {
   const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
   return contentType.test(type) ? type : 'application/octet-stream'
 }
@@ -142,34 +170,53 @@ function fieldsOf(raw: Buffer): MimeField[] {
   }))
 }
 
+/** What is said, with the bytes of its frame. */
+interface Answer {
+  readonly said: FromMimeProcess
+  readonly bytes?: readonly Buffer[]
+}
+
 /**
- * The bytes of one attachment, in memory that the parent takes over. No encoding makes bytes of
- * fewer characters, so the message's size is enough; what is not written to costs nothing.
+ * The bytes of one attachment, in one piece. No encoding makes bytes of fewer characters, so the
+ * message's size is enough; what is not written to costs nothing.
  */
-async function attachmentOf(raw: Buffer, wanted: number): Promise<FromMimeThread> {
-  const memory = new ArrayBuffer(raw.length)
-  const bytes = Buffer.from(memory)
+async function attachmentOf(raw: Buffer, wanted: number): Promise<Answer> {
+  const bytes = Buffer.allocUnsafeSlow(raw.length)
   let size = 0
   const parts = await partsOf(raw, (place, chunk) => {
     if (place === wanted) size += chunk.copy(bytes, size)
   })
   const attachment = parts.attachments[wanted]
-  if (attachment === undefined) return { kind: 'none' }
+  if (attachment === undefined) return { said: { kind: 'none' } }
   if (attachment.size !== size) throw new Error('an attachment is larger than its message')
-  return { kind: 'attachment', attachment, memory }
+  return { said: { kind: 'attachment', attachment }, bytes: [bytes.subarray(0, size)] }
 }
 
-type Say = (said: FromMimeThread) => void
+type Say = (answer: Answer) => void
 
-async function answerTo({ raw, wanted }: ToMimeThread, say: Say): Promise<FromMimeThread> {
-  const bytes = Buffer.from(raw.buffer)
-  if (wanted.kind === 'attachment') return attachmentOf(bytes, wanted.place)
-  const parts = await partsOf(bytes, () => undefined)
-  if (wanted.kind === 'studied') {
-    say({ kind: 'parsed', parts })
-    return { kind: 'studied', study: await studied(bytes, parts, wanted.facts) }
+async function answerTo(raw: Buffer, wanted: Wanted, say: Say): Promise<Answer> {
+  if (wanted.kind === 'attachment') return attachmentOf(raw, wanted.place)
+  if (wanted.kind === 'digested') {
+    const { digest } = (await import(wanted.module)) as { readonly digest: Digest }
+    return { said: { kind: 'digested', digest: digest(raw, wanted.facts) } }
   }
-  return { kind: 'parts', parts: wanted.kind === 'readable' ? readable(parts) : parts }
+  const parts = await partsOf(raw, () => undefined)
+  if (wanted.kind === 'studied') {
+    say({ said: { kind: 'outlined', outline: outlineOf(parts) } })
+    return { said: { kind: 'studied', study: await studied(raw, parts, wanted.facts) } }
+  }
+  return partsAnswer(wanted.kind === 'readable' ? readable(parts) : parts)
+}
+
+function outlineOf({ html, text, attachments }: MimeParts): MimeOutline {
+  return { hasHtml: html !== null, hasText: text !== null, attachments: attachments.length }
+}
+
+function partsAnswer({ html, text, headers, attachments }: MimeParts): Answer {
+  const [htmlBytes, textBytes] = [html, text].map((body) => (body === null ? null : Buffer.from(body)))
+  const bodies = { html: htmlBytes?.length ?? null, text: textBytes?.length ?? null }
+  const bytes = [htmlBytes, textBytes].filter((body) => body != null)
+  return { said: { kind: 'parts', parts: { headers, attachments }, bodies }, bytes }
 }
 
 /** A study that throws costs the message its study, not its parts. */
@@ -182,8 +229,8 @@ async function studied(raw: Buffer, parts: MimeParts, facts: unknown): Promise<u
 }
 
 async function theStudy(): Promise<Study> {
-  const { study } = workerData as ThreadData
-  if (study === null) throw new Error('this thread was given no study')
+  const { study } = data
+  if (study === null) throw new Error('this process was given no study')
   const module = (await import(study)) as { readonly study: Study }
   return module.study
 }
@@ -193,18 +240,27 @@ function readable(parts: MimeParts): MimeParts {
   return text === null && html !== null ? { ...parts, text: textOfHtml(html) || null } : parts
 }
 
-async function answer(port: MessagePort, message: ToMimeThread): Promise<void> {
-  const say: Say = (said) => port.postMessage(said, said.kind === 'attachment' ? [said.memory] : [])
-  say({ kind: 'begun' })
+async function answer(raw: Buffer, { wanted }: ToMimeProcess, say: Say): Promise<void> {
   try {
-    say(await answerTo(message, say))
+    say(await answerTo(raw, wanted, say))
+    freeMemory(raw)
   } catch (error) {
-    say({ kind: 'broken', message: error instanceof Error ? error.message : String(error) })
+    say({ said: { kind: 'broken', message: error instanceof Error ? error.message : String(error) } })
   }
 }
 
-const port = parentPort
-if (port === null) throw new Error('messages are taken apart in a worker thread')
-port.on('message', (message: ToMimeThread) => {
-  void answer(port, message)
-})
+beFirstOutOfMemory()
+const data = JSON.parse(process.argv[2] ?? '') as ProcessData
+new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
+  workerData: { parent: process.ppid, resident: data.resident },
+  resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
+}).unref()
+if (data.study !== null) await import(data.study)
+const wire = parentWire()
+const say: Say = ({ said, bytes }) => writeFrame(wire, said, bytes)
+const limits = { value: 16_777_216, bytes: 1_073_741_824 }
+const read = frameReader(limits, (message, raw) => void answer(raw, message as ToMimeProcess, say))
+wire.on('data', read)
+wire.on('error', () => process.exit(0))
+wire.on('close', () => process.exit(0))
+say({ said: { kind: 'ready' } })

@@ -4,16 +4,19 @@
  * The signature is made once, at the first attempt, and kept: every attempt and every
  * recipient gets the same bytes, and what was sent can be shown later.
  */
+import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
+import type { MovedBytes } from '../storage/write.js'
 
-export const insertRaw = prepareWrite<Tables['raw_messages']>(({ db, slot }) =>
-  db.insertInto('raw_messages').values({
-    email_id: slot('email_id'),
-    workspace_id: slot('workspace_id'),
-    created_at: slot('created_at'),
-    raw: slot('raw'),
-  }),
+export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('raw_messages').values({
+      email_id: slot('email_id'),
+      workspace_id: slot('workspace_id'),
+      created_at: slot('created_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
 )
 
 /** The first signature stays. */
@@ -33,6 +36,15 @@ export const rawOfEmail = prepareRead<{ workspaceId: string; emailId: string }>(
   db
     .selectFrom('raw_messages')
     .select('raw')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The bytes themselves are not read for it. */
+export const sizeOfRaw = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages')
+    .select(sql<number>`length(raw)`.as('bytes'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -3,11 +3,12 @@
  *
  * The bytes of a message go `retention.messages` after it came in, once all of its
  * recipients are settled. Its record, attempts and events go after `retention.events`.
- * A step removes at most `STEP` rows of a kind; true means that there may be more.
+ * A step looks at no more than `STEP` rows of a kind, those that still wait in the queue included.
  */
+import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, rowNumber } from '../storage/prepared.js'
 import { removeAttempts } from './attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
@@ -19,47 +20,76 @@ export interface RetentionLimits {
   readonly eventsBefore: number
 }
 
-/** One small step; resolves to whether there may be more to do. */
-export async function forgetStep(database: Database, limits: RetentionLimits): Promise<boolean> {
-  const { messagesBefore, eventsBefore } = limits
-  const raws = oldRaw(database.read, { before: messagesBefore, limit: STEP }).map(({ email_id }) => email_id)
-  const event = oldestEvent(database.read, {})[0]
-  const emails = oldEmails(database.read, { before: eventsBefore, limit: STEP }).map(({ id }) => id)
-  const eventIsOld = event !== undefined && event.created_at < eventsBefore
-
-  const writes = [
-    ...[...raws, ...emails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
-    ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + STEP })] : []),
-    ...emails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
-  ]
-  if (writes.length === 0) return false
-  await database.commit(writes)
-  return raws.length === STEP || emails.length === STEP || eventIsOld
+/** A walk: each call is one small step, and resolves to whether there may be more to do. */
+export function forgetMessages(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  { messagesBefore, eventsBefore }: RetentionLimits,
+): () => Promise<boolean> {
+  let raw: RawPlace = { created_at: -1, place: 0 }
+  let email: EmailPlace = { created_at: -1, id: '' }
+  return async () => {
+    const raws = oldRaw(read, { ...raw, before: messagesBefore })
+    const emails = oldEmails(read, { ...email, before: eventsBefore })
+    raw = raws.at(-1) ?? raw
+    email = emails.at(-1) ?? email
+    const goneRaws = raws.filter(({ waits }) => waits === 0).map(({ email_id }) => email_id)
+    const goneEmails = emails.filter(({ waits }) => waits === 0).map(({ id }) => id)
+    const event = oldestEvent(read, {})[0]
+    const eventIsOld = event !== undefined && event.created_at < eventsBefore
+    const writes = [
+      ...[...goneRaws, ...goneEmails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
+      ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + STEP })] : []),
+      ...goneEmails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
+    ]
+    if (writes.length > 0) await commit(writes)
+    return raws.length === STEP || emails.length === STEP || eventIsOld
+  }
 }
 
-/** Messages old enough to go, whose recipients are all settled. */
-const oldRaw = prepareRead<{ before: number; limit: number }>()(({ db, slot }) =>
+interface RawPlace {
+  readonly created_at: number
+  /** Of the row in its table: the order of the index by age. */
+  readonly place: number
+}
+
+/** The next old messages, and whether a recipient of each still waits in the queue. */
+const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages as old')
-    .select('old.email_id')
-    .where('old.created_at', '<', slot('before'))
-    .where((eb) =>
-      eb.not(eb.exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))),
+    .select(['old.email_id', 'old.created_at', rowNumber('old').as('place')])
+    .select((eb) =>
+      eb
+        .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
+        .$castTo<number>()
+        .as('waits'),
     )
-    .limit(slot('limit')),
+    .where('old.created_at', '<', slot('before'))
+    .where(sql<boolean>`(old.created_at, ${rowNumber('old')}) > (${slot('created_at')}, ${slot('place')})`)
+    .orderBy('old.created_at')
+    .orderBy(rowNumber('old'))
+    .limit(STEP),
 )
 
-/** In the order of their ids, which is that of their time. */
-const oldEmails = prepareRead<{ before: number; limit: number }>()(({ db, slot }) =>
+interface EmailPlace {
+  readonly created_at: number
+  readonly id: string
+}
+
+const oldEmails = prepareRead<EmailPlace & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails as old')
-    .select('old.id')
-    .where('old.created_at', '<', slot('before'))
-    .where((eb) =>
-      eb.not(eb.exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.id'))),
+    .select(['old.id', 'old.created_at'])
+    .select((eb) =>
+      eb
+        .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.id'))
+        .$castTo<number>()
+        .as('waits'),
     )
+    .where('old.created_at', '<', slot('before'))
+    .where((eb) => eb(eb.refTuple('old.created_at', 'old.id'), '>', eb.tuple(slot('created_at'), slot('id'))))
     .orderBy('old.created_at')
-    .limit(slot('limit')),
+    .orderBy('old.id')
+    .limit(STEP),
 )
 
 const removeRecipients = prepareWrite<{ id: string }>(({ db, slot }) =>

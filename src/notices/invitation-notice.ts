@@ -1,10 +1,15 @@
-/** The mail of an invitation: who invites to what, and the link, which is made here and stored nowhere. */
+/**
+ * The mail of an invitation: who invites to what, and the link, which is made here and stored nowhere.
+ *
+ * Anybody may have it sent to anybody, so it carries no text of theirs in its subject, and names only
+ * as short quoted words in which no link can stand.
+ */
 import type { KeyObject } from 'node:crypto'
 import { invitationToken } from '../accounts/invitation-token.js'
 import { invitationOfToken } from '../accounts/invitations.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { moment, type NoticeMail, oneLine } from './notice-mail.js'
+import { moment, type NoticeMail, quotedName } from './notice-mail.js'
 
 export interface InvitationNoticeDeps {
   readonly read: Read
@@ -21,17 +26,18 @@ export function invitationNotice(
 ): readonly NoticeMail[] {
   const [row] = invitationOfToken(read, { id })
   if (row === undefined || row.status !== 'pending' || row.expires_at <= now) return []
-  const workspace = oneLine(row.workspace)
-  const name = oneLine(row.invited_by_name)
-  const by = name === '' ? row.invited_by_email : `${name} (${row.invited_by_email})`
+  const workspace = quotedName(row.workspace)
+  const name = quotedName(row.invited_by_name)
+  const by = name === null ? row.invited_by_email : `${name} (${row.invited_by_email})`
+  const where = workspace === null ? 'a workspace' : `the workspace ${workspace}`
   const url = `${publicUrl}/ui/invitation?token=${invitationToken(secret, id)}`
   const role = row.role === 'admin' ? 'an admin' : 'a member'
   return [
     {
       to: row.email as Address,
-      subject: `Invitation to ${workspace}`,
+      subject: 'You are invited to a workspace',
       pieces: [
-        { kind: 'text', text: `${by} invites you to join "${workspace}" as ${role}.` },
+        { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },
         { kind: 'text', text: `The link works once, until ${moment(row.expires_at)}:` },
         { kind: 'link', url, label: 'Accept the invitation' },
         { kind: 'text', text: 'If you do not know what this is about, do nothing: without the link nothing happens.' },

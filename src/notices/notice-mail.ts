@@ -65,6 +65,18 @@ export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }
 
+const MAX_NAME = 60
+
+/**
+ * What people have named, in quotes, as data: letters, digits, blanks and a few signs, of which no mail
+ * program makes a link. Null: nothing is left.
+ */
+export function quotedName(text: string): string | null {
+  const words = text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}&'’,_-]+/gu, ' ')
+  const name = [...words.trim()].slice(0, MAX_NAME).join('').trim()
+  return name === '' ? null : `"${name}"`
+}
+
 function textOf(pieces: readonly Piece[]): string {
   return `${pieces.map(textPiece).join('\n\n')}\n`
 }

@@ -6,9 +6,12 @@
  * none is left out, whenever the process ends. A bug over one event is logged and passed over,
  * or nobody would ever hear of the next one.
  */
+import type { Address } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
+import { SERVICE } from '../storage/tables.js'
 import { type Commit, StorageFault } from '../storage/write.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
 import { type DomainTrouble, domainNotice } from './domain-notice.js'
 import { type InvitationNoticeDeps, invitationNotice } from './invitation-notice.js'
 import { type NoticeMail, type ServiceSender, type Written, writtenMail } from './notice-mail.js'
@@ -21,7 +24,7 @@ export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
   readonly read: Read
   readonly commit: Commit
   readonly clock: () => number
-  readonly log: Pick<Log, 'error'>
+  readonly log: Pick<Log, 'info' | 'error'>
   /** Hands mail that is on disk to delivery. */
   readonly offer: (enqueued: Written['enqueued'], raw: Buffer) => void
 }
@@ -102,11 +105,21 @@ export class NoticeWriter {
   private mailsOf(event: ToldEvent): readonly Written[] {
     const now = this.deps.clock()
     try {
-      return this.noticesOf(event, now).map((mail) => writtenMail(this.deps, mail, now))
+      return this.noticesOf(event, now)
+        .filter(({ to }) => this.isWrittenTo(to, event))
+        .map((mail) => writtenMail(this.deps, mail, now))
     } catch (err) {
       this.passedOver(event, err)
       return []
     }
+  }
+
+  /** Mail of the service that bounced for good from an address is the last that it gets. */
+  private isWrittenTo(recipient: Address, { type }: ToldEvent): boolean {
+    const { read, log } = this.deps
+    if (!isSuppressed(read, SERVICE, recipient)) return true
+    log.info({ recipient, type, reason: 'suppressed' }, 'a notice was not written')
+    return false
   }
 
   private noticesOf({ type, workspace_id: workspaceId, data }: ToldEvent, now: number): readonly NoticeMail[] {

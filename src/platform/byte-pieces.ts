@@ -3,12 +3,21 @@
  *
  * Small pieces are copied together: a client that sends byte by byte must not cost us an
  * object for each.
+ *
+ * What becomes large is copied into memory for the most that may come as it comes, so that it is
+ * never held twice. The system gives such memory page by page as it is written to: what is
+ * reserved and not needed costs nothing. In front of the bytes is room for some more, so that header
+ * fields can be put on top in place (`joinedInPlace`).
  */
 
 /** Pieces that are kept as they come; after these only large ones are. */
 const MAX_SMALL_PIECES = 32
 const LARGE = 4096
 const BLOCK = 65_536
+/** Bytes from which on memory is reserved for the whole. */
+const RESERVED_FROM = 1_048_576
+/** Bytes in front of what is reserved. */
+const HEADROOM = 65_536
 
 export class BytePieces {
   bytes = 0
@@ -16,21 +25,42 @@ export class BytePieces {
   /** The last piece, while it has room for more. */
   private block: Buffer | null = null
   private filled = 0
+  private whole: Buffer | null = null
+
+  /** `most`: bytes that may come in all; null: it is not known. */
+  constructor(private readonly most: number | null = null) {}
 
   add(chunk: Buffer): void {
+    if (this.whole === null && this.most !== null && this.bytes + chunk.length > RESERVED_FROM) this.reserve(this.most)
+    if (this.whole !== null) chunk.copy(this.whole, this.bytes)
     this.bytes += chunk.length
+    if (this.whole !== null) return
     const asItIs = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE
     if (asItIs && this.block === null) this.pieces.push(chunk)
     else this.copy(chunk)
   }
 
-  /** All of them, in memory of its own. */
+  /** All of them, in memory that is no part of any other's. */
   join(): Buffer {
-    this.closeBlock()
+    if (this.whole !== null) return this.whole.subarray(0, this.bytes)
     const whole = Buffer.allocUnsafeSlow(this.bytes)
+    this.copyTo(whole)
+    return whole
+  }
+
+  private reserve(most: number): void {
+    const whole = Buffer.allocUnsafeSlow(HEADROOM + most).subarray(HEADROOM)
+    this.copyTo(whole)
+    const { bytes } = this
+    this.clear()
+    this.bytes = bytes
+    this.whole = whole
+  }
+
+  private copyTo(whole: Buffer): void {
+    this.closeBlock()
     let at = 0
     for (const piece of this.pieces) at += piece.copy(whole, at)
-    return whole
   }
 
   clear(): void {
@@ -38,6 +68,7 @@ export class BytePieces {
     this.block = null
     this.filled = 0
     this.bytes = 0
+    this.whole = null
   }
 
   /** Into blocks that are filled to the end, so that no order of small and large pieces wastes memory. */
@@ -56,4 +87,31 @@ export class BytePieces {
     this.block = null
     this.filled = 0
   }
+}
+
+/**
+ * All pieces as one, without a copy where that can be: the last ones follow each other in the same
+ * memory, and in front of them is room for the others. Null: they have to be copied.
+ */
+export function joinedInPlace(all: readonly Uint8Array[]): Buffer | null {
+  const pieces = all.filter(({ byteLength }) => byteLength > 0)
+  const last = pieces.at(-1)
+  if (last === undefined) return null
+  const { buffer } = last
+  let start = last.byteOffset
+  let at = pieces.length - 1
+  for (let before = pieces[at - 1]; before !== undefined && before.buffer === buffer; before = pieces[at - 1]) {
+    if (before.byteOffset + before.byteLength !== start) return null
+    start = before.byteOffset
+    at -= 1
+  }
+  const end = last.byteOffset + last.byteLength
+  const memory = Buffer.from(buffer)
+  for (; at > 0; at -= 1) {
+    const piece = pieces[at - 1] ?? last
+    if (piece.buffer === buffer || piece.byteLength > start) return null
+    start -= piece.byteLength
+    memory.set(piece, start)
+  }
+  return memory.subarray(start, end)
 }

@@ -40,17 +40,32 @@ export const MAX_ROW = 131_072
 /** Bytes that are decoded and taken apart at once: a few milliseconds. */
 const PIECE = 8_192
 
+/** A file, whole or in pieces. The first has at least `PIECE` bytes, or all there are. */
+export type CsvBytes = Buffer | AsyncIterable<Buffer>
+
 /** Throws CsvFault. Every portion has at least one row. */
-export async function* csvRows(bytes: Buffer): AsyncGenerator<readonly CsvRow[]> {
-  const decoder = new TextDecoder(encodingOf(bytes))
-  const { delimiter, behind } = headOf(bytes)
-  const reader = new RowReader(delimiter, behind === 0 ? 1 : 2)
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    if (at > 0) await breath()
-    const last = at + PIECE >= bytes.length
-    const text = decoder.decode(bytes.subarray(at, at + PIECE), { stream: !last })
-    const rows = await reader.rowsOf(at === 0 ? text.slice(behind) : text, last)
+export async function* csvRows(bytes: CsvBytes): AsyncGenerator<readonly CsvRow[]> {
+  let open: { readonly decoder: TextDecoder; readonly reader: RowReader } | null = null
+  for await (const piece of piecesOf(bytes)) {
+    let behind = 0
+    if (open === null) {
+      const head = headOf(piece)
+      behind = head.behind
+      const decoder = new TextDecoder(encodingOf(piece))
+      open = { decoder, reader: new RowReader(head.delimiter, behind === 0 ? 1 : 2) }
+    } else await breath()
+    const text = open.decoder.decode(piece, { stream: true })
+    const rows = await open.reader.rowsOf(text.slice(behind), false)
     if (rows.length > 0) yield rows
+  }
+  if (open === null) return
+  const rows = await open.reader.rowsOf(open.decoder.decode(), true)
+  if (rows.length > 0) yield rows
+}
+
+async function* piecesOf(bytes: CsvBytes): AsyncGenerator<Buffer> {
+  for await (const large of Buffer.isBuffer(bytes) ? [bytes] : bytes) {
+    for (let at = 0; at < large.length; at += PIECE) yield large.subarray(at, at + PIECE)
   }
 }
 

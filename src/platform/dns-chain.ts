@@ -3,7 +3,7 @@
  *
  * The time to live is the shortest of the chain and of what stands at its end (RFC 2181 section 5.2, RFC 2308).
  */
-import { type AnswerRecord, harmlessName, type Question, type Reply } from './dns-message.js'
+import type { AnswerRecord, Question, Reply } from './dns-message.js'
 
 export type Found =
   | { readonly kind: 'records'; readonly records: readonly [AnswerRecord, ...AnswerRecord[]]; readonly ttl: number }
@@ -41,7 +41,7 @@ interface Chain {
 }
 
 function chainFrom(answers: readonly AnswerRecord[], { name, type }: Question, chainTtl: number): Chain {
-  let end = harmlessName(name)
+  let end = name
   let ttl = chainTtl
   if (type === 'CNAME') return { end, ttl, length: 0 }
   const aliases = new Map(answers.filter((record) => record.type === 'CNAME').map((record) => [record.owner, record]))

@@ -20,16 +20,8 @@ import {
   type Exchanged,
   type ExchangeOptions,
 } from './dns-exchange.js'
-import {
-  codeOf,
-  isAskable,
-  isReplyTo,
-  isTruncated,
-  type Question,
-  questionMessage,
-  type Reply,
-  readReply,
-} from './dns-message.js'
+import { codeOf, isReplyTo, isTruncated, type Question, questionMessage, type Reply, readReply } from './dns-message.js'
+import { isAskable } from './dns-name.js'
 import { type WaitingLine, waitingLine } from './waiting-line.js'
 
 export interface DnsClientSettings {
@@ -41,6 +33,7 @@ export interface DnsClientSettings {
   readonly tries: number
 }
 
+/** The name as `canonicalName` gives it. */
 export type DnsAsk = (question: Question) => Promise<Found>
 
 /** A server's receive buffer holds some 250 datagrams where nobody enlarged it; what comes beyond is lost. */

@@ -1,17 +1,21 @@
 /**
- * One question to DNS as bytes, and a reply as records (RFC 1035, EDNS RFC 6891), on top of dns-packet. Pure.
+ * One question to DNS as bytes, and a reply as records (RFC 1035, EDNS RFC 6891). Pure.
  *
  * A reply counts only when it bears the question's id and repeats the question, in any case of its letters. What
  * was accepted and cannot be read is null, never an exception, and reading costs no more than its bounds allow.
- * Names are lower case without the last dot; of a stranger's name whatever is not usual in host names becomes
- * `\ddd`, and a name with a backslash is never asked for: such text leads nowhere.
- *
- * Known limits: a dot within a label looks like a dot between labels, octets that are no UTF-8 like U+FFFD. The
- * additional section is not read.
+ * Names are text as `dns-name.ts` has it. The additional section is not read.
  */
 import { randomInt } from 'node:crypto'
-import { SocketAddress } from 'node:net'
-import { type Answer, decode, encode, RECURSION_DESIRED } from 'dns-packet'
+import { nameOctets, readName } from './dns-name.js'
+import {
+  addressText,
+  joinedStrings,
+  nameIn,
+  type RawRecord,
+  readSection,
+  soaMinimum,
+  typeNumbers,
+} from './dns-records.js'
 
 export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
 
@@ -43,43 +47,21 @@ export interface Reply {
 
 /** What a path without fragments carries (DNS flag day 2020). */
 const payloadSize = 1232
-const longestName = 255
-const longestLabel = 63
 const headerSize = 12
-/** Of both sections: more is nothing that mail needs, and each record's names may make thousands of leaps. */
+/** Of both sections: more is nothing that mail needs. */
 const mostRecords = 300
 const codes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
-/** Lower case, without the last dot. */
-export function canonicalName(name: string): string {
-  return name.toLowerCase().replace(/\.$/, '')
-}
-
-/** Whether a question can hold `name`, as `canonicalName` gives it. */
-export function isAskable(name: string): boolean {
-  if (name === '') return true
-  if (/[\\\s\p{Cc}]/u.test(name) || Buffer.byteLength(name) + 2 > longestName) return false
-  return name.split('.').every((label) => label !== '' && Buffer.byteLength(label) <= longestLabel)
-}
-
 /** Of a name that can be asked for. Each message has an id of its own. */
 export function questionMessage({ name, type }: Question, edns: boolean): Buffer {
-  const opt = {
-    type: 'OPT',
-    name: '.',
-    udpPayloadSize: payloadSize,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-  } as const
-  return encode({
-    type: 'query',
-    id: randomInt(0x1_0000),
-    flags: RECURSION_DESIRED,
-    questions: [{ type, name: name === '' ? '.' : name }],
-    additionals: edns ? [{ ...opt, flag_do: false, options: [] }] : [],
-  })
+  const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
+  header.writeUInt16BE(randomInt(0x1_0000), 0)
+  return Buffer.concat([header, nameOctets(name), Buffer.of(0, typeNumbers[type], 0, classIn), ...(edns ? [opt] : [])])
 }
+
+const classIn = 1
+/** RFC 6891 section 6.1.2: the root, its type, our buffer in the place of the class, no flags, no options. */
+const opt = Buffer.of(0, 0, 41, payloadSize >> 8, payloadSize & 255, 0, 0, 0, 0, 0, 0)
 
 /** Whether `reply` answers `query`; a refusal need not repeat the question. */
 export function isReplyTo(query: Buffer, reply: Buffer): boolean {
@@ -115,64 +97,59 @@ export function codeOf(reply: Buffer): string {
 
 /** Null: broken. */
 export function readReply(reply: Buffer): Reply | null {
-  const sections = [6, 8].map((at) => reply.readUInt16BE(at))
-  if (sections.reduce((sum, count) => sum + count, 0) > mostRecords) return null
-  const message = Buffer.from(reply)
-  message.writeUInt16BE(0, 10)
   try {
-    const { answers = [], authorities = [], flag_aa: authoritative, flag_ra: recursive } = decode(message)
-    // dns-packet reads beyond the end what is cut off there.
-    if (!(decode.bytes <= message.length)) return null
-    const negativeTtl = authorities.flatMap(negativeTtlOf)[0] ?? null
-    const passesOn = !authoritative && !recursive && authorities.some(({ type }) => type === 'NS')
+    const [questions, answered, referred] = [4, 6, 8].map((at) => reply.readUInt16BE(at)) as [number, number, number]
+    if (answered + referred > mostRecords) return null
+    const { records, end } = readSection(reply, questionsEnd(reply, questions), answered)
+    const authorities = readSection(reply, end, referred).records
+    const answers = records.flatMap((record) => recordOf(reply, record))
+    const negativeTtl = authorities.flatMap((record) => negativeTtlOf(reply, record))[0] ?? null
+    const passesOn = !isAuthoritative(reply) && authorities.some(({ type }) => type === typeNumbers.NS)
     return {
       code: codeOf(reply),
-      answers: answers.flatMap(recordOf),
+      answers,
       negativeTtl,
-      referral: answers.length === 0 && negativeTtl === null && passesOn,
+      referral: records.length === 0 && negativeTtl === null && passesOn,
     }
-  } catch {
-    return null
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
   }
 }
 
-function recordOf(answer: Answer): readonly AnswerRecord[] {
-  if (!('class' in answer) || answer.class !== 'IN') return []
-  const { name, ttl = 0 } = answer
-  const head = { owner: harmlessName(name), ttl: secondsOf(ttl), preference: 0 }
-  switch (answer.type) {
-    case 'A':
-      return [{ ...head, type: 'A', text: answer.data }]
-    case 'AAAA':
-      return [{ ...head, type: 'AAAA', text: new SocketAddress({ address: answer.data, family: 'ipv6' }).address }]
-    case 'CNAME':
-    case 'PTR':
-      return [{ ...head, type: answer.type, text: harmlessName(answer.data) }]
-    case 'MX':
-      return [
-        { ...head, type: 'MX', text: harmlessName(answer.data.exchange), preference: answer.data.preference ?? 0 },
-      ]
-    case 'TXT':
-      return [{ ...head, type: 'TXT', text: joinedStrings([answer.data].flat()) }]
+function questionsEnd(reply: Buffer, questions: number): number {
+  return questions === 0 ? headerSize : readName(reply, headerSize).end + 4
+}
+
+/** Or it offers to ask others. */
+function isAuthoritative(reply: Buffer): boolean {
+  return (reply.readUInt8(2) & 4) !== 0 || (reply.readUInt8(3) & 0x80) !== 0
+}
+
+function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
+  if (record.class !== classIn) return []
+  const head = { owner: record.owner, ttl: secondsOf(record.ttl), preference: 0 }
+  switch (record.type) {
+    case typeNumbers.A:
+      return [{ ...head, type: 'A', text: addressText(message, record, 'ipv4') }]
+    case typeNumbers.AAAA:
+      return [{ ...head, type: 'AAAA', text: addressText(message, record, 'ipv6') }]
+    case typeNumbers.CNAME:
+      return [{ ...head, type: 'CNAME', text: nameIn(message, record) }]
+    case typeNumbers.PTR:
+      return [{ ...head, type: 'PTR', text: nameIn(message, record) }]
+    case typeNumbers.MX:
+      return [{ ...head, type: 'MX', text: nameIn(message, record, 2), preference: message.readUInt16BE(record.start) }]
+    case typeNumbers.TXT:
+      return [{ ...head, type: 'TXT', text: joinedStrings(message, record) }]
     default:
       return []
   }
 }
 
-function joinedStrings(strings: readonly (string | Buffer)[]): string {
-  return strings.map((part) => part.toString('latin1')).join('')
-}
-
-/** In the one form in which names of replies are compared and shown. */
-export function harmlessName(name: string): string {
-  return canonicalName(name).replace(/[^a-z0-9._/*+-]/gu, (odd) =>
-    [...Buffer.from(odd)].map((octet) => `\\${String(octet).padStart(3, '0')}`).join(''),
-  )
-}
-
-function negativeTtlOf(answer: Answer): readonly number[] {
-  if (answer.type !== 'SOA') return []
-  return [Math.min(secondsOf(answer.ttl ?? 0), secondsOf(answer.data.minimum ?? 0))]
+function negativeTtlOf(message: Buffer, record: RawRecord): readonly number[] {
+  if (record.type !== typeNumbers.SOA) return []
+  return [Math.min(secondsOf(record.ttl), secondsOf(soaMinimum(message, record)))]
 }
 
 /** RFC 2181 section 8: with the highest bit set it means nothing. */

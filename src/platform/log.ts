@@ -14,13 +14,16 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty'
 }
 
+/** What every line has beside its own fields. */
+export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+
 /** `journal`: standard output is read by the journal of systemd, and each line begins with its priority. */
 export function openLog(settings: LogSettings, journal = false): Log {
   return logTo(destination({ dest: 1, sync: true }), settings, journal)
 }
 
 export function logTo(out: DestinationStream, { level, format }: LogSettings, journal: boolean): Log {
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+  const options = { ...logOptions, level }
   const form = format === 'pretty' ? readable : (line: string) => line
   if (!journal) return pino(options, format === 'pretty' ? { write: (line) => out.write(form(line)) } : out)
   const prefixed = {

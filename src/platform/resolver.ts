@@ -12,7 +12,8 @@
 import type { Clock } from './clock.js'
 import type { Found } from './dns-chain.js'
 import { type DnsAsk, openDnsClient } from './dns-client.js'
-import { type AnswerRecord, canonicalName, type QuestionType } from './dns-message.js'
+import type { AnswerRecord, QuestionType } from './dns-message.js'
+import { canonicalName } from './dns-name.js'
 
 export type Lookup<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }

@@ -27,18 +27,21 @@ export interface Destinations {
   readonly filed: readonly Destination[]
   /** Return paths without a valid token. */
   readonly ignored: readonly Address[]
-  /** Taken at their RCPT and by now refused: the domain was taken away, or the address blocked. */
+  /** Taken at their RCPT and by now not: the domain was taken away, the address blocked, or the operator's workspace is gone. */
   readonly gone: readonly Address[]
 }
 
-/** `firstWorkspace`: whose the mail for the people behind the service is; null: there is none yet. */
-export type FirstWorkspace = string | null
+/** Whose the mail for the people behind the service is; null: there is none, and then such mail waits at its sender. */
+export type OperatorWorkspace = string | null
 
 /** Who gets the copy; null: nobody, it only looks like a return path. */
 export type Party = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
 
-/** `refused`: nobody takes it. */
-export function partyOf(recipient: InboundRecipient, firstWorkspace: FirstWorkspace): Party | 'refused' {
+/** `refused`: it is not taken. `unowned`: not now, as no workspace is the operator's. */
+export function partyOf(
+  recipient: InboundRecipient,
+  operatorWorkspace: OperatorWorkspace,
+): Party | 'refused' | 'unowned' {
   switch (recipient.kind) {
     case 'mailbox':
       return { kind: 'workspace', id: recipient.workspaceId }
@@ -46,7 +49,7 @@ export function partyOf(recipient: InboundRecipient, firstWorkspace: FirstWorksp
       return recipient.recipientId === null ? null : { kind: 'reports' }
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
-      return firstWorkspace === null ? 'refused' : { kind: 'workspace', id: firstWorkspace }
+      return operatorWorkspace === null ? 'unowned' : { kind: 'workspace', id: operatorWorkspace }
     case 'refused':
       return 'refused'
   }
@@ -55,15 +58,15 @@ export function partyOf(recipient: InboundRecipient, firstWorkspace: FirstWorksp
 export function destinationsOf(
   addresses: readonly Address[],
   recipientOf: (address: Address) => InboundRecipient,
-  firstWorkspace: FirstWorkspace,
+  operatorWorkspace: OperatorWorkspace,
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
   const ignored: Address[] = []
   const gone: Address[] = []
   for (const address of addresses) {
-    const party = partyOf(recipientOf(address), firstWorkspace)
-    if (party === 'refused') gone.push(address)
+    const party = partyOf(recipientOf(address), operatorWorkspace)
+    if (party === 'refused' || party === 'unowned') gone.push(address)
     else if (party === null) ignored.push(address)
     else if (party.kind === 'reports') reports.push(address)
     else mail.set(party.id, [...(mail.get(party.id) ?? []), address])

@@ -4,41 +4,41 @@
  *
  * Limits: 200 addresses of a list and 50 references are kept, the first or, of references,
  * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
- * looked for in the first 32 KB of their fields, references in the last 64 KB.
+ * looked for in the first 8 KB of their fields, references in the last 64 KB.
  */
 import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { listedMailboxes } from '../mail/listed-mailboxes.js'
+import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
-import type { MimeParts } from '../messages/mime-parts-protocol.js'
+import type { MimeOutline } from '../messages/mime-parts-protocol.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
 const MAX_SUBJECT = 998
 /** Characters. */
-const MAX_LIST = 32_768
 const MAX_THREAD = 65_536
 
 type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-export function inboundContent(raw: Buffer, parts: Pick<MimeParts, 'html' | 'text' | 'attachments'>): Read {
+export function inboundContent(raw: Buffer, { hasHtml, hasText, attachments }: MimeOutline): Read {
   const header = readableHeader(raw)
   const value = (name: string): string => firstValue(raw, header, name)
-  const [author] = listed(raw, header, 'from')
+  const [author] = listedMailboxes(raw, header, 'from')
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,
     reference_ids: JSON.stringify(referenceIds(value('references'), value('in-reply-to'))),
     from_email: author?.address ?? '',
     from_name: author?.name ?? '',
-    to_emails: addresses(listed(raw, header, 'to')),
-    cc_emails: addresses(listed(raw, header, 'cc')),
+    to_emails: addresses(listedMailboxes(raw, header, 'to')),
+    cc_emails: addresses(listedMailboxes(raw, header, 'cc')),
     subject: headerText(value('subject'), MAX_SUBJECT),
-    has_html: parts.html === null ? 0 : 1,
-    has_text: parts.text === null ? 0 : 1,
-    attachment_count: parts.attachments.length,
+    has_html: hasHtml ? 1 : 0,
+    has_text: hasText ? 1 : 0,
+    attachment_count: attachments,
   }
 }
 
@@ -85,25 +85,6 @@ function readableHeader(raw: Buffer): Header {
 function firstValue(raw: Buffer, header: Header, name: string): string {
   const [field] = fieldsNamed(header, name)
   return field === undefined ? '' : fieldValue(raw, field)
-}
-
-function listed(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
-  let room = MAX_LIST
-  return fieldsNamed(header, name).flatMap((field) => {
-    const list = room === 0 ? '' : within(fieldValue(raw, field), room)
-    room = Math.max(room - field.end + field.start, 0)
-    try {
-      return mailboxes(list)
-    } catch (error) {
-      if (error instanceof Refusal) return []
-      throw error
-    }
-  })
-}
-
-/** Whole entries of a list. */
-function within(list: string, room: number): string {
-  return list.length <= room ? list : list.slice(0, Math.max(list.lastIndexOf(',', room), 0))
 }
 
 function addresses(list: readonly Mailbox[]): string {

@@ -8,17 +8,22 @@
  * taking for a second, and then the same messages come again.
  *
  * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
- * long for their turn in the threads (`messages/mime-parts.ts`). None holds its bytes while it waits.
+ * long for their turn in the processes (`messages/mime-parts.ts`). None holds its bytes while it waits.
+ *
+ * What was in hand when our process died (`in-hand.ts`) is looked at first, one at a time; what was in
+ * hand at two deaths is not looked at again: it has failed, unread.
  */
-import { setImmediate as breath } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
-import { type InboundEmail, markFailed, rawOfInbound, stillWaits } from '../messages/inbound-email.js'
+import { type InboundEmail, markFailed, rawOfInbound, stillWaits, waitingById } from '../messages/inbound-email.js'
 import type { MimeReader } from '../messages/mime-parts.js'
-import type { MimeParts } from '../messages/mime-parts-protocol.js'
+import type { MimeOutline, Unread } from '../messages/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
+import { freeMemory } from '../platform/free-memory.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
+import type { HeldMessage, InHand } from './in-hand.js'
+import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
 export interface Judged {
@@ -28,17 +33,20 @@ export interface Judged {
   readonly committed?: () => void
 }
 
-/** What shall be written of a message. `study`: what the threads made of it; null: it was too much for them. */
-export type Judge = (email: InboundEmail, raw: Buffer, parts: MimeParts, study: unknown) => Judged | Promise<Judged>
-/** The same of a report, which is read as it is: it counts, whatever message it returns. */
-export type JudgeReport = (email: InboundEmail, raw: Buffer) => Judged | Promise<Judged>
+/** What shall be written of a message. `study`: what the processes made of it; null: it was too much for them. */
+export type Judge = (email: InboundEmail, raw: Buffer, outline: MimeOutline, study: unknown) => Judged | Promise<Judged>
+/** The same of a report, of which the digest counts, whatever message it returns. */
+export type JudgeReport = (email: InboundEmail, digest: unknown) => Judged | Promise<Judged>
 
 export interface ProcessorDeps {
   readonly read: Read
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
-  readonly mime: Pick<MimeReader, 'studied'>
+  readonly mime: Pick<MimeReader, 'studied' | 'digested'>
+  /** The module of the `Digest` of reports. */
+  readonly reportDigest: URL
+  readonly inHand: InHand
   /** What the study is told of a message beside its bytes. */
   readonly factsOf: (email: InboundEmail) => unknown
   readonly judge: Judge
@@ -46,13 +54,15 @@ export interface ProcessorDeps {
 }
 
 const POLL = 1_000
+/** Deaths of our process after which what was in hand is not looked at again. */
+const MOST_DEATHS = 2
 
 export class InboundProcessor {
   private readonly underWay = new Set<Promise<void>>()
   private readonly waiting: WaitingMail
   private timer: NodeJS.Timeout | null = null
-  /** Over when the last of the reports that wait was read. */
-  private reading: Promise<unknown> = Promise.resolve()
+  /** What was in hand at a death is looked at, and nothing else. */
+  private suspecting = false
   private resting = false
   private stopping = false
 
@@ -66,7 +76,35 @@ export class InboundProcessor {
       this.resting = false
       this.takeUp(() => this.waiting.nextOfAll())
     }, POLL)
-    this.takeUp(() => this.waiting.nextOfAll())
+    this.suspecting = true
+    const suspects = this.lookAtSuspects().finally(() => {
+      this.suspecting = false
+      this.underWay.delete(suspects)
+      this.takeUp(() => this.waiting.nextOfAll())
+    })
+    this.underWay.add(suspects)
+  }
+
+  private async lookAtSuspects(): Promise<void> {
+    for (const suspect of this.deps.inHand.suspects) {
+      if (this.stopping) return
+      try {
+        await this.lookAtSuspect(suspect)
+      } catch (error) {
+        this.rest(error)
+      }
+    }
+  }
+
+  private async lookAtSuspect({ id, workspaceId, deaths }: HeldMessage): Promise<void> {
+    const [email] = waitingById(this.deps.read, { id, workspaceId })
+    if (email === undefined) this.deps.inHand.done(id)
+    else if (deaths < MOST_DEATHS) await this.process(email)
+    else {
+      this.deps.log.error({ inbound: id, deaths }, 'a message was in hand whenever the process died, and is not read')
+      await this.fail(email)
+      this.deps.inHand.done(id)
+    }
   }
 
   /** Something new of the workspace is on disk. */
@@ -76,7 +114,7 @@ export class InboundProcessor {
 
   /**
    * Takes nothing more up; resolves when what is under way is over. The rest waits for the next start,
-   * as does what the threads give up because they are ended: so nobody's bombs hold up a stop.
+   * as does what the processes give up because they are ended: so nobody's bombs hold up a stop.
    */
   async stop(): Promise<void> {
     this.stopping = true
@@ -85,7 +123,7 @@ export class InboundProcessor {
   }
 
   private takeUp(next: () => Iterable<InboundEmail>): void {
-    if (this.stopping || this.resting) return
+    if (this.stopping || this.resting || this.suspecting) return
     try {
       for (const email of next()) this.begin(email)
     } catch (error) {
@@ -110,13 +148,15 @@ export class InboundProcessor {
       judged.committed?.()
     } catch (error) {
       if (error instanceof Missed) this.missed(email, error)
-      // Its workspace has others waiting for the threads: nobody else's mail need wait for that.
+      // Its workspace has others waiting for the processes: nobody else's mail need wait for that.
       else if (error instanceof Refusal && error.kind === 'rate-limited') return
       else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
       else {
         log.error({ err: error, inbound: email.id }, 'a message could not be judged')
         await this.fail(email)
       }
+    } finally {
+      this.deps.inHand.done(email.id)
     }
   }
 
@@ -137,32 +177,39 @@ export class InboundProcessor {
     return email.kind === 'mail' ? this.judgedMail(email) : this.judgedReport(email)
   }
 
-  /** Read on this thread, one at a time: between two of them everybody else has a turn. */
-  private judgedReport(email: InboundEmail): Promise<Judged | null> {
-    const judged = this.reading.then(async () => {
-      await breath()
-      if (this.stopping) return null
-      const raw = this.rawOf(email)
-      return raw === undefined ? this.failed(email, { why: 'gone' }) : this.deps.judgeReport(email, raw)
-    })
-    this.reading = judged.catch(() => undefined)
-    return judged
+  private async judgedReport(email: InboundEmail): Promise<Judged | null> {
+    const { mime, reportDigest, judgeReport } = this.deps
+    const facts: ReportFacts = { envelopeFrom: email.envelope_from }
+    const result = await mime.digested(email.workspace_id, () => this.taken(email), reportDigest, facts)
+    return result.kind === 'digested' ? judgeReport(email, result.digest) : this.unread(email, result)
   }
 
   private async judgedMail(email: InboundEmail): Promise<Judged | null> {
     const { mime, judge } = this.deps
     let raw: Buffer | undefined
     const source = (): Buffer | undefined => {
-      raw = this.rawOf(email)
+      raw = this.taken(email)
       return raw
     }
-    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email))
-    if (result.kind === 'studied' && raw !== undefined) return judge(email, raw, result.parts, result.study)
+    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email), email.size)
+    if (result.kind === 'unreadable' || raw === undefined) return this.unread(email, result)
+    const judged = await judge(email, raw, result.outline, result.study)
+    // The process has read it to its end, or there would be no outline.
+    freeMemory(raw)
+    return judged
+  }
+
+  /** Its bytes; it is in hand from now on. */
+  private taken(email: InboundEmail): Buffer | undefined {
+    this.deps.inHand.take({ id: email.id, workspaceId: email.workspace_id })
+    return this.rawOf(email)
+  }
+
+  /** Null: not now, we are stopping. */
+  private unread(email: InboundEmail, result: Unread | { readonly kind: 'studied' }): Judged | null {
     if (this.stopping) return null
-    return this.failed(
-      email,
-      result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' },
-    )
+    const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
+    return this.failed(email, why)
   }
 
   private rawOf({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {

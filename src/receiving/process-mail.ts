@@ -17,9 +17,9 @@ export interface ProcessMailDeps {
 }
 
 export function processMail({ clock, spamVerdict }: ProcessMailDeps): Judge {
-  return async (email, raw, parts, study) => {
+  return async (email, raw, outline, study) => {
     const { id, workspace_id } = email
-    const content = inboundContent(raw, parts)
+    const content = inboundContent(raw, outline)
     const verdict = await spamVerdict(email, raw, study as SpamStudy | null)
     const at = clock()
     const processed = markProcessed({ id, workspace_id, ...content, ...verdict, at })

@@ -6,22 +6,28 @@
  * A recipient that we would not take any more is never passed over in silence: the client is to
  * come again, and hears of it at the RCPT.
  */
-import type { Address } from '../mail/address.js'
+import { type InboundBytesOf, requireRoom } from '../accounts/inbound-bytes.js'
+import { type Address, shown } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
+import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Arrival, fileInbound } from '../messages/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
+import { freeMemory } from '../platform/free-memory.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { SERVICE } from '../storage/tables.js'
-import type { Commit, Write } from '../storage/write.js'
+import { unlessMissed } from '../storage/unless-missed.js'
+import { type Commit, MovedBytes, type Write } from '../storage/write.js'
 import type { Authentication, Connection } from './authentication/authentication.js'
+import type { Authenticate } from './authentication/authentication-thread.js'
 import { foldedResults } from './authentication/folded-results.js'
 import { type DmarcSetting, judge } from './authentication/judge.js'
 import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
-import { type Destination, destinationsOf, type FirstWorkspace } from './destinations.js'
+import { type Destination, destinationsOf, type OperatorWorkspace } from './destinations.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
+import { isTooLargeFor, systemMailTooLarge } from './system-mail.js'
 import { type Trace, withTrace } from './trace-fields.js'
 
 export interface TakeInDeps {
@@ -31,9 +37,11 @@ export interface TakeInDeps {
   /** Ours: the first word of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting
-  readonly authenticate: (raw: Buffer, connection: Connection) => Promise<Authentication>
+  readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
-  readonly firstWorkspace: () => FirstWorkspace
+  readonly operatorWorkspace: () => OperatorWorkspace
+  /** Of workspaces, and of the service, which holds reports. */
+  readonly inboundBytes: InboundBytesOf
   /** Something new of a workspace is on disk; reports are the service's. */
   readonly filed: (workspaceId: string) => void
 }
@@ -53,35 +61,58 @@ interface Copy {
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
 export function takeIn(deps: TakeInDeps): TakeIn {
   let letGo = 0
-  return async (message) => {
-    const { client, envelopeFrom, raw, recipients } = message
+  return async (received) => {
+    const { client, envelopeFrom, recipients } = received
+    const bytes = received.raw.length
+    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw systemMailTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const found = await deps.authenticate(raw, connection)
+    const { found, raw } = await deps.authenticate(received.raw, connection)
+    const message = { ...received, raw }
     const judgement = judge(found, deps.dmarc)
     if (judgement.kind === 'refuse') {
-      deps.log.info({ reason: judgement.reason, client: client.address }, 'a message was refused')
-      throw new Refusal('sender-not-authenticated', judgement.text)
+      freeMemory(raw)
+      throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
     }
     const now = deps.clock()
     const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
     const spamReason = judgement.kind === 'spam' ? judgement.reason : null
     const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.firstWorkspace())
+    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.operatorWorkspace())
     if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
     const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
-    if (copies.length > 0) await deps.commit(copies.flatMap(writesOf))
+    if (copies.length > 0) await file(deps, copies)
     for (const { to } of copies) deps.filed(ownerOf(to))
     letGo += ignored.length
-    tell(deps, copies, message, ignored.length === 0 ? null : letGo)
+    tell(deps, copies, { client, envelopeFrom, recipients, bytes }, ignored.length === 0 ? null : letGo)
     return { id: copies[0]?.id ?? uuidv7(now) }
   }
 }
 
-function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
-  const { raw, envelopeFrom, client } = message
+/** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */
+async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly Copy[]): Promise<void> {
+  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.to), bytes: storedBytes(copy) }))
+  const rooms = stored.flatMap(({ workspaceId, bytes: { length } }) => {
+    const { limit } = inboundBytes(workspaceId)
+    return limit === null ? [] : [requireRoom({ workspaceId, bytes: length, limit })]
+  })
+  const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
+  if (await unlessMissed(commit([...rooms, ...writes]))) return
+  log.info(
+    { workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    'a message was refused: no room for inbound mail',
+  )
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+function storedBytes({ id, to, message: { raw }, trace }: Copy): MovedBytes {
   // A list of several would tell each of the others.
   const [first, ...others] = to.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
+  return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+}
+
+function writesOf({ id, to, message, trace, found, arrival }: Copy, stored: MovedBytes): Write[] {
+  const { envelopeFrom, client } = message
   const record = {
     id,
     kind: to.kind,
@@ -96,7 +127,7 @@ function writesOf({ id, to, message, trace, found, arrival }: Copy): Write[] {
     arrival,
     received_at: trace.now,
   }
-  return fileInbound(record, withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+  return fileInbound(record, stored)
 }
 
 function ownerOf(to: Destination): string {
@@ -114,14 +145,23 @@ function resultFields(found: Authentication, connection: Connection): Trace['res
   ]
 }
 
+/** `bytes`: of the message, which may be gone from memory by now. */
+type TakenFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
+
 /** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
 function tell(
   { log }: TakeInDeps,
   copies: readonly Copy[],
-  { client, raw }: ReceivedMessage,
+  { client, envelopeFrom, recipients, bytes }: TakenFacts,
   letGo: number | null,
 ): void {
-  const facts = { client: client.address, bytes: raw.length }
+  const facts = {
+    client: client.address,
+    helo: shown(client.helo),
+    from: envelopeFrom,
+    ...recipientFacts(recipients),
+    bytes,
+  }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
   if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
 }

@@ -13,7 +13,7 @@
  */
 import { isIP } from 'node:net'
 import { type Address, domainNameOrNull } from '../mail/address.js'
-import { fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
+import { fieldValue, type Header, type HeaderField, splicedPieces } from '../mail/header-fields.js'
 import { messageDate } from '../mail/message-date.js'
 import type { TlsFacts } from './received-message.js'
 
@@ -42,12 +42,12 @@ export interface Trace {
   readonly now: number
 }
 
-/** `header`: of `raw`, scanned. */
-export function withTrace(raw: Buffer, header: Header, trace: Trace): Buffer {
+/** The message in pieces, most of which are windows on it. `header`: of `raw`, scanned. */
+export function withTrace(raw: Buffer, header: Header, trace: Trace): readonly Buffer[] {
   const remove = header.fields.filter(
     (field) => field.name === 'return-path' || isForgedResult(raw, field, trace.hostname),
   )
-  return spliceHeader(raw, header, { remove, prepend: traceFields(trace) })
+  return splicedPieces(raw, header, { remove, prepend: traceFields(trace) })
 }
 
 /** Whole lines with CRLF. */

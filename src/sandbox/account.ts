@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { hashKey, insertKey, keyByHash, newKey } from '../accounts/api-keys.js'
 import { admit } from '../accounts/key-check.js'
+import { keepOperatorWorkspace } from '../accounts/operator-workspace.js'
 import { permission } from '../accounts/permissions.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'
 import { UNLIMITED } from '../config/plans.js'
@@ -65,7 +66,7 @@ async function newAccount({ read, commit }: Database, now: number): Promise<Acco
     return { workspaceId, key: secret }
   }
   const founded = foundWorkspace(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
-  await commit(founded.writes)
+  await commit([...founded.writes, keepOperatorWorkspace(founded.workspaceId)])
   return { workspaceId: founded.workspaceId, key: founded.key.secret }
 }
 

@@ -11,7 +11,7 @@ import type { Read } from '../storage/prepared.js'
 import { earlier, fingerprintOf, type KeyUse } from './idempotency.js'
 import type { PrepareEmail } from './prepare-email.js'
 import { summarise } from './prepare-message.js'
-import { isServiceField, readServiceFields } from './service-headers.js'
+import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
 import type { Take } from './take.js'
 
@@ -69,5 +69,5 @@ function serviceFields(raw: Buffer, header: Header): { name: string; value: stri
 
 function keyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {
   const envelope = [message.envelopeFrom, ...message.recipients.map(({ address }) => address)]
-  return { workspaceId, key, fingerprint: fingerprintOf([...envelope, message.raw]) }
+  return { workspaceId, key, fingerprint: fingerprintOf([...envelope, message.raw]), field: IDEMPOTENCY_FIELD }
 }

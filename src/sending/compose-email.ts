@@ -5,6 +5,7 @@
 import type { Principal } from '../accounts/principal.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
+import { freeMemory } from '../platform/free-memory.js'
 import { uuidv7 } from '../platform/ids.js'
 import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
@@ -56,7 +57,9 @@ export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
     const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
-    return prepare(principal, { ...submission, templateId })
+    const prepared = prepare(principal, { ...submission, templateId })
+    freeMemory(raw)
+    return prepared
   }
 }
 

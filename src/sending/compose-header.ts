@@ -77,7 +77,8 @@ function field(name: string, value: string): string {
 function folded(name: string, value: string): string {
   let text = `${name}:`
   let width = text.length
-  for (const [piece] of ` ${value}`.matchAll(/[ \t]*[^ \t]+/g)) {
+  for (const [piece, word] of ` ${value}`.matchAll(/[ \t]+([^ \t]*)/g)) {
+    if (word === '') break
     if (width + piece.length > LINE && text.length > name.length + 1) {
       text += '\r\n'
       width = 0

@@ -81,6 +81,8 @@ export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
 }
 
 export interface KeyUse {
+  /** The header field of a message that holds the key; absent: it came with a request. */
+  readonly field?: string
   readonly workspaceId: string
   readonly key: string
   readonly fingerprint: string
@@ -95,11 +97,12 @@ export interface Earlier {
 }
 
 /** What this key made already, or null; throws a Refusal `conflict` when the content differs. */
-export function earlier(read: Read, { workspaceId, key, fingerprint }: KeyUse, now: number): Earlier | null {
+export function earlier(read: Read, { workspaceId, key, fingerprint, field }: KeyUse, now: number): Earlier | null {
   const row = byKey(read, { workspaceId, key })[0]
   if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
   if (row.fingerprint !== fingerprint) {
-    throw new Refusal('conflict', 'the idempotency key was used for another request', { value: key })
+    const message = 'the idempotency key was used for another request'
+    throw new Refusal('conflict', field === undefined ? message : `${field}: ${message}`, { value: key })
   }
   return { emailId: row.email_id, answer: row.answer }
 }

@@ -13,6 +13,7 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/enqueue.js'
+import { MOVED_FROM, MovedBytes } from '../storage/write.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
 import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
@@ -26,6 +27,7 @@ export interface PrepareDeps {
 
 export interface Prepared {
   readonly enqueued: Enqueued
+  /** Of a large message empty once it was committed: its memory goes over to the database. */
   readonly raw: Buffer
   /** Of the first From address: what the limits of a sender domain count. */
   readonly senderDomain: DomainName
@@ -45,7 +47,7 @@ export function prepareEmail(deps: PrepareDeps): PrepareEmail {
     const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
     const email = newEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
     return {
-      enqueued: enqueue(email, recipients, raw),
+      enqueued: enqueue(email, recipients, raw.length < MOVED_FROM ? raw : new MovedBytes([raw])),
       raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),

@@ -6,13 +6,14 @@
  * Bcc, Return-Path, the reference of a message that we once sent and the fields that steer
  * us are taken out. Every other byte stays.
  *
- * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody,
- * more Received fields than a message can gather without going in circles.
+ * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody or
+ * is longer than `MAX_LIST`, more Received fields than a message can gather without going in circles.
  */
 import { shown } from '../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
 import { headerText } from '../mail/header-text.js'
-import { isUnambiguous, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { listedMailboxes } from '../mail/listed-mailboxes.js'
+import { isUnambiguous, MAX_LIST, mailboxes } from '../mail/mailbox-list.js'
 import { messageDate } from '../mail/message-date.js'
 import { isMessageId, newMessageId } from '../mail/message-id.js'
 import { REFERENCE_FIELD } from '../mail/reference-field.js'
@@ -76,10 +77,10 @@ export function summarise(raw: Buffer, header: Header): MessageSummary {
   }
   const subject = fieldsNamed(header, 'subject')[0]
   return {
-    from: fromMailboxes(fieldValue(raw, only)),
-    to: listed(raw, header, 'to'),
-    cc: listed(raw, header, 'cc'),
-    replyTo: listed(raw, header, 'reply-to'),
+    from: fromMailboxes(authorList(raw, only)),
+    to: listedMailboxes(raw, header, 'to'),
+    cc: listedMailboxes(raw, header, 'cc'),
+    replyTo: listedMailboxes(raw, header, 'reply-to'),
     subject: subject === undefined ? '' : headerText(fieldValue(raw, subject)).slice(0, 998),
   }
 }
@@ -104,6 +105,9 @@ function fromMailboxes(value: string): MessageSummary['from'] {
   return [first, ...others]
 }
 
-function listed(raw: Buffer, header: Header, name: string): Mailbox[] {
-  return fieldsNamed(header, name).flatMap((field) => mailboxes(fieldValue(raw, field)))
+function authorList(raw: Buffer, field: HeaderField): string {
+  const value = fieldValue(raw, field)
+  if (value.length <= MAX_LIST) return value
+  const rule = `${value.length} characters of addresses, at most ${MAX_LIST} are allowed`
+  throw new Refusal('malformed-message', `From: ${rule}`, { field: 'from' })
 }

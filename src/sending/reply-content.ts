@@ -18,7 +18,7 @@ const MAX_REFERENCES = 7_000
 const MAX_ANSWERED = 5
 const MAX_SUBJECT = 998
 const plainId = /^<[\x21-\x7e]{1,498}>$/
-const isReply = /^\s*re\s*(\[\d+\])?\s*:/i
+const isReply = /^\s*re(?:\s*\[\d+\])?\s*:/i
 
 export interface Reply {
   readonly html: string | null

@@ -18,21 +18,19 @@ export function momentOf(text: string): number | null {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? at : null
 }
 
-/** Epoch milliseconds, or null for now. */
-export function releaseTime(text: string, now: number): number | null {
+/** Epoch milliseconds, or null for now. `field`: where the client has written it. */
+export function releaseTime(text: string, now: number, field = 'scheduled_for'): number | null {
   const at = momentOf(text)
   if (at === null) {
     throw new Refusal(
       'malformed-message',
-      `scheduled_for: found "${shown(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,
-      { field: 'scheduled_for', value: shown(text) },
+      `${field}: found "${shown(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,
+      { field, value: shown(text) },
     )
   }
   if (at > now + MAX_AHEAD) {
-    throw new Refusal('malformed-message', 'scheduled_for: at most 30 days ahead', {
-      field: 'scheduled_for',
-      value: shown(text),
-    })
+    const message = `${field}: found "${shown(text)}", allowed: at most 30 days ahead`
+    throw new Refusal('malformed-message', message, { field, value: shown(text) })
   }
   return at <= now ? null : at
 }

@@ -19,6 +19,7 @@ export interface HeaderOptions extends SendingOptions {
 
 type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[] : HeaderOptions[Key] }
 
+/** `name`: as clients write the field. */
 type Reader = (draft: Draft, value: string, now: number, name: string) => void
 
 export const MAX_TAGS = 20
@@ -43,8 +44,8 @@ const own: Readonly<Record<string, Reader>> = {
     if (word !== 'high' && word !== 'normal' && word !== 'low') throw wrong(name, value, '"high", "normal" or "low"')
     draft.priority = word
   },
-  'x-service-scheduled-for': (draft, value, now) => {
-    draft.scheduledFor = releaseTime(value, now)
+  'x-service-scheduled-for': (draft, value, now, name) => {
+    draft.scheduledFor = releaseTime(value, now, name)
   },
   'x-service-idempotency-key': (draft, value, _now, name) => {
     if (value === '' || value.length > MAX_IDEMPOTENCY_KEY) {
@@ -74,6 +75,9 @@ const dialects: Readonly<Record<string, Reader>> = {
   },
 }
 
+/** As clients write it. */
+export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
+
 /** Is this field an instruction to us, to be taken out? `name` in lower case. */
 export function isServiceField(name: string): boolean {
   return name.startsWith('x-service-') || Object.hasOwn(dialects, name)
@@ -97,14 +101,20 @@ export function readServiceFields(
     if (!name.startsWith('x-service-')) continue
     const read = own[name]
     if (read === undefined) continue
-    if (seen.has(name)) throw new Refusal('malformed-message', `${name} is there twice`, { field: name })
+    const field = asWritten(name)
+    if (seen.has(name)) throw new Refusal('malformed-message', `${field}: is there twice, allowed: once`, { field })
     if (name !== 'x-service-tag') seen.add(name)
-    read(draft, value, now, name)
+    read(draft, value, now, field)
   }
   for (const { name, value } of fields) {
     if (Object.hasOwn(dialects, name)) dialects[name]?.(draft, value, now, name)
   }
   return draft
+}
+
+/** `X-Service-Tag` of `x-service-tag`. */
+function asWritten(name: string): string {
+  return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }
 
 function isTag({ name, value }: Tag): boolean {

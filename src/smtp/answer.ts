@@ -35,6 +35,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'too-many-recipients': [452, '4.5.3'],
   'attachment-too-large': [552, '5.3.4'],
   'too-large': [552, '5.3.4'],
+  'mailbox-full': [452, '4.2.2'],
   'mail-loop': [554, '5.4.6'],
   'rate-limited': [451, '4.7.1'],
   'daily-limit': [452, '4.7.1'],

@@ -13,11 +13,12 @@
 import { EventEmitter } from 'node:events'
 import { Refusal } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
+import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
 
 export interface Collected {
   readonly raw: Buffer
-  /** Gives the memory back to the budget; to be called once. */
+  /** Gives the memory back; to be called once, when nothing reads the bytes any more. */
   readonly release: () => void
 }
 
@@ -37,7 +38,7 @@ export class IncomingMessage extends EventEmitter {
   destroyed = false
   byteLength = 0
   sizeExceeded = false
-  private readonly pieces = new BytePieces()
+  private readonly pieces: BytePieces
   private refusal: Refusal | null = null
   private resolve: (collected: Collected) => void = () => undefined
   private reject: (reason: Error) => void = () => undefined
@@ -48,6 +49,7 @@ export class IncomingMessage extends EventEmitter {
     private readonly full: () => Refusal = noRoom,
   ) {
     super()
+    this.pieces = new BytePieces(maxSize)
     this.collected = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
@@ -87,8 +89,13 @@ export class IncomingMessage extends EventEmitter {
 
   private whole(): Collected {
     const raw = this.pieces.join()
+    const { length } = raw // its memory may be moved to another thread before the release
     this.pieces.clear()
-    return { raw, release: () => this.budget.give(raw.length) }
+    const release = (): void => {
+      this.budget.give(length)
+      freeMemory(raw)
+    }
+    return { raw, release }
   }
 
   private refuse(reason: Refusal): void {

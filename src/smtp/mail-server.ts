@@ -8,31 +8,31 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
-import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { limitKey } from '../accounts/client-address.js'
+import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection.js'
+import { originOf } from '../accounts/client-address.js'
+import type { ConnectionOrigin } from '../platform/connection-limit.js'
 import { asError, replyText } from './answer.js'
 import { ClientGone } from './collect.js'
 import { MailSession } from './mail-session.js'
 import type { SmtpReply } from './protocol-fault.js'
-import type { DoorSettings, SessionGate } from './session-gate.js'
-import { tooManyConnections, tooManyFromThere } from './session-replies.js'
+import { ServerPlace } from './server-place.js'
+import type { CommonReason, DoorSettings, SessionGate } from './session-gate.js'
+import { tooManyConnections, tooManyFromNetwork, tooManyFromThere } from './session-replies.js'
 
 export type Result<T> = (error?: Error | null, result?: T) => void
-
-/** A connection's place under the limits. */
-export interface Place {
-  /** As whom it is counted; null: in all alone. */
-  readonly client: string | null
-  leave(): void
-}
 
 /** How long a client that was turned away has to close its side. */
 const REFUSED_LINGER = 1000
 const CLOSE_MARGIN = 60_000
 
+const refusals: Readonly<Partial<Record<CommonReason, SmtpReply>>> = {
+  'connections-of-address': tooManyFromThere,
+  'connections-of-network': tooManyFromNetwork,
+}
+
 export abstract class MailServer extends SMTPServer {
   private readonly sessions = new WeakMap<SMTPServerSession, MailSession>()
-  private readonly places = new WeakMap<Socket, Place>()
+  private readonly places = new WeakMap<Socket, ServerPlace>()
 
   constructor(
     private readonly base: SessionGate,
@@ -45,7 +45,7 @@ export abstract class MailServer extends SMTPServer {
   protected abstract openSession(
     socket: Socket | TLSSocket,
     options: SMTPConnectionOptions | null | undefined,
-    place: Place,
+    place: ServerPlace,
   ): MailSession
 
   /** The sessions that are open now. */
@@ -60,44 +60,67 @@ export abstract class MailServer extends SMTPServer {
   }
 
   /** As whom a connection is counted when it is accepted; null: in all alone. */
-  protected clientOf(socket: Socket): string | null {
-    return limitKey(socket.remoteAddress ?? '')
+  protected originOf(socket: Socket): ConnectionOrigin | null {
+    return originOf(socket.remoteAddress ?? '')
   }
 
-  /** Counts a client in. What it is told where there is no place; null: it has one. */
-  protected admit(client: string | null): SmtpReply | null {
-    const entry = this.base.connections.enter(client)
-    if (entry === 'welcome') return null
-    return entry === 'full' ? tooManyConnections : tooManyFromThere
+  /** Counts a client in. What keeps it out; null: it has its place. */
+  protected admit(place: ServerPlace, origin: ConnectionOrigin | null): SmtpReply | null {
+    const reason = place.enter(origin)
+    if (reason === null) return null
+    this.base.note(reason, { client: place.client })
+    return refusals[reason] ?? tooManyConnections
   }
 
   /** Counts a connection as somebody else's. False: there is no place for that one, and it is told so. */
-  protected recount(socket: Socket, client: string): boolean {
-    this.places.get(socket)?.leave()
-    return this.takePlace(socket, client, false)
+  protected recount(socket: Socket, address: string): boolean {
+    const place = this.places.get(socket) ?? this.newPlace(socket)
+    place.client = address
+    return this.takePlace(place, originOf(address), false)
   }
 
-  private takePlace(socket: Socket, client: string | null, handshake: boolean): boolean {
-    const refusal = this.admit(client)
-    if (refusal !== null) {
-      turnAway(socket, handshake, refusal)
-      return false
-    }
-    const leave = once(() => this.base.connections.leave(client))
-    socket.once('close', leave)
-    this.places.set(socket, { client, leave }) // STARTTLS takes all listeners off the socket
-    return true
+  private newPlace(socket: Socket): ServerPlace {
+    // The topmost socket: a handshake must not lose the one below it.
+    const place = new ServerPlace(socket, this.base, () => (this._pendingSockets.get(socket) ?? socket).destroy())
+    socket.once('close', () => place.leave())
+    this.places.set(socket, place) // STARTTLS takes all listeners off the socket
+    return place
+  }
+
+  private takePlace(place: ServerPlace, origin: ConnectionOrigin | null, handshake: boolean): boolean {
+    const refusal = this.admit(place, origin)
+    if (refusal !== null) turnAway(place.socket, handshake, refusal)
+    return refusal === null
   }
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    if (!this.takePlace(socket, this.clientOf(socket), handshake)) return false
-    return super._acceptSocket(socket, handshake)
+    const place = this.newPlace(socket)
+    if (!this.takePlace(place, this.originOf(socket), handshake)) return false
+    const release = super._acceptSocket(socket, handshake)
+    if (release === false || !this._pendingSockets.has(socket)) return release
+    // smtp-server's own limit begins anew with every byte.
+    const late = setTimeout(() => this._pendingSockets.get(socket)?.destroy(), this.base.settings.handshakeTimeout)
+    socket.once('close', () => clearTimeout(late))
+    return () => {
+      clearTimeout(late)
+      release()
+    }
+  }
+
+  override _upgrade(socket: Socket, upgraded: (error: TLSError | null, secured?: TLSSocket) => void): void {
+    super._upgrade(socket, (error, secured) => {
+      const place = this.places.get(socket)
+      if (secured !== undefined && place !== undefined) this.places.set(secured, place)
+      upgraded(error, secured)
+    })
   }
 
   override connect(socket: Socket | TLSSocket, socketOptions?: SMTPConnectionOptions | null): void {
     if (socket.destroyed) return // its `close` has been, nobody would ever take the session out
-    const place = this.places.get(socket) ?? { client: null, leave: () => undefined }
+    const place = this.places.get(socket)
+    if (place === undefined) throw new Error('a connection that was not accepted')
     const session = this.openSession(socket, socketOptions, place)
+    place.session = session
     this.sessions.set(session.session, session)
     this.connections.add(session)
     // What broke it is heard twice, of the socket and of the TLS over it.

@@ -1,5 +1,6 @@
 /**
- * What every session of our SMTP doors does alike: DATA, the counting of faults, and the end.
+ * What every session of our SMTP doors does alike: DATA and its pace, the counting of faults, giving
+ * its place to another client, and the end.
  *
  * Invariants: a message is answered 250 after `receive` has resolved; a session that must end
  * while a message comes in or is being stored ends after its answer.
@@ -9,29 +10,43 @@
  * sees a transaction.
  */
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { type Address, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Standing } from '../platform/connection-limit.js'
+import { TransferWatch } from '../platform/transfer-pace.js'
 import { answer, replyText, storageFull } from './answer.js'
 import { IncomingMessage, noRoom } from './collect.js'
 import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'
-import type { SmtpReply } from './protocol-fault.js'
-import type { SessionGate } from './session-gate.js'
-import { deadlineOver, tooManyFaults } from './session-replies.js'
+import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
+import type { ServerPlace } from './server-place.js'
+import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
+import { deadlineOver, idle, tooManyFaults, tooSlow } from './session-replies.js'
 
 export type Done = () => void
 
 /** Replies that a client earns by not speaking SMTP. */
 const faults: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
-/** How long a client has to close its side once we are stopping. */
+/** How long a client has to close its side once we are stopping, or once its place is another's. */
 const STOP_LINGER = 500
-
-/** Why we end a session that its client would go on with. */
-export type Ending = 'faults' | 'deadline'
 
 type Connection = ConstructorParameters<typeof EnhancedConnection>
 
+interface ProtocolFacts {
+  /** MAIL had the parameter. */
+  readonly smtputf8: boolean
+  readonly authenticated: boolean
+}
+
+export interface Envelope {
+  readonly from: Address | ''
+  /** As declared. */
+  readonly size: number
+}
+
 export abstract class MailSession extends EnhancedConnection {
   protected incoming: IncomingMessage | null = null
+  private watch: TransferWatch | null = null
   private faultCount = 0
   private farewell: SmtpReply | null = null
   private deadline: NodeJS.Timeout | undefined
@@ -42,35 +57,74 @@ export abstract class MailSession extends EnhancedConnection {
     socket: Connection[1],
     options: Connection[2],
     private readonly base: SessionGate,
-    private readonly onGone: () => void,
+    protected readonly place: ServerPlace,
   ) {
     super(server, socket, options)
   }
 
   /** The message of a DATA command; resolves to the text of the 250. */
   abstract receive(): Promise<string>
-  /** Size that MAIL declared; null: no transaction. */
-  protected abstract declaredSize(): number | null
+  /** Of MAIL; null: no transaction. */
+  protected abstract envelopeOf(): Envelope | null
+  /** Since when the client has got no further, and whether it has shown that it has a use for its place. */
+  protected abstract progress(): { readonly since: number; readonly proved: boolean }
   protected abstract forgetTransaction(): void
+  /** Logs what the client is refused. */
+  protected abstract refused(error: Refusal | ProtocolFault, reply: SmtpReply): void
   /** Of a message for which the memory of all sessions together has no place. */
   protected noRoom(): Refusal {
     return noRoom()
   }
-  /** Called before the reply that ends the session. */
-  protected onEnding(_why: Ending): void {}
+
+  /** What its place is used for; null: for a message, or it waits for us. */
+  standing(): Standing | null {
+    const { since, proved } = this.progress()
+    if (this._dataStream) return this.watch?.isBehind() === true ? { rank: 'slow', since, fresh: false } : null
+    const { clock, settings } = this.base
+    return { rank: proved ? 'idle' : 'unproved', since, fresh: clock() - since < settings.givesWayAfter }
+  }
+
+  /** Ends the session for the sake of another client, which has its place already. */
+  giveWay(): void {
+    const late = Boolean(this._dataStream)
+    this.note(late ? 'too-slow' : 'idle')
+    if (!this._upgrading) this.say(late ? tooSlow : idle)
+    setTimeout(() => this.destroy(), STOP_LINGER).unref()
+  }
+
+  /** What a line of the log says of this session. */
+  protected facts(): SessionFacts {
+    const helo = this.hostNameAppearsAs || null
+    const envelope = this.envelopeOf()
+    return {
+      client: this.remoteAddress,
+      ...(helo === null ? {} : { helo: shown(helo) }),
+      ...(envelope === null ? {} : { from: envelope.from }),
+    }
+  }
+
+  /** The `with` of a Received field (RFC 3848, RFC 6531 section 3.7.3). */
+  protected protocol({ smtputf8, authenticated }: ProtocolFacts): string {
+    if (this.openingCommand !== 'EHLO') return 'SMTP'
+    return `${smtputf8 ? 'UTF8' : 'E'}SMTP${this.secure ? 'S' : ''}${authenticated ? 'A' : ''}`
+  }
+
+  protected note(reason: CommonReason): void {
+    this.base.note(reason, this.facts())
+  }
 
   protected startDeadline(): void {
     const { sessionDeadline, finishWithin } = this.base.settings
     const over = (): void => {
-      this.onEnding('deadline')
+      this.note('deadline')
       this.finish(deadlineOver, finishWithin)
     }
     this.deadline = setTimeout(over, sessionDeadline).unref()
   }
 
   override handler_DATA(command: Buffer, callback: Done): void {
-    const size = this.declaredSize()
-    const refusal = size === null ? null : this.refusalForRoom(size)
+    const envelope = this.envelopeOf()
+    const refusal = envelope === null ? null : this.refusalForRoom(envelope.size)
     if (refusal === null) {
       super.handler_DATA(command, callback)
       return
@@ -89,10 +143,32 @@ export abstract class MailSession extends EnhancedConnection {
     const parser = super._createParser()
     parser.startDataMode = () => {
       const { settings, memory } = this.base
-      this.incoming = new IncomingMessage(settings.maxSize, memory, () => this.noRoom())
-      return startDataMode(parser, settings.maxSize, this.incoming)
+      const message = new IncomingMessage(settings.maxSize, memory, () => this.noRoom())
+      this.incoming = message
+      this.watchPace(parser, message)
+      return startDataMode(parser, settings.maxSize, message)
     }
     return parser
+  }
+
+  /** What is over a limit counts too: it is read to its end. */
+  private watchPace(parser: SMTPStream, message: IncomingMessage): void {
+    const late = (): void => {
+      this.note('too-slow')
+      this.say(tooSlow)
+    }
+    const come = {
+      get bytes() {
+        return parser.dataBytes
+      },
+    }
+    this.watch = new TransferWatch(come, this.base.settings.dataPace, late)
+    message.once('end', () => this.endWatch())
+  }
+
+  private endWatch(): void {
+    this.watch?.end()
+    this.watch = null
   }
 
   /** Ends the session with this 421: now, or after the message that is coming in. */
@@ -121,7 +197,7 @@ export abstract class MailSession extends EnhancedConnection {
     if (!faults.has(code)) return
     this.faultCount += 1
     if (this.faultCount < this.base.settings.maxFaults) return
-    this.onEnding('faults')
+    this.note('faults')
     this.say(tooManyFaults)
   }
 
@@ -142,12 +218,20 @@ export abstract class MailSession extends EnhancedConnection {
     super._onClose()
     clearTimeout(this.deadline)
     clearTimeout(this.grace)
-    this.onGone()
+    this.endWatch()
+    this.place.leave()
   }
 
-  /** The reply to whatever was thrown. */
+  /** The reply to whatever was thrown, which is logged. */
   replyTo(error: unknown): SmtpReply {
-    return answer(error, this.base.report)
+    const reply = this.adapted(answer(error, this.base.report))
+    if (error instanceof Refusal || error instanceof ProtocolFault) this.refused(error, reply)
+    return reply
+  }
+
+  /** Where a listener has another code for it. */
+  protected adapted(reply: SmtpReply): SmtpReply {
+    return reply
   }
 
   protected say(reply: SmtpReply): void {

@@ -2,25 +2,32 @@
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
+import { leastPace } from '../platform/transfer-pace.js'
 import type { Listing } from '../receiving/dnsbl.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
-import type { RecipientRefusal } from './mx-refusals.js'
+import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
 
 /** A recipient whose mail is ours to take. */
 export interface TakenRecipient {
   /** Who gets the copy of the message: those of one party share it. */
   readonly party: string
+  /** There may not be room for a message of any size: it shares one with no other party, which would have to wait for it. */
+  readonly alone?: boolean
 }
 
 export interface MxDeps {
-  recipient(address: Address): TakenRecipient | RecipientRefusal
+  /** `size`: of the message, as its client declares; 0: it does not say. */
+  recipient(address: Address, size: number): TakenRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** What DNS block lists say of a client; never rejects. */
   listings(address: string): Promise<readonly Listing[]>
   /** False: the disk is nearly full. */
   mayTake(): boolean
+  /** Of all listeners together. Absent: this one has only its own limit. */
+  readonly memory?: MemoryBudget
   /** Acts after so many milliseconds, unless it is called off. */
   after(milliseconds: number, act: () => void): () => void
   readonly clock: Clock
@@ -38,8 +45,6 @@ export interface MxLimits extends SessionLimits {
   readonly messagesPerMinute: number
   /** Addresses whose pace is remembered. */
   readonly maxClients: number
-  /** Who has been quiet for so long gives way to a new client that has no place. */
-  readonly givesWayAfter: number
   /** A client has so long to speak too early. */
   readonly greetingDelay: number
   /** `note`: told to `accept`. `refuse`: 554 and the end. */
@@ -65,20 +70,23 @@ const MB = 1_048_576
 export const mxLimits: MxLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 50,
+  maxConnectionsPerNetwork: 200,
   maxSize: 35 * MB,
   maxRecipients: 100,
-  maxLineLength: MB, // 998 is the rule (RFC 5322), and many strangers do not keep it
+  maxLineLength: 65_536, // 998 is the rule (RFC 5321 section 4.5.3.1.6), and many strangers do not keep it
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
   maxFaults: 20,
   idleTimeout: 5 * MINUTE,
+  handshakeTimeout: MINUTE / 2,
+  dataPace: leastPace,
+  givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
   maxParties: 5,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,
-  givesWayAfter: 10_000,
   greetingDelay: 100,
   earlyTalkers: 'note',
   tarpit: 5000,

@@ -10,29 +10,28 @@
  */
 import { TLSSocket } from 'node:tls'
 import { type Address, localPartOf } from '../mail/address.js'
+import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Listing, weightOf } from '../receiving/dnsbl.js'
 import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
 import { storageFull } from './answer.js'
+import { refusalFacts } from './line-facts.js'
 import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
-import type { Place } from './mail-server.js'
-import { type Done, type Ending, MailSession } from './mail-session.js'
+import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkHops, checkLines } from './message-lines.js'
+import type { TakenRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
-import { mxReplies, recipientTexts, tarpitDelay } from './mx-refusals.js'
+import { isRefusal, mxReplies, recipientReason, recipientTexts, tarpitDelay } from './mx-refusals.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parsePlainRcpt } from './rcpt-command.js'
+import type { ServerPlace } from './server-place.js'
 import { recipientOk, senderOk } from './session-replies.js'
 
 type Connection = ConstructorParameters<typeof MailSession>
 
-/** How long a client that had to give way has to close its side, in milliseconds. */
-const LINGER = 500
-
 interface Transaction {
   readonly mail: PlainMailCommand
-  /** With the party of each. */
-  readonly recipients: Map<Address, string>
+  readonly recipients: Map<Address, TakenRecipient>
 }
 
 export class MxSession extends MailSession {
@@ -42,23 +41,24 @@ export class MxSession extends MailSession {
   private held: Done = () => undefined
   private refusedRecipients = 0
   private callOff: Done = () => undefined
-  private lastSaid: number
+  /** When the client last got further: connected, had a recipient or a message taken. */
+  private advancedAt: number
+  private hasDelivered = false
 
   constructor(
     server: Connection[0],
     socket: Connection[1],
     options: Connection[2],
     private readonly gate: MxGate,
-    private readonly place: Place,
+    place: ServerPlace,
   ) {
-    super(server, socket, options, gate, place.leave)
-    this.lastSaid = gate.deps.clock()
+    super(server, socket, options, gate, place)
+    this.advancedAt = place.since
   }
 
   override init(): void {
     const { deps, settings } = this.gate
     this.startDeadline()
-    this.gate.sessions.add(this)
     this.listings = deps.listings(this.remoteAddress)
     this._setListeners(() => this.wait(settings.greetingDelay, () => this.greet()))
   }
@@ -71,20 +71,11 @@ export class MxSession extends MailSession {
     else this.connectionReady(() => this.held())
   }
 
-  quietSince(): number | null {
-    return this._dataStream ? null : this.lastSaid
-  }
-
-  giveWay(): void {
-    const reply = this.refusalFor('idle')
-    this.gate.sessions.delete(this)
-    this.place.leave()
-    if (!this._upgrading) this.say(reply)
-    this.gate.deps.after(LINGER, () => this.destroy())
+  protected override progress(): { readonly since: number; readonly proved: boolean } {
+    return { since: this.advancedAt, proved: this.hasDelivered }
   }
 
   override _onCommand(command: Buffer, callback?: Done): void {
-    this.lastSaid = this.gate.deps.clock()
     if (this._ready || this._server._closeTimeout) {
       super._onCommand(command, callback)
       return
@@ -117,8 +108,8 @@ export class MxSession extends MailSession {
     const mail = parsePlainMail(line, settings.maxSize)
     const refusal = this.refusalForRoom(mail.size)
     if (refusal !== null) throw refusal
-    const { client } = this.place
-    if (client !== null && !messages.take(client, deps.clock()).allowed) return this.refusalFor('message-rate')
+    const { origin } = this.place
+    if (origin !== null && !messages.take(origin.address, deps.clock()).allowed) return this.refusalFor('message-rate')
     this.transaction = { mail, recipients: new Map() }
     this.session.envelope.mailFrom = { address: mail.from, args: false }
     return senderOk
@@ -129,26 +120,32 @@ export class MxSession extends MailSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.recipient(address)
+    const verdict = this.gate.deps.recipient(address, mail.size)
     if (typeof verdict === 'string') {
-      this.gate.note(verdict, this.remoteAddress)
-      throw new Refusal(verdict, recipientTexts[verdict])
+      if (!isRefusal(verdict)) return this.refusalFor(verdict, { recipient: address })
+      throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
     }
-    this.requirePlace(recipients, verdict.party)
-    if (await this.isRefusedAsListed(address)) return this.refusalFor('listed')
-    recipients.set(address, verdict.party)
+    this.requirePlace(recipients, address, verdict)
+    if (await this.isRefusedAsListed(address)) return this.refusalFor('listed', { recipient: address })
+    recipients.set(address, verdict)
+    this.advancedAt = this.gate.deps.clock()
     this.session.envelope.rcptTo = [{ address, args: false }] // enough for smtp-server's DATA
     return recipientOk
   }
 
   /** What does not go into this message, the client brings with the next (RFC 5321 section 4.5.3.1.10). */
-  private requirePlace(recipients: Transaction['recipients'], party: string): void {
+  private requirePlace(recipients: Transaction['recipients'], recipient: Address, to: TakenRecipient): void {
+    const { party, alone } = to
     const { maxRecipients, maxParties } = this.gate.settings
     if (recipients.size >= maxRecipients) {
-      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
+      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`, { recipient })
     }
-    if (new Set([...recipients.values(), party]).size > maxParties) {
-      throw new Refusal('too-many-recipients', 'one message goes to a few organisations, send it to the others again')
+    const taken = [...recipients.values()]
+    const parties = new Set([...taken.map((other) => other.party), party])
+    const apart = parties.size > 1 && (alone === true || taken.some((other) => other.alone === true))
+    if (apart || parties.size > maxParties) {
+      const text = 'one message goes to a few organisations, send it to the others again'
+      throw new Refusal('too-many-recipients', text, { recipient })
     }
   }
 
@@ -161,7 +158,7 @@ export class MxSession extends MailSession {
 
   private refuseRecipient(error: unknown, say: (reply: SmtpReply) => void): void {
     const reply = this.replyTo(error)
-    if (!(error instanceof Refusal && error.kind in recipientTexts)) {
+    if (recipientReason(error) === null) {
       say(reply)
       return
     }
@@ -182,6 +179,8 @@ export class MxSession extends MailSession {
       const message = await this.message(transaction.mail, [first, ...others], raw)
       const { id } = await this.gate.deps.accept(message)
       this.forgiveFaults()
+      this.advancedAt = this.gate.deps.clock()
+      this.hasDelivered = true
       return `2.0.0 Ok: queued as ${id}`
     } finally {
       release()
@@ -195,7 +194,7 @@ export class MxSession extends MailSession {
   ): Promise<ReceivedMessage> {
     const { remoteAddress, remotePort, hostNameAppearsAs, earlyTalker } = this
     const tls = this.tlsFacts()
-    const protocol = this.protocol(smtputf8)
+    const protocol = this.protocol({ smtputf8, authenticated: false })
     const listings = await this.listings
     const client = { address: remoteAddress, port: remotePort, helo: hostNameAppearsAs || '', earlyTalker, listings }
     return { envelopeFrom: from, recipients, raw, client, tls, protocol, smtputf8 }
@@ -207,14 +206,8 @@ export class MxSession extends MailSession {
     return { protocol: this._socket.getProtocol() ?? 'unknown', cipher: standardName || name }
   }
 
-  /** The `with` of a Received field. */
-  private protocol(smtputf8: boolean): string {
-    if (this.openingCommand !== 'EHLO') return 'SMTP'
-    return `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${this.secure ? 'S' : ''}`
-  }
-
-  protected override declaredSize(): number | null {
-    return this.transaction?.mail.size ?? null
+  protected override envelopeOf(): Envelope | null {
+    return this.transaction?.mail ?? null
   }
 
   protected override forgetTransaction(): void {
@@ -223,27 +216,31 @@ export class MxSession extends MailSession {
 
   /** Load is shed by ending the session, so that its memory and its place are free. */
   protected override noRoom(): Refusal {
-    return new Refusal('unavailable', this.refusalFor('memory').text)
-  }
-
-  protected override onEnding(why: Ending): void {
-    this.gate.note(why, this.remoteAddress)
+    return new Refusal('unavailable', mxReplies.memory.text, { reason: 'memory' })
   }
 
   /** A full disk is a fault of ours like any other: 451. */
-  override replyTo(error: unknown): SmtpReply {
-    const reply = super.replyTo(error)
+  protected override adapted(reply: SmtpReply): SmtpReply {
     return reply.status === storageFull.status ? { ...reply, code: 451 } : reply
+  }
+
+  protected override refused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
+    const about = refusalFacts(error, reply)
+    const reason = about.reason === 'memory' ? about.reason : recipientReason(error)
+    if (reason !== null) this.gate.note(reason, { ...this.facts(), ...about })
+    else {
+      const to = recipientFacts(this.transaction?.recipients.keys() ?? [])
+      this.gate.lines.info({ ...this.facts(), ...to, ...about }, 'a message was refused')
+    }
   }
 
   override _onClose(): void {
     super._onClose()
-    this.gate.sessions.delete(this)
     this.callOff()
   }
 
-  private refusalFor(reason: keyof typeof mxReplies): SmtpReply {
-    this.gate.note(reason, this.remoteAddress)
+  private refusalFor(reason: keyof typeof mxReplies, more: { readonly recipient?: Address } = {}): SmtpReply {
+    this.gate.note(reason, { ...this.facts(), ...more })
     return mxReplies[reason]
   }
 

@@ -1,6 +1,8 @@
 /** What all sessions of one listener share, at whichever door: the limits, and where bugs are reported. */
+import type { Clock } from '../platform/clock.js'
 import type { ConnectionLimit, ConnectionLimitSettings } from '../platform/connection-limit.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
+import type { TransferPace } from '../platform/transfer-pace.js'
 
 /** Sizes in bytes, times in milliseconds. */
 export interface SessionLimits extends ConnectionLimitSettings {
@@ -15,6 +17,12 @@ export interface SessionLimits extends ConnectionLimitSettings {
   /** Commands answered with 500 to 504, 530, 538 or 555 since the last message; then 421. */
   readonly maxFaults: number
   readonly idleTimeout: number
+  /** From the connection to the end of a TLS handshake, or to the end of a PROXY line. */
+  readonly handshakeTimeout: number
+  /** How fast a message must come in. */
+  readonly dataPace: TransferPace
+  /** Who is quiet for so long gives way to a client that finds no place. */
+  readonly givesWayAfter: number
   readonly sessionDeadline: number
   /** What a message that is coming in gets to be finished when its session must end. */
   readonly finishWithin: number
@@ -37,8 +45,32 @@ export interface DoorSettings extends SessionLimits {
   readonly tls: TlsPair
 }
 
+/** Why a client is turned away, at whichever listener. */
+export type CommonReason =
+  /** Connections, in all. */
+  | 'connections'
+  /** Connections, from that address. */
+  | 'connections-of-address'
+  /** Connections, from that network. */
+  | 'connections-of-network'
+  /** It has been quiet for long, and another client had no place. */
+  | 'idle'
+  /** Its message comes too slowly. */
+  | 'too-slow'
+  | 'deadline'
+  | 'faults'
+
+/** What is logged of a session; texts of the client are printable and short. */
+export interface SessionFacts {
+  readonly client: string
+  readonly [fact: string]: unknown
+}
+
 export interface SessionGate {
   readonly settings: DoorSettings
+  readonly clock: Clock
+  /** Counts and logs that a client is turned away. */
+  readonly note: (reason: CommonReason, about: SessionFacts) => void
   readonly connections: ConnectionLimit
   readonly memory: MemoryBudget
   /** False: the disk is nearly full. */

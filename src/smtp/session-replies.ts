@@ -23,3 +23,15 @@ export const tooManyConnections: SmtpReply = {
   text: 'Too many connections, try again later',
 }
 export const tooManyFromThere: SmtpReply = { ...tooManyConnections, status: '4.7.0' }
+export const tooManyFromNetwork: SmtpReply = {
+  code: 421,
+  status: '4.7.0',
+  text: 'Too many connections from your network, try again later',
+}
+export const idle: SmtpReply = {
+  code: 421,
+  status: '4.4.2',
+  text: 'Others wait for your place, connect again when you have mail',
+}
+export const tooSlow: SmtpReply = { code: 421, status: '4.4.2', text: 'Your message comes too slowly' }
+export const loginLate: SmtpReply = { code: 421, status: '4.4.2', text: 'AUTH did not come in time' }

@@ -5,6 +5,8 @@ import type { Principal } from '../accounts/principal.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
+import { leastPace } from '../platform/transfer-pace.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
 import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
@@ -20,6 +22,8 @@ export interface SubmissionDeps {
   accept(principal: Principal, message: SubmittedMessage): Promise<{ readonly emailId: string }>
   /** False: the disk is nearly full. */
   mayTake(): boolean
+  /** Of all listeners together. Absent: this one has only its own limit. */
+  readonly memory?: MemoryBudget
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: SubmissionSettings
@@ -27,6 +31,8 @@ export interface SubmissionDeps {
 
 /** Times in milliseconds. */
 export interface SubmissionLimits extends SessionLimits {
+  /** From the connection to a key that is good, whatever the client says meanwhile. */
+  readonly loginTimeout: number
   /** Wrong keys in one session; then 421. */
   readonly maxAuthFailures: number
   /** Wrong keys from one address. */
@@ -46,8 +52,9 @@ const MB = 1_048_576
 export const submissionLimits: SubmissionLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 200,
+  maxConnectionsPerNetwork: 500,
   maxSize: 15 * MB,
-  maxRecipients: 50,
+  maxRecipients: 100,
   maxLineLength: 998,
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
@@ -55,6 +62,10 @@ export const submissionLimits: SubmissionLimits = {
   maxAuthFailures: 3,
   authFailures: { failures: 10, window: MINUTE, ban: 5 * MINUTE, maxClients: 10_000 },
   idleTimeout: 5 * MINUTE,
+  handshakeTimeout: MINUTE / 2,
+  loginTimeout: MINUTE / 2,
+  dataPace: leastPace,
+  givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
 }

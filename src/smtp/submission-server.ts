@@ -12,7 +12,10 @@ import type {
   SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { doorOptions, MailServer, type Place, type Result } from './mail-server.js'
+import type { ConnectionOrigin } from '../platform/connection-limit.js'
+import { type ClientError, clientFault } from './line-facts.js'
+import { doorOptions, MailServer, type Result } from './mail-server.js'
+import type { ServerPlace } from './server-place.js'
 import type { SubmissionSettings } from './submission-deps.js'
 import type { SubmissionGate } from './submission-gate.js'
 import { SubmissionSession } from './submission-session.js'
@@ -23,7 +26,21 @@ export class SubmissionServer extends MailServer {
     tls: boolean,
   ) {
     super(gate, options(gate.settings, tls), tls)
-    this.on('error', (error: Error) => gate.deps.log.info({ reason: error.message }, 'a submission client failed'))
+    this.on('error', (error: ClientError) => gate.lines.info(clientFault(error), 'a submission client failed'))
+  }
+
+  /** A network that the operator trusts is not held to the limit of strangers' networks. */
+  protected override originOf(socket: Socket): ConnectionOrigin | null {
+    const origin = super.originOf(socket)
+    return origin !== null && this.isTrusted(socket) ? { ...origin, network: null } : origin
+  }
+
+  private isTrusted({ remoteAddress = '' }: Socket): boolean {
+    try {
+      return this.gate.deps.trusted(remoteAddress) !== null
+    } catch {
+      return false // the session asks again, and tells the client
+    }
   }
 
   *submissions(): Iterable<SubmissionSession> {
@@ -33,9 +50,9 @@ export class SubmissionServer extends MailServer {
   protected override openSession(
     socket: Socket | TLSSocket,
     socketOptions: SMTPConnectionOptions | null | undefined,
-    { leave }: Place,
+    place: ServerPlace,
   ): SubmissionSession {
-    return new SubmissionSession(this, socket, socketOptions, this.gate, leave)
+    return new SubmissionSession(this, socket, socketOptions, this.gate, place)
   }
 
   override onAuth(

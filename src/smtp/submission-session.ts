@@ -3,17 +3,22 @@
  *
  * Invariant: MAIL has a principal. What holds for every session stands in `mail-session.ts`.
  */
+import { keyPrefixOf } from '../accounts/api-keys.js'
 import { isLoopback, limitKey } from '../accounts/client-address.js'
 import type { Principal } from '../accounts/principal.js'
+import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import { answer, asError } from './answer.js'
 import { greetAtOnce } from './greeting.js'
+import { refusalFacts } from './line-facts.js'
 import { parseMail } from './mail-command.js'
-import { type Done, MailSession } from './mail-session.js'
+import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkLines } from './message-lines.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parseRcpt } from './rcpt-command.js'
-import { banned, cannotAuthenticate, recipientOk, senderOk } from './session-replies.js'
+import type { ServerPlace } from './server-place.js'
+import type { SessionFacts } from './session-gate.js'
+import { banned, cannotAuthenticate, loginLate, recipientOk, senderOk } from './session-replies.js'
 import type { SubmissionGate } from './submission-gate.js'
 import { submittedMessage, type Transaction } from './transaction.js'
 
@@ -23,15 +28,19 @@ export class SubmissionSession extends MailSession {
   private transaction: Transaction | null = null
   private trustedAs: Principal | null = null
   private authFailureCount = 0
+  private keyPrefix: string | null = null
+  private loginTimer: NodeJS.Timeout | undefined
+  private lastSaid: number
 
   constructor(
     server: ConstructorParameters<typeof MailSession>[0],
     socket: ConstructorParameters<typeof MailSession>[1],
     options: ConstructorParameters<typeof MailSession>[2],
     private readonly gate: SubmissionGate,
-    onGone: () => void,
+    place: ServerPlace,
   ) {
-    super(server, socket, options, gate, onGone)
+    super(server, socket, options, gate, place)
+    this.lastSaid = place.since
   }
 
   /** Who is acting: by a key of this session, else by the network; null: nobody yet. */
@@ -43,6 +52,49 @@ export class SubmissionSession extends MailSession {
   override init(): void {
     this.startDeadline()
     greetAtOnce(this, () => this.refusalAtConnect())
+    if (this.trustedAs === null) this.awaitLogin()
+  }
+
+  /** Nothing that the client says without a key prolongs it. */
+  private awaitLogin(): void {
+    const { settings, clock } = this.gate
+    const passed = clock() - this.place.since
+    const late = (): void => {
+      this.gate.note('login-timeout', this.facts())
+      if (this._upgrading) this.destroy()
+      else this.say(loginLate)
+    }
+    this.loginTimer = setTimeout(late, Math.max(0, settings.loginTimeout - passed)).unref()
+  }
+
+  override _onCommand(command: Buffer, callback?: Done): void {
+    this.lastSaid = this.gate.clock()
+    super._onCommand(command, callback)
+  }
+
+  override _onClose(): void {
+    super._onClose()
+    clearTimeout(this.loginTimer)
+  }
+
+  /** Only a client with a key is known to have a use for its place, and gets no further without one. */
+  protected override progress(): { readonly since: number; readonly proved: boolean } {
+    const proved = this.principal !== null
+    return { since: proved ? this.lastSaid : this.place.since, proved }
+  }
+
+  protected override facts(): SessionFacts {
+    const { principal, keyPrefix } = this
+    return {
+      ...super.facts(),
+      ...(principal === null ? {} : { workspace: principal.workspaceId }),
+      ...(keyPrefix === null ? {} : { key: keyPrefix }),
+    }
+  }
+
+  protected override refused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
+    const to = recipientFacts(this.transaction?.recipients.keys() ?? [])
+    this.gate.lines.info({ ...this.facts(), ...to, ...refusalFacts(error, reply) }, 'a submission was refused')
   }
 
   private refusalAtConnect(): SmtpReply | null {
@@ -50,7 +102,9 @@ export class SubmissionSession extends MailSession {
     try {
       this.trustedAs = deps.trusted(this.remoteAddress)
       if (this.trustedAs !== null) return null
-      return authLimit.banned(limitKey(this.remoteAddress), deps.clock()) ? banned : null
+      if (!authLimit.banned(limitKey(this.remoteAddress), deps.clock())) return null
+      this.gate.note('banned', this.facts())
+      return banned
     } catch (error) {
       return { ...answer(error, report), code: 421 }
     }
@@ -103,7 +157,8 @@ export class SubmissionSession extends MailSession {
     const { mail, recipients } = this.transaction
     const recipient = parseRcpt(line, { hostname, smtputf8: mail.smtputf8 })
     if (recipients.size >= maxRecipients && !recipients.has(recipient.address)) {
-      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`)
+      const text = `at most ${maxRecipients} recipients in one message`
+      throw new Refusal('too-many-recipients', text, { recipient: recipient.address })
     }
     recipients.set(recipient.address, recipient)
     // One is enough for smtp-server's DATA; a recipient repeated for ever must not fill its list.
@@ -111,8 +166,8 @@ export class SubmissionSession extends MailSession {
     return recipientOk
   }
 
-  protected override declaredSize(): number | null {
-    return this.transaction?.mail.size ?? null
+  protected override envelopeOf(): Envelope | null {
+    return this.transaction?.mail ?? null
   }
 
   protected override forgetTransaction(): void {
@@ -126,9 +181,12 @@ export class SubmissionSession extends MailSession {
     const { raw, release } = await incoming.collected
     try {
       checkLines(raw, settings.maxLineLength)
-      const submitted = submittedMessage(transaction, raw, this.protocol())
-      const { emailId } = await deps.accept(transaction.principal, submitted)
+      const { smtputf8 } = transaction.mail
+      const protocol = this.protocol({ smtputf8, authenticated: Boolean(this.session.user) })
+      const { emailId } = await deps.accept(transaction.principal, submittedMessage(transaction, raw, protocol))
       this.forgiveFaults()
+      const to = recipientFacts(transaction.recipients.keys())
+      deps.log.info({ ...this.facts(), email: emailId, ...to, bytes: raw.length }, 'a submission was accepted')
       return `2.0.0 Ok: queued as ${emailId}`
     } finally {
       release()
@@ -141,11 +199,21 @@ export class SubmissionSession extends MailSession {
     const client = limitKey(this.remoteAddress)
     const result = authLimit.banned(client, deps.clock()) ? banned : this.principalOf(key)
     if ('workspaceId' in result) {
+      clearTimeout(this.loginTimer)
+      this.keyPrefix = keyPrefixOf(key)
       done(null, { user: result })
       return
     }
     done(asError(result))
+    if (result === cannotAuthenticate) return
+    this.noteWrongKey(key, result)
     if (result.code === WRONG_KEY) this.countWrongKey(client)
+  }
+
+  private noteWrongKey(key: string, { text }: SmtpReply): void {
+    const prefix = keyPrefixOf(key)
+    const about = { ...this.facts(), ...(prefix === null ? {} : { key: prefix }) }
+    this.gate.lines.warn({ ...about, listener: 'submission', reason: text }, 'a login failed')
   }
 
   private countWrongKey(client: string): void {
@@ -171,11 +239,5 @@ export class SubmissionSession extends MailSession {
   private authenticationRequired(): Refusal {
     const text = this.mayAuthenticate() ? 'Authentication required' : 'Must issue a STARTTLS command first'
     return new Refusal('authentication-required', text)
-  }
-
-  /** The `with` of a Received field (RFC 3848). */
-  private protocol(): string {
-    if (this.openingCommand !== 'EHLO') return 'SMTP'
-    return `ESMTP${this.secure ? 'S' : ''}${this.session.user ? 'A' : ''}`
   }
 }

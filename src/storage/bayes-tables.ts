@@ -19,10 +19,25 @@ export interface BayesTokensTable {
   last_learned: number
 }
 
+/** How many tokens a workspace has: kept by triggers on `bayes_tokens`. */
+export interface BayesCountsTable {
+  workspace_id: string
+  tokens: number
+}
+
 export interface BayesMessagesTable {
   workspace_id: string
   verdict: BayesVerdict
   count: number
+}
+
+export interface BayesDaysTable {
+  workspace_id: string
+  /** Counted from 1970: the day that the mail came. */
+  day: number
+  /** Messages of that day that were learned. */
+  spam: number
+  ham: number
 }
 
 export interface BayesLearnedTable {
@@ -33,4 +48,6 @@ export interface BayesLearnedTable {
   /** The tokens that were counted, six bytes each. */
   tokens: Buffer
   learned_at: number
+  /** Day that it counts on in `bayes_days`; 0: it has no date. */
+  dated_on: number
 }

@@ -18,11 +18,14 @@ export interface DataLock {
   readonly release: () => void
 }
 
+/** Milliseconds: another may be looking (`isDataFolderHeld`), which takes less than one. */
+const LOOKS_END_WITHIN = 250
+
 export function lockDataFolder(folder: string): DataLock {
   const file = join(folder, 'daemon.lock')
   // Never open a lock file that is there: closing it again would drop a lock that this process holds.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-  const db = new SQLite(file, { timeout: 0 })
+  const db = new SQLite(file, { timeout: LOOKS_END_WITHIN })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('begin exclusive')
@@ -32,4 +35,20 @@ export function lockDataFolder(folder: string): DataLock {
     throw new DataFolderHeld(`a running daemon (or a restore) holds the data folder ${folder}: stop it first`)
   }
   return { release: () => void db.close() }
+}
+
+/** Does a daemon (or a restore) hold the folder now? Changes nothing. */
+export function isDataFolderHeld(folder: string): boolean {
+  const file = join(folder, 'daemon.lock')
+  if (!existsSync(file)) return false
+  const db = new SQLite(file, { readonly: true, timeout: 0 })
+  try {
+    db.prepare('select 1 from sqlite_schema').get()
+    return false
+  } catch (error) {
+    if (error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY')) return true
+    throw error
+  } finally {
+    db.close()
+  }
 }

@@ -3,7 +3,7 @@
  *
  * Closing takes away all that anything could be done with: the workspace itself, who belongs
  * to it (so its keys are nobody's), who could still join it, its sending domains and their
- * keys. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
+ * keys, and its imports that are under way. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
  * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
  * again after a crash (`daemon/erasures.ts`).
  *
@@ -17,6 +17,7 @@
  */
 import type { Database } from './database.js'
 import { prepareRead, prepareWrite } from './prepared.js'
+import { OPERATOR_WORKSPACE } from './service-state.js'
 import type { Tables } from './tables.js'
 import type { Write } from './write.js'
 
@@ -36,6 +37,8 @@ const LARGE = 20
 const places = {
   // First, so that nothing is attempted in vain.
   queue: { key: 'id', by: 'index' },
+  imports: { key: 'id', by: 'index' },
+  import_chunks: { key: 'seq', by: 'index', portion: LARGE },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
   invitations: { key: 'id', by: 'index' },
@@ -57,6 +60,7 @@ const places = {
   contacts: { key: 'id', by: 'index' },
   // After the contacts, whose removal it counts.
   contact_counts: { key: 'list', by: 'index' },
+  inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
   inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
   idempotency: { key: 'key', by: 'index' },
@@ -67,12 +71,18 @@ const places = {
   bayes_learned: { key: 'seq', by: 'index' },
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
+  bayes_days: { key: 'day', by: 'index' },
+  // After the tokens, whose removal it counts.
+  bayes_counts: { key: 'tokens', by: 'index' },
 } as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */
 export const workspaceTables = Object.keys(places) as WorkspaceTable[]
 
-/** Misses when there is no such workspace any more. Who belonged to it alone is forgotten with it. */
+/**
+ * Misses when there is no such workspace any more, and when it is the operator's, which is never
+ * closed. Who belonged to it alone is forgotten with it.
+ */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const of = (table: WorkspaceTable): Write => ({
     sql: `delete from ${table} where workspace_id = ?`,
@@ -80,11 +90,14 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   })
   const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
     (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
+  const closed = `delete from workspaces where id = ? and not exists
+    (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
     ...(['members', 'domains', 'dkim_keys'] as const).map(of),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
-    { sql: 'delete from workspaces where id = ?', parameters: [workspaceId], rows: 1 },
+    { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
+    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]
 }

@@ -13,9 +13,11 @@
  * rolled back and run again with a savepoint for each request.
  */
 import type SQLite from 'better-sqlite3'
+import { joinedInPlace } from '../platform/byte-pieces.js'
+import { freeMemory } from '../platform/free-memory.js'
 import { storageError, storageFault } from './faults.js'
 import { statementCache } from './statement-cache.js'
-import { Missed, StorageFault, type Write } from './write.js'
+import { Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
 
 export type Request = readonly Write[]
 /** Why a request was not done; undefined when it was. */
@@ -33,6 +35,30 @@ interface Failure {
   readonly dirty: boolean
 }
 
+/** Its memory is ours, and may be written to. */
+function isMoved({ buffer }: Uint8Array): boolean {
+  return buffer.byteLength >= MOVED_FROM
+}
+
+/** What was moved here is joined for its own statement, and let go of at once. */
+function withJoined<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
+  if (!parameters.some((value) => value instanceof MovedBytes)) return run(parameters)
+  const joined: Buffer[] = []
+  const bound = parameters.map((value) => {
+    if (!(value instanceof MovedBytes)) return value
+    const inPlace = value.pieces.some(isMoved) ? joinedInPlace(value.pieces) : null
+    if (inPlace !== null) return inPlace
+    const whole = Buffer.concat(value.pieces)
+    joined.push(whole)
+    return whole
+  })
+  try {
+    return run(bound)
+  } finally {
+    freeMemory(...joined)
+  }
+}
+
 export function groupCommit(db: SQLite.Database): GroupCommit {
   const statement = statementCache(db)
   let commits = 0
@@ -41,7 +67,7 @@ export function groupCommit(db: SQLite.Database): GroupCommit {
     let touched = 0
     try {
       for (const { sql, parameters, rows } of request) {
-        const { changes } = statement(sql).run(parameters)
+        const { changes } = withJoined(parameters, (bound) => statement(sql).run(bound))
         touched += changes
         if (rows !== undefined && changes !== rows)
           throw new Missed(`${changes} rows changed, ${rows} expected: ${sql}`)

@@ -34,6 +34,8 @@ export interface InboundEmailsTable {
   /** JSON list of message ids: its References, or its In-Reply-To. */
   reference_ids: string
   from_email: string
+  /** The same in lower case: by it the list is filtered. */
+  from_key: string
   from_name: string
   to_emails: string
   cc_emails: string
@@ -57,6 +59,12 @@ export interface InboundRawTable {
   workspace_id: string
   received_at: number
   raw: Buffer
+}
+
+/** Bytes of mail that a workspace holds: a message counts its `size` while its row in `inbound_raw` is there. Kept by triggers. */
+export interface InboundTotalsTable {
+  workspace_id: string
+  bytes: number
 }
 
 /** Addresses of a domain whose mail is refused though the domain takes mail: see `domains/blocked-addresses.ts`. */

@@ -12,6 +12,11 @@ import * as audiences from './migrations/0009-audiences.js'
 import * as people from './migrations/0010-people.js'
 import * as zone from './migrations/0011-zone.js'
 import * as indexes from './migrations/0012-indexes.js'
+import * as boundedReads from './migrations/0013-bounded-reads.js'
+import * as imports from './migrations/0014-imports.js'
+import * as inviters from './migrations/0015-inviters.js'
+import * as inboundTotals from './migrations/0016-inbound-totals.js'
+import * as datedLearning from './migrations/0018-dated-learning.js'
 import * as waitingEntries from './migrations/0019-waiting-entries.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -27,5 +32,10 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0010-people': people,
   '0011-zone': zone,
   '0012-indexes': indexes,
+  '0013-bounded-reads': boundedReads,
+  '0014-imports': imports,
+  '0015-inviters': inviters,
+  '0016-inbound-totals': inboundTotals,
+  '0018-dated-learning': datedLearning,
   '0019-waiting-entries': waitingEntries,
 }

@@ -14,6 +14,8 @@ export interface InvitationsTable {
   /** Who invited, as they were called then: they may be gone by now. */
   invited_by_name: string
   invited_by_email: string
+  /** Id of that user: when they may no longer invite, triggers cancel what is pending of theirs. Empty: not known. */
+  invited_by: string
   created_at: number
   expires_at: number
 }

@@ -15,9 +15,11 @@ import {
   DummyDriver,
   type InferResult,
   Kysely,
+  type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely'
 import type { Tables } from './tables.js'
 import type { Write } from './write.js'
@@ -92,6 +94,11 @@ export function prepareRead<Values extends object>(): ReadMaker<Values> {
 export function select<Row>(read: Read, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile()
   return read(sql, parameters)
+}
+
+/** SQLite's own number of a row: an index ends in it where the table has no other key that rows are kept by. */
+export function rowNumber(table: string): RawBuilder<number> {
+  return sql<number>`${sql.id(table, 'rowid')}`
 }
 
 /** A write that is put together for one use: only the columns that somebody has named. It must touch `rows`. */

@@ -1,6 +1,9 @@
 /** Facts of this installation that must survive a restart: secrets, last runs. */
 import { prepareRead, prepareWrite } from './prepared.js'
 
+/** The id of the operator's workspace: see `accounts/operator-workspace.ts`. */
+export const OPERATOR_WORKSPACE = 'operator_workspace'
+
 export const serviceState = prepareRead<{ key: string }>()(({ db, slot }) =>
   db.selectFrom('service_state').select('value').where('key', '=', slot('key')),
 )

@@ -8,7 +8,13 @@
  */
 import type { Generated } from 'kysely'
 import type { AudienceRemovalsTable, AudiencesTable, ContactCountsTable, ContactsTable } from './audience-tables.js'
-import type { BayesLearnedTable, BayesMessagesTable, BayesTokensTable } from './bayes-tables.js'
+import type {
+  BayesCountsTable,
+  BayesDaysTable,
+  BayesLearnedTable,
+  BayesMessagesTable,
+  BayesTokensTable,
+} from './bayes-tables.js'
 import type {
   CachedFileChunksTable,
   CachedFilesTable,
@@ -25,7 +31,13 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
-import type { BlockedAddressesTable, InboundEmailsTable, InboundRawTable } from './inbound-tables.js'
+import type { ImportChunksTable, ImportsTable } from './import-tables.js'
+import type {
+  BlockedAddressesTable,
+  InboundEmailsTable,
+  InboundRawTable,
+  InboundTotalsTable,
+} from './inbound-tables.js'
 import type { ErasuresTable, InvitationsTable } from './people-tables.js'
 import type { ZoneSerialTable } from './zone-tables.js'
 
@@ -212,11 +224,16 @@ export interface Tables {
   email_counts: EmailCountsTable
   usage: UsageTable
   audit_log: AuditLogTable
+  imports: ImportsTable
+  import_chunks: ImportChunksTable
   bayes_tokens: BayesTokensTable
+  bayes_counts: BayesCountsTable
   bayes_messages: BayesMessagesTable
   bayes_learned: BayesLearnedTable
+  bayes_days: BayesDaysTable
   inbound_emails: InboundEmailsTable
   inbound_raw: InboundRawTable
+  inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
   audiences: AudiencesTable
   contacts: ContactsTable

@@ -88,11 +88,28 @@ const checks: readonly Check[] = [
       where chunk.workspace_id = cached_files.workspace_id and chunk.key = cached_files.key)`,
   },
   {
+    check: 'bayes-counts',
+    message: 'kept counts of learned tokens that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, count(*) as tokens from bayes_tokens group by workspace_id
+        union all select workspace_id, -tokens from bayes_counts)
+      group by workspace_id having sum(tokens) <> 0`,
+  },
+  {
     check: 'cached-file-totals',
     message: 'kept sizes of cached files that are not what is there',
     sql: `select workspace_id from (
         select workspace_id, sum(size + ${CACHED_FILE_ROW}) as bytes from cached_files group by workspace_id
         union all select workspace_id, -bytes from cached_file_totals)
+      where ${living} group by workspace_id having sum(bytes) <> 0`,
+  },
+  {
+    check: 'inbound-totals',
+    message: 'kept sizes of inbound mail that are not what is there',
+    sql: `select workspace_id from (
+        select workspace_id, size as bytes from inbound_emails
+          where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
+        union all select workspace_id, -bytes from inbound_totals)
       where ${living} group by workspace_id having sum(bytes) <> 0`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({

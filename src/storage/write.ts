@@ -13,6 +13,22 @@ export interface Write {
   readonly rows?: number
 }
 
+/** Bytes of a memory from which on it is moved and not copied. */
+export const MOVED_FROM = 1_048_576
+
+/**
+ * A parameter made of pieces: their bytes, one after the other, which only the writer joins. The
+ * memory of large pieces goes over to the writer with the commit, and is gone here whatever comes of
+ * it: a message of many megabytes is never held twice. Nothing else may be using that memory.
+ */
+export class MovedBytes {
+  constructor(readonly pieces: readonly Uint8Array[]) {}
+
+  get length(): number {
+    return this.pieces.reduce((sum, { length }) => sum + length, 0)
+  }
+}
+
 /** Resolves once every write of the list is on disk. Rejects, with none of them done, otherwise. */
 export type Commit = (writes: readonly Write[]) => Promise<void>
 

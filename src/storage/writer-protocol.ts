@@ -6,10 +6,10 @@
  * text crosses once; after that it is a number, its place in the order of texts.
  *
  * Bytes: a Buffer is often a small window on a large pool, and cloning it would copy
- * the whole pool. Such a window is copied first. Nothing is ever transferred.
+ * the whole pool. Such a window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
 import type { Request } from './group-commit.js'
-import { ConstraintViolated, Missed, StorageFault, type Write } from './write.js'
+import { ConstraintViolated, Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
 
 /** Statement, rows (-1: any number), parameters. */
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
@@ -46,6 +46,11 @@ export type FromWriter =
 
 const textLimit = 2000
 
+/** What becomes of `MovedBytes` on the way. */
+interface WirePieces {
+  readonly pieces: readonly Uint8Array[]
+}
+
 /** The sending side's numbers of texts. */
 export class TextNumbers {
   readonly #numbers = new Map<string, number>()
@@ -71,8 +76,27 @@ export class TextNumbers {
   }
 }
 
-export function toWire(request: Request, numbers: TextNumbers): WireWrite[] {
-  return request.map(({ sql, parameters, rows }) => [numbers.number(sql), rows ?? -1, parameters.map(bindable)])
+/** `transfer` gets the memory that is to be transferred with the message. */
+export function toWire(request: Request, numbers: TextNumbers, transfer: Set<ArrayBuffer>): WireWrite[] {
+  return request.map(({ sql, parameters, rows }) => [
+    numbers.number(sql),
+    rows ?? -1,
+    parameters.map((value) => (value instanceof MovedBytes ? wirePieces(value, transfer) : bindable(value))),
+  ])
+}
+
+function wirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
+  return {
+    pieces: pieces.map((piece) => {
+      if (piece.buffer.byteLength < MOVED_FROM) return new Uint8Array(piece)
+      transfer.add(piece.buffer as ArrayBuffer)
+      return piece
+    }),
+  }
+}
+
+function isPieces(value: unknown): value is WirePieces {
+  return typeof value === 'object' && value !== null && 'pieces' in value
 }
 
 /** A value as it may cross; whatever cannot be bound is refused here, where it harms one request alone. */
@@ -84,8 +108,11 @@ function bindable(value: unknown): unknown {
 }
 
 export function fromWire(request: readonly WireWrite[], texts: readonly string[]): Write[] {
-  return request.map(([statement, rows, parameters]) => {
+  return request.map(([statement, rows, sent]) => {
     const sql = texts[statement] ?? ''
+    const parameters = sent.some(isPieces)
+      ? sent.map((value) => (isPieces(value) ? new MovedBytes(value.pieces) : value))
+      : sent
     return rows < 0 ? { sql, parameters } : { sql, parameters, rows }
   })
 }

@@ -10,10 +10,11 @@
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
+import { freeMemory } from '../platform/free-memory.js'
 import { type ConnectionOptions, connect } from './connection.js'
 import { storageFault } from './faults.js'
 import { type GroupCommit, groupCommit, type Outcome, type Request } from './group-commit.js'
-import { StorageFault } from './write.js'
+import { MovedBytes, StorageFault } from './write.js'
 import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'
 
 /** Keeps a commit, and so the longest wait for an answer, to some tens of milliseconds. */
@@ -80,7 +81,10 @@ class WriterThread {
       messages += 1
       next = batch.length < batchLimit ? (receiveMessageOnPort(this.port)?.message as ToWriter | undefined) : undefined
     }
-    if (messages > 0) this.#answer(messages, this.#commit(batch))
+    if (messages > 0) {
+      this.#answer(messages, this.#commit(batch))
+      freeMemory(...movedPieces(batch))
+    }
     if (next?.kind === 'reclaim') this.#answer(1, [this.#reclaim(next.pages)])
     if (next?.kind === 'stop') this.#stop()
   }
@@ -126,6 +130,14 @@ class WriterThread {
     this.#open?.db.close()
     this.port.close()
   }
+}
+
+function movedPieces(batch: readonly Request[]): readonly Uint8Array[] {
+  return batch.flatMap((request) =>
+    request.flatMap(({ parameters }) =>
+      parameters.flatMap((value) => (value instanceof MovedBytes ? value.pieces : [])),
+    ),
+  )
 }
 
 function opened(options: ConnectionOptions): Open {

@@ -52,6 +52,8 @@ export class Writer {
   #restart: NodeJS.Timeout | undefined
   #numbers = new TextNumbers()
   #gathered: WireWrite[][] = []
+  /** Memory that goes with what is gathered. */
+  #transfer = new Set<ArrayBuffer>()
   #gatheredPromises: Promised[] = []
   /** One list for each message that is not answered yet, in their order. */
   #posted: Promised[][] = []
@@ -91,7 +93,7 @@ export class Writer {
   commit(writes: readonly Write[]): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.#ready) return reject(this.#notReady())
-      const request = toWire(writes, this.#numbers)
+      const request = toWire(writes, this.#numbers, this.#transfer)
       if (this.#gathered.length === 0) setImmediate(() => this.#post())
       this.#gathered.push(request)
       this.#gatheredPromises.push({ resolve, reject })
@@ -124,8 +126,8 @@ export class Writer {
     })
   }
 
-  #say(message: ToWriter): void {
-    this.#worker?.postMessage(message)
+  #say(message: ToWriter, transfer: readonly ArrayBuffer[] = []): void {
+    this.#worker?.postMessage(message, transfer)
   }
 
   #notReady(): StorageFault {
@@ -135,7 +137,8 @@ export class Writer {
   #post(): void {
     if (this.#gathered.length === 0) return
     this.#posted.push(this.#gatheredPromises)
-    this.#say({ kind: 'requests', ...this.#numbers.takeNews(), requests: this.#gathered })
+    this.#say({ kind: 'requests', ...this.#numbers.takeNews(), requests: this.#gathered }, [...this.#transfer])
+    this.#transfer.clear()
     this.#gathered = []
     this.#gatheredPromises = []
   }

@@ -3,15 +3,16 @@
  * on it, what is on it keeps its first reason.
  *
  * The whole file is read through before anything is changed, then goes in by portions of one
- * commit each. What counts as new is asserted in the commit: an address that somebody else adds
+ * commit each, with a note of how far it is (`storage/import-journal.ts`). What counts as new is asserted in the commit: an address that somebody else adds
  * meanwhile is known, not added. Two lines with one address are one new address and one that
  * is known.
  */
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Clock, timestamp } from '../platform/clock.js'
-import { CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
+import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
 import { type RefusedLine, RefusedLines } from '../platform/refused-lines.js'
+import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, Missed, type Write } from '../storage/write.js'
 import {
@@ -53,54 +54,59 @@ interface Records {
   readonly clock: Clock
 }
 
-/** `note`: writes that go into the last commit, told what was done. Rejects with a Refusal: invalid-parameter, too-large. */
-export async function importSuppressions(
+/**
+ * For the commit of the last portion, told what was done: the first run alone knows it to be the
+ * last, so an import that may be cut off notes its end itself.
+ */
+type NoteEnd = (report: SuppressionReport) => readonly Write[]
+
+/** The rows of a file that was read through (`countLines`), from where the journal says. Rejects with what the journal throws. */
+export async function takeSuppressions(
   deps: Records,
   wanted: SuppressionImport,
-  file: Buffer,
-  note: (report: SuppressionReport) => readonly Write[],
+  file: CsvBytes,
+  journal: ImportJournal<SuppressionReport>,
+  noteEnd: NoteEnd = () => [],
 ): Promise<SuppressionReport> {
-  const columns = await readThrough(file)
-  const { provider } = columns
-  const refused = new RefusedLines()
-  const sum = { added: 0, known: 0 }
+  const before = journal.from
+  let report = before?.report ?? NOTHING
+  let refused: RefusedLine[] = []
   let portion: NewSuppression[] = []
-  const report = (): SuppressionReport => ({
-    provider,
-    ...sum,
-    refused: refused.count,
-    refusals: refused.told,
-  })
-  const takeIn = async (last: boolean): Promise<void> => {
-    const before = { ...sum }
-    await commitNew(deps, portion, (news) => {
-      sum.added = before.added + news
-      sum.known = before.known + portion.length - news
-      return last && sum.added > 0 ? note(report()) : []
-    })
+  let rows = 0
+  const takeIn = async (end: NoteEnd): Promise<void> => {
+    const so = { ...report, ...RefusedLines.from(report).with(refused) }
+    report = await commitPortion(deps, { suppressions: portion, rows, report: so }, journal, end)
     portion = []
+    refused = []
   }
-  for await (const lines of linesOf(file, columns)) {
-    for (const line of lines) {
-      if (isRefusedLine(line)) refused.add(line)
-      else {
-        if (portion.length === PORTION) await takeIn(false)
-        portion.push(suppressionOf(line, provider, wanted, deps.clock()))
-      }
+  for await (const { row, columns } of linesOf(file)) {
+    rows += 1
+    if (before !== null && rows <= before.rows) continue
+    report = { ...report, provider: columns.provider }
+    if (row.cells.some((cell) => cell !== '')) {
+      const line = providerLine(columns, row)
+      if (isRefusedLine(line)) refused.push(line)
+      else portion.push(suppressionOf(line, columns.provider, wanted, deps.clock()))
     }
+    if (rows % PORTION === 0) await takeIn(() => [])
   }
-  await takeIn(true)
-  return report()
+  await takeIn(noteEnd)
+  return report
 }
 
-/** Throws a Refusal for a file that is not to be begun with. */
-async function readThrough(file: Buffer): Promise<ProviderColumns> {
+const NOTHING: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
+
+/** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
+export async function countLines(file: Buffer): Promise<number> {
   let lines = 0
   let columns: ProviderColumns | null = null
   try {
     for await (const rows of csvRows(file)) {
       const [first] = rows
-      if (lines === 0 && first !== undefined) columns = columnsOf(first)
+      if (columns === null && first !== undefined) {
+        columns = columnsOf(first)
+        lines -= columns.named ? 1 : 0
+      }
       lines += rows.length
       if (lines > MAX_LINES) throw tooMany()
     }
@@ -110,7 +116,7 @@ async function readThrough(file: Buffer): Promise<ProviderColumns> {
     throw new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
   }
   if (columns === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
-  return columns
+  return lines
 }
 
 function columnsOf(first: CsvRow): ProviderColumns {
@@ -124,15 +130,19 @@ function columnsOf(first: CsvRow): ProviderColumns {
   })
 }
 
-async function* linesOf(
-  file: Buffer,
-  columns: ProviderColumns,
-): AsyncGenerator<readonly (ProviderLine | RefusedLine)[]> {
-  let first = columns.named
+interface ReadLine {
+  readonly row: CsvRow
+  readonly columns: ProviderColumns
+}
+
+async function* linesOf(file: CsvBytes): AsyncGenerator<ReadLine> {
+  let columns: ProviderColumns | null = null
   for await (const rows of csvRows(file)) {
-    const wanted = first ? rows.slice(1) : rows
-    first = false
-    yield wanted.filter(({ cells }) => cells.some((cell) => cell !== '')).map((row) => providerLine(columns, row))
+    for (const row of rows) {
+      const isFirst = columns === null
+      columns ??= columnsOf(row)
+      if (!isFirst || !columns.named) yield { row, columns }
+    }
   }
 }
 
@@ -159,21 +169,33 @@ function momentOf(text: string): string {
   return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? timestamp(Math.floor(at)) : shown(text)
 }
 
-/** `more`: what goes in with them, told how many are new. */
-async function commitNew(
+interface Portion {
+  readonly suppressions: readonly NewSuppression[]
+  /** Of the file, up to its end. */
+  readonly rows: number
+  /** On the rows before, and what was refused up to its end. */
+  readonly report: SuppressionReport
+}
+
+/** Resolves to the report on all rows up to its end. */
+async function commitPortion(
   { read, commit }: Records,
-  portion: readonly NewSuppression[],
-  more: (news: number) => readonly Write[],
-): Promise<void> {
+  { suppressions, rows, report: before }: Portion,
+  journal: ImportJournal<SuppressionReport>,
+  noteEnd: NoteEnd,
+): Promise<SuppressionReport> {
   for (;;) {
-    const news = newOnes(read, portion)
-    const writes = [...news, ...more(news.length)]
-    if (writes.length === 0) return
+    journal.check()
+    const news = newOnes(read, suppressions)
+    const known = before.known + suppressions.length - news.length
+    const report = { ...before, added: before.added + news.length, known }
+    const writes = [...journal.note(rows, report), ...news, ...(report.added > 0 ? noteEnd(report) : [])]
     try {
-      return await commit(writes)
+      if (writes.length > 0) await commit(writes)
+      return report
     } catch (error) {
       if (!(error instanceof Missed)) throw error
-      // Somebody else has added one of them meanwhile.
+      // Another request has added one of them meanwhile, or the import must not go on.
     }
   }
 }

@@ -91,6 +91,7 @@ t.test('invitations are forgotten a month after their end, in small steps', asyn
       status: 'pending',
       invited_by_name: '',
       invited_by_email: '',
+      invited_by: '',
       created_at: 0,
       expires_at,
     })
@@ -123,12 +124,19 @@ const address = parseAddress('nina@b.test')
 async function invitedNina(t: Test): Promise<{
   readonly database: Database
   readonly workspaceId: string
+  /** An admin. */
+  readonly inviter: { readonly workspaceId: string; readonly id: string; readonly userId: string }
   readonly accept: (meanwhile: readonly Write[]) => Promise<unknown>
 }> {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  const { workspaceId, userId, writes } = foundWorkspace(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
-  await commit(writes)
+  const { workspaceId, writes } = foundWorkspace(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
+  const inviter = { workspaceId, id: 'm-admin', userId: 'admin' }
+  const { id, userId } = inviter
+  await commit([
+    ...writes,
+    insertMember({ id, workspace_id: workspaceId, user_id: userId, role: 'admin', joined_at: 1 }),
+  ])
   const actor = { id: userId, keyId: null }
   const invited = invite(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
   await commit(invited.writes)
@@ -148,7 +156,7 @@ async function invitedNina(t: Test): Promise<{
     const by = { fullName: 'Nina', password: 'correct horse battery', remoteAddress: '192.0.2.1', now: 3 }
     return acceptInvitation(deps, { token, ...by })
   }
-  return { database, workspaceId, accept }
+  return { database, workspaceId, inviter, accept }
 }
 
 t.test('nobody joins a workspace that ends while they accept, and nothing of them is kept', async (t) => {
@@ -170,6 +178,36 @@ t.test('somebody who is forgotten with another workspace while they accept does 
   await t.rejects(accept(closeWorkspace(other.workspaceId, 3)), { message: /memberships changed/ })
   t.same(read('select 1 from members where user_id = ?', [other.userId]), [])
   t.match(read('select status from invitations', []), [{ status: 'pending' }], 'and may try again')
+})
+
+t.test('an acceptance that meets the end of its inviter lets nobody in', async (t) => {
+  const ends: readonly ((inviter: { workspaceId: string; id: string; userId: string }) => Write[])[] = [
+    (inviter) => removeMember(inviter, 3),
+    (inviter) => [setRole({ ...inviter, role: 'member' })],
+  ]
+  for (const end of ends) {
+    const { database, inviter, accept } = await invitedNina(t)
+    await t.rejects(accept(end(inviter)), { kind: 'conflict', message: /was cancelled/ })
+    t.same(database.read(`select 1 from users where email = 'nina@b.test'`, []), [])
+    // Though it waited, whoever may not invite lets nobody in.
+    const { accept: again, database: other, inviter: theirs } = await invitedNina(t)
+    const waits = { sql: `update invitations set status = 'pending'`, parameters: [] }
+    await t.rejects(again([...end(theirs), waits]), { kind: 'conflict', message: /at this moment/ })
+    t.same(other.read(`select 1 from users where email = 'nina@b.test'`, []), [])
+  }
+})
+
+t.test('of an acceptance and the removal of its inviter at once either is whole', async (t) => {
+  for (const first of ['accept', 'remove'] as const) {
+    const { database, inviter, accept } = await invitedNina(t)
+    const remove = (): Promise<void> => database.commit(removeMember(inviter, 3))
+    const acts = first === 'accept' ? [accept([]), remove()] : [remove(), accept([])]
+    await Promise.allSettled(acts)
+    const [row] = database.read<{ status: string }>('select status from invitations', [])
+    const joined = database.read(`select 1 from members where id <> ? and role = 'member'`, [inviter.id]).length
+    t.same([row?.status, joined], row?.status === 'accepted' ? ['accepted', 1] : ['cancelled', 0])
+    t.same(database.read('select 1 from members where id = ?', [inviter.id]), [])
+  }
 })
 
 t.test('who joins finds the key that they got in the audit log', async (t) => {

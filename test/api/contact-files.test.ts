@@ -1,4 +1,5 @@
 /** Files of contacts and suppressions over the REST door: what becomes of each line, there and back, many at once. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t from 'tap'
@@ -33,9 +34,30 @@ const bring = (app: TestDaemon, id: string, content: string | Buffer, query = ''
   app.rest('POST', `/v1/audiences/${id}/import${query}`, fileForm(content))
 
 async function imported(app: TestDaemon, id: string, content: string | Buffer, query = ''): Promise<Report> {
-  const answer = await bring(app, id, content, query)
-  if (answer.status !== 200) throw new Error(answer.text)
-  return answer.json<Report>()
+  return reportOf(app, await bring(app, id, content, query))
+}
+
+/** Of a file that is done with its request, or behind it. */
+async function reportOf(app: TestDaemon, answer: RestAnswer): Promise<Report> {
+  if (answer.status === 200) return answer.json<Report>()
+  if (answer.status !== 202) throw new Error(answer.text)
+  const over = await importOver(app, answer.json<{ data: { import_id: string } }>().data.import_id)
+  if (over.report === null) throw new Error(JSON.stringify(over.error))
+  return over.report
+}
+
+interface Import {
+  readonly status: string
+  readonly report: Report | null
+  readonly error: { readonly code: string } | null
+}
+
+async function importOver(app: TestDaemon, id: string): Promise<Import> {
+  for (;;) {
+    const now = (await app.rest('GET', `/v1/imports/${id}`)).json<Import>()
+    if (now.status !== 'processing') return now
+    await sleep(20)
+  }
 }
 
 async function contacts(app: TestDaemon, id: string): Promise<ReadonlyMap<string, Contact>> {
@@ -188,23 +210,46 @@ const lines = (from: number, to: number, more = ''): string =>
     '\n',
   )
 
+t.test('a thousand lines are done with their request, one more goes on behind it, with the same report', async (t) => {
+  const app = await testDaemon(t)
+  const check = schemaCheck(app.daemon.routes)
+  const [one, two] = [await audience(app), await audience(app, 'Others')]
+  const file = `${lines(0, 998)}\nnobody`
+  const short = await bring(app, one, `${file}\nlast@b.test`)
+  t.equal(short.status, 200)
+  const long = await bring(app, two, `${file}\nlast@b.test\none.more@b.test`)
+  t.equal(long.status, 202)
+  t.same(check('POST /audiences/:id/import', long), [])
+  const { data } = long.json<{ data: { import_id: string; status: string } }>()
+  t.equal(data.status, 'processing')
+  const at = await app.rest('GET', `/v1/imports/${data.import_id}`)
+  t.same(check('GET /imports/:id', at), [])
+  const end = await importOver(app, data.import_id)
+  const over = await app.rest('GET', `/v1/imports/${data.import_id}`)
+  t.same(check('GET /imports/:id', over), [])
+  t.match(over.json(), { kind: 'contacts', status: 'completed', rows: 1_001, done: 1_001, error: null })
+  t.same(end.report, { ...short.json<Report>(), added: short.json<Report>().added + 1 })
+  const list = await app.rest('POST', '/v1/suppressions/import', fileForm(file))
+  t.equal(list.status, 200)
+  const unknown = await app.rest('GET', '/v1/imports/0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10')
+  t.match(error(unknown), { code: 'not_found', details: { id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10' } })
+  t.same(app.errors, [])
+})
+
 t.test('two files at once, and clients between them: every address once, every line counted once', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
   const mail = { from: 'app@other.test', to: 'x@b.test', subject: 's', text: 't' }
   const [one, two, ...others] = await Promise.all([
-    bring(app, id, lines(0, 3_000)),
-    bring(app, id, lines(1_000, 4_000)),
+    imported(app, id, lines(0, 3_000)),
+    imported(app, id, lines(1_000, 4_000)),
     ...Array.from({ length: 20 }, (_, n) =>
       app.rest('POST', '/v1/contacts', { body: { email: `n${n * 190}@b.test`, audience_id: id } }),
     ),
     ...Array.from({ length: 20 }, () => app.rest('POST', '/v1/emails', { body: mail, key: app.otherKey })),
   ])
   const sum = (report: Report): number => report.added + report.updated + report.unchanged
-  t.same(
-    [one, two].map((answer) => sum(answer.json<Report>())),
-    [3_000, 3_000],
-  )
+  t.same([one, two].map(sum), [3_000, 3_000])
   t.ok(others.slice(0, 20).every(({ status }) => status === 201 || status === 409))
   t.ok(
     others.slice(20).every(({ status }) => status === 201),
@@ -212,7 +257,7 @@ t.test('two files at once, and clients between them: every address once, every l
   )
   t.match((await app.rest('GET', `/v1/audiences/${id}`)).json(), { contacts_count: 4_000 })
   const added = others.slice(0, 20).filter(({ status }) => status === 201).length
-  t.equal(one.json<Report>().added + two.json<Report>().added + added, 4_000)
+  t.equal(one.added + two.added + added, 4_000)
   t.same(app.errors, [])
 })
 
@@ -225,10 +270,10 @@ t.test('who unsubscribes while a file comes in stays unsubscribed', async (t) =>
     .map((row) => row.id)
   const file = lines(0, 2_000, 'x').replace('email,plan', 'email,plan,subscribed').replace(/x$/gm, 'x,true')
   const [answer, off] = await Promise.all([
-    bring(app, id, file),
+    imported(app, id, file),
     app.rest('POST', '/v1/contacts/bulk', { body: { operation: 'unsubscribe', contact_ids: ids } }),
   ])
-  t.match(answer.json(), { updated: 2_000, refused: 0 })
+  t.match(answer, { updated: 2_000, refused: 0 })
   t.match(off.json(), { affected: 500 })
   const counted = 'select count(*) as count from contacts where audience_id = ? and subscribed = 0'
   t.same(app.rows(counted, id), [{ count: 500 }])
@@ -238,9 +283,10 @@ t.test('who unsubscribes while a file comes in stays unsubscribed', async (t) =>
 t.test('an audience that is deleted while a file comes in stays gone, and so does what came', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
-  const [answer, gone] = await Promise.all([bring(app, id, lines(0, 5_000)), app.rest('DELETE', `/v1/audiences/${id}`)])
-  t.equal(gone.status, 200)
-  t.match(error(answer), { code: 'audience_not_found', status: 404 })
+  const begun = await bring(app, id, lines(0, 20_000))
+  t.equal((await app.rest('DELETE', `/v1/audiences/${id}`)).status, 200)
+  const over = await importOver(app, begun.json<{ data: { import_id: string } }>().data.import_id)
+  t.match(over, { status: 'failed', error: { code: 'audience_not_found' } })
   t.same(app.rows('select email from contacts'), [])
   t.same(app.errors, [])
 })
@@ -302,7 +348,7 @@ t.test('the list of another provider comes on ours, and delivery knows it', asyn
   const many = (n: number): string =>
     ['email', ...Array.from({ length: 1_500 }, (_, at) => `m${at * n}@b.test`)].join('\n')
   const reports = await Promise.all([take(many(1)), take(many(1)), take(many(2))])
-  const all = reports.map((answer) => answer.json<Report>())
+  const all = await Promise.all(reports.map((answer) => reportOf(app, answer)))
   t.equal(
     all.reduce((sum, { added }) => sum + added, 0),
     2_250,

@@ -1,12 +1,16 @@
 /** The REST door as clients find it: order of its checks, keys, rates, bodies, errors, its own state. */
 import { once } from 'node:events'
+import { readdirSync, rmSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
-import { json, linkRoute } from '../../src/api/route.js'
+import { type Answer, json, linkRoute } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
 import { Missed, StorageFault } from '../../src/storage/write.js'
-import { apiDoor, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
+import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
+import { temporaryFolder } from '../helpers/database.js'
 import { message, testDaemon } from '../helpers/test-daemon.js'
 import { until } from '../helpers/until.js'
 import type { WireAnswer } from '../helpers/wire.js'
@@ -88,11 +92,7 @@ t.test('the route is looked for first, then the key, then what the request says'
   }
   t.equal((await door.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
   t.equal((await door.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
-  t.same(
-    door.log.filter(({ level }) => level > 20),
-    [],
-    'nothing of it is worth a line in the log',
-  )
+  t.same(faultsIn(door.log), [], 'nothing of it is worth a line in the log')
 })
 
 t.test('a sane request id is kept, another one replaced', async (t) => {
@@ -402,11 +402,7 @@ t.test('bodies in memory have one budget, and every byte comes back', async (t) 
   await until('the body is in memory', () => memory.used() > 0)
   leaving.socket.destroy()
   await until('it is given back', () => memory.used() === 0)
-  t.same(
-    door.log.filter(({ level }) => level > 20),
-    [],
-    'a client that leaves is no news',
-  )
+  t.same(faultsIn(door.log), [], 'a client that leaves is no news')
 })
 
 t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
@@ -431,7 +427,7 @@ t.test('one workspace has a share of the memory of bodies, and others have room 
 
 t.test('a body that trickles is told so and holds nothing any more', async (t) => {
   const memory = memoryBudget(100_000)
-  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9, look: 50 } })
+  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
   const client = await door.wire()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
   t.match(told(await client.answer()), { code: 'validation_error', status: 408 })
@@ -462,6 +458,77 @@ t.test('large answers that are not read have one budget, and a time', async (t) 
   never.send(request('GET /large', withKey))
   await until('it was begun', () => answers.used() > 0)
   await until('it was given up', () => answers.used() === 0 && hasty.connections.size === 0)
+})
+
+t.test('who reads a large answer slowly takes no memory, shuts out nobody, and gets every byte', async (t) => {
+  const answers = memoryBudget(40_000_000)
+  const unread = memoryBudget(120_000_000)
+  const made: WeakRef<Buffer>[] = []
+  const bytesOf = (n: number): Buffer => Buffer.alloc(30_000_000, `answer ${n} `)
+  const run = (): Answer => {
+    const bytes = bytesOf(made.length)
+    made.push(new WeakRef(bytes))
+    return { kind: 'bytes', type: 'text/plain', bytes }
+  }
+  const spoolFolder = temporaryFolder(t)
+  const routes = [testRoute({ method: 'GET', path: '/large', run })]
+  const door = await apiDoor(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
+  const slow = []
+  for (let n = 0; n < 3; n += 1) {
+    const wire = await door.wire()
+    wire.socket.pause()
+    wire.send(request('GET /large', withKey, 'Connection: close'))
+    await until('it waits in a file', () => made.length === n + 1 && answers.used() === 0)
+    slow.push(wire)
+  }
+  t.equal(unread.used(), 90_000_000)
+  t.same(readdirSync(spoolFolder), [], 'which has no name')
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  await until('nothing holds the bytes', () => {
+    gc()
+    return made.every((one) => one.deref() === undefined)
+  })
+  const quick = await door.wire()
+  quick.socket.removeAllListeners('data')
+  quick.socket.resume()
+  quick.send(request('GET /large', withKey, 'Connection: close'))
+  await quick.closed
+  t.equal(made.length, 4, 'a fourth one reads')
+  await until('it is over', () => unread.used() === 90_000_000)
+  const fourth = await door.wire()
+  fourth.socket.pause()
+  fourth.send(request('GET /large', withKey))
+  await until('it waits too', () => unread.used() === 120_000_000)
+  t.equal((await door.ask('GET /large', withKey)).status, 503, 'the files are bounded as well')
+  fourth.socket.destroy()
+  for (const [n, wire] of slow.entries()) {
+    const chunks: Buffer[] = []
+    wire.socket.removeAllListeners('data')
+    wire.socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    wire.socket.resume()
+    await wire.closed
+    const text = Buffer.concat(chunks)
+    t.ok(text.subarray(text.indexOf('\r\n\r\n') + 4).equals(bytesOf(n)), `answer ${n}`)
+  }
+  await until('all is given back', () => unread.used() === 0 && answers.used() === 0)
+
+  rmSync(spoolFolder, { recursive: true })
+  const left = await door.wire()
+  left.socket.pause()
+  left.send(request('GET /large', withKey, 'Connection: close'))
+  await until('it was begun', () => answers.used() > 0)
+  const body = new Promise<number>((resolve) => {
+    let size = 0
+    left.socket.removeAllListeners('data')
+    left.socket.on('data', (chunk: Buffer) => {
+      size += chunk.length
+    })
+    void left.closed.then(() => resolve(size))
+  })
+  left.socket.resume()
+  t.ok((await body) > 30_000_000, 'without a file it comes from memory')
+  t.equal(answers.used(), 0)
 })
 
 t.test('what is our fault says nothing of us outside, and everything in the log', async (t) => {
@@ -507,7 +574,7 @@ t.test('each request is one line for who looks for it, without its key', async (
   const door = await apiDoor(t)
   await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
   const line = await until('the line', () => door.log.find(({ msg }) => msg === 'request'))
-  t.match(line, { level: 20, method: 'POST', path: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
+  t.match(line, { level: 30, method: 'POST', route: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
   t.ok(Number(line['ms']) >= 0)
   t.notMatch(JSON.stringify(door.log), /ph_own/)
 })

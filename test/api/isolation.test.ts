@@ -48,6 +48,7 @@ type Resource =
   | 'templates'
   | 'contacts'
   | 'audiences'
+  | 'imports'
   | 'workspaces'
   | 'members'
   | 'invitations'
@@ -117,6 +118,7 @@ const table: Readonly<Record<string, Expected>> = {
   'DELETE /audiences/:id': { who: writes, of: 'audiences' },
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
+  'GET /imports/:id': { who: writes, of: 'imports' },
   // What the user of the key is in the workspace that is named decides: people.test.ts asks for that.
   'GET /workspaces': { who: readsSettings, lists: 'workspaces' },
   'POST /workspaces': { who: writes },
@@ -143,6 +145,7 @@ const codes: Readonly<Record<Resource, string>> = {
   templates: 'template_not_found',
   contacts: 'contact_not_found',
   audiences: 'audience_not_found',
+  imports: 'not_found',
   workspaces: 'not_found',
   members: 'not_found',
   invitations: 'not_found',
@@ -186,6 +189,7 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
     templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
+    imports: await importOf(app, key),
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
     invitations: await invitedTo(app, key, domain),
@@ -194,6 +198,20 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
 
 function workspaceOf(app: TestDaemon, key: string): string {
   return key === app.key ? app.workspaceId : app.otherWorkspaceId
+}
+
+/** One that is over. */
+async function importOf(app: TestDaemon, key: string): Promise<string> {
+  const file = fileForm(`email\n${'nobody\n'.repeat(1_001)}`)
+  const answer = await app.rest('POST', '/v1/suppressions/import', { key, ...file })
+  if (answer.status !== 202) throw new Error(answer.text)
+  const { import_id: id } = answer.json<{ readonly data: { readonly import_id: string } }>().data
+  await until('it is over', () => app.rows(`select 1 from imports where id = ? and status = 'completed'`, id)[0])
+  await until(
+    'its file is gone',
+    () => app.rows('select 1 from import_chunks where import_id = ?', id)[0] === undefined,
+  )
+  return id
 }
 
 async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
@@ -255,6 +273,8 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
     'bayes_tokens',
     'members',
     'invitations',
+    'imports',
+    'import_chunks',
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [

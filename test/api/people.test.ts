@@ -1,7 +1,7 @@
 /** Workspaces, members and invitations over REST: who may do what in the workspace that is named, and what follows. */
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { insertKey, newKey } from '../../src/accounts/api-keys.js'
+import { insertKey, newKey, type WantedKey } from '../../src/accounts/api-keys.js'
 import { invitationToken } from '../../src/accounts/invitation-token.js'
 import { insertMember } from '../../src/accounts/members.js'
 import type { Scope } from '../../src/accounts/principal.js'
@@ -30,11 +30,16 @@ interface Person {
 }
 
 /** Somebody in the first workspace, with a key of it. */
-async function person(app: TestDaemon, role: Role, scopes: readonly Scope[] = ['full']): Promise<Person> {
+async function person(
+  app: TestDaemon,
+  role: Role,
+  scopes: readonly Scope[] = ['full'],
+  bounds: Partial<WantedKey> = {},
+): Promise<Person> {
   const now = app.now()
   const [memberId, userId] = [uuidv7(now), uuidv7(now)]
   const email = `${userId}@a.test`
-  const key = newKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes })
+  const key = newKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
   await app.daemon.database.commit([
     insertUser({ id: userId, email, full_name: role, password_hash: null, created_at: now }),
     insertMember({ id: memberId, workspace_id: app.workspaceId, user_id: userId, role, joined_at: now }),
@@ -370,13 +375,14 @@ t.test('passwords cannot be guessed at an invitation', async (t) => {
   t.match(answer.headers, { 'retry-after': /^\d+$/ })
 })
 
-/** Ids in every text column of every table. */
+/** Ids in every text column of every table; that a workspace was deleted stays in the log of the service. */
 function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): string[] {
   const tables = app.rows<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
   return tables.flatMap(({ name }) => {
     const columns = app.rows<{ name: string }>(`select name from pragma_table_info('${name}')`)
     const where = columns.map((column) => `"${column.name}" = '${id}'`).join(' or ')
-    return app.rows(`select 1 from "${name}" where ${where} limit 1`).length > 0 ? [name] : []
+    const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
+    return app.rows(`select 1 from "${name}" where (${where}) ${others} limit 1`).length > 0 ? [name] : []
   })
 }
 
@@ -414,5 +420,140 @@ t.test('a request that was let in before its workspace ended does nothing for no
   t.equal((await app.rest('POST', '/v1/api-keys', { body: { name: 'late' } })).status, 404)
   t.match(app.rows('select name from workspaces'), [{ name: 'Other' }])
   t.same(app.rows('select 1 from members where user_id not in (select id from users)'), [])
+  t.same(app.errors, [])
+})
+
+t.test('a key with any bound neither invites nor raises a role, in whichever workspace', async (t) => {
+  const app = await testDaemon(t)
+  const member = await person(app, 'member')
+  const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Other' } }))
+  const bounds: readonly (readonly [field: string, bound: Partial<WantedKey>])[] = [
+    ['expires_at', { expiresAt: app.now() + DAY }],
+    ['allowed_networks', { allowedNetworks: ['127.0.0.0/8'] }],
+    ['allowed_domains', { allowedDomains: ['a.test'] }],
+  ]
+  for (const [field, bound] of bounds) {
+    const { key, userId } = await person(app, 'admin', ['full'], bound)
+    const refusedFor = (answer: RestAnswer): void => {
+      t.match(error(answer), { code: 'insufficient_permissions', details: { bounds: [field] }, message: field }, field)
+    }
+    refusedFor(await invite(app, 'guest@b.test', key))
+    const raise = { workspaceId: app.workspaceId, role: 'admin' }
+    refusedFor(await app.rest('PATCH', `/v1/members/${member.memberId}`, { key, body: raise }))
+    await app.daemon.database.commit([
+      insertMember({ id: uuidv7(1), workspace_id: other.id, user_id: userId, role: 'admin', joined_at: 0 }),
+    ])
+    const there = { email: 'guest@b.test', role: 'member', workspaceId: other.id }
+    refusedFor(await app.rest('POST', '/v1/members', { key, body: there }))
+    const own = data(await app.rest('POST', '/v1/workspaces', { key, body: { name: 'Own' } }))
+    refusedFor(await app.rest('POST', '/v1/members', { key, body: { ...there, workspaceId: own.id } }))
+    const lower = { workspaceId: app.workspaceId, role: 'member' }
+    t.equal(
+      (await app.rest('PATCH', `/v1/members/${member.memberId}`, { key, body: lower })).status,
+      200,
+      'it may lower',
+    )
+    for (const workspace_id of [app.workspaceId, own.id]) {
+      const made = await app.rest('POST', '/v1/api-keys', { key, body: { name: 'heir', workspace_id } })
+      t.equal(made.status, 201)
+      refusedFor(await invite(app, 'guest@b.test', made.json<{ key: string }>().key))
+    }
+  }
+  t.same(app.rows('select 1 from invitations'), [])
+  t.same(app.errors, [])
+})
+
+t.test('who is removed or demoted leaves no invitation behind, and a transfer ends none', async (t) => {
+  const app = await testDaemon(t)
+  const [gone, demoted] = [await person(app, 'admin'), await person(app, 'admin')]
+  const ids = await Promise.all(
+    [gone, demoted].map(async ({ key }, n) => data(await invite(app, `guest${n}@b.test`, key, 'admin')).id),
+  )
+  const kept = data(await invite(app, 'kept@b.test')).id
+  t.equal((await app.rest('DELETE', `/v1/members/${gone.memberId}?workspaceId=${app.workspaceId}`)).status, 200)
+  const lower = { workspaceId: app.workspaceId, role: 'member' }
+  t.equal((await app.rest('PATCH', `/v1/members/${demoted.memberId}`, { body: lower })).status, 200)
+  for (const id of ids) t.match(error(await accept(app, tokenOf(app, id))), { code: 'conflict', message: /cancelled/ })
+  t.match(data(await app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)), [{ id: kept }])
+  const acts = data<object[]>(await app.rest('GET', '/v1/audit-log?limit=2'))
+  t.match(acts, [
+    { action: 'member.role_changed', details: { cancelled_invitations: [ids[1]] } },
+    { action: 'member.removed', details: { cancelled_invitations: [ids[0]] } },
+  ])
+
+  t.equal((await app.cli('workspace', 'transfer', app.workspaceId, demoted.email)).status, 0)
+  t.equal((await accept(app, tokenOf(app, kept))).status, 201, 'who owned it is an admin, and may invite')
+  t.same(app.errors, [])
+})
+
+t.test('invitations are counted by person and by address, over all workspaces', async (t) => {
+  const app = await testDaemon(t)
+  const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))
+  const inviteTo = (workspaceId: string, email: string, key = app.key): Promise<RestAnswer> =>
+    app.rest('POST', '/v1/members', { key, body: { email, role: 'member', workspaceId } })
+  for (let n = 0; n < 25; n += 1) {
+    for (const id of [app.workspaceId, other.id]) t.equal((await inviteTo(id, `${id}-${n}@b.test`)).status, 201)
+  }
+  const tooMany = error(await inviteTo(other.id, 'more@b.test'))
+  t.match(tooMany, { code: 'rate_limit_exceeded', message: /50 people in an hour/, retry_after: Number })
+  app.advance(3_600_000)
+
+  for (const [id, email] of [
+    [app.workspaceId, 'Nina@b.test'],
+    [other.id, 'nina@B.test'],
+  ] as const) {
+    const { id: invitation } = data(await inviteTo(id, email))
+    t.equal((await app.rest('DELETE', `/v1/invitations/${invitation}?workspaceId=${id}`)).status, 200)
+  }
+  t.equal((await inviteTo(app.otherWorkspaceId, 'nina@b.test', app.otherKey)).status, 201, 'the third')
+  const fourth = await inviteTo(app.workspaceId, 'NINA@b.test')
+  t.match(error(fourth), {
+    code: 'rate_limit_exceeded',
+    message: /one address/,
+    details: { limit: 3, reset_at: /:00:00.000Z$/ },
+  })
+  t.equal(fourth.headers['retry-after'], String(error(fourth).retry_after))
+  t.equal((await inviteTo(app.workspaceId, 'other@b.test')).status, 201, 'others may be invited')
+  app.advance(DAY)
+  t.equal((await inviteTo(app.workspaceId, 'nina@b.test')).status, 201)
+  t.same(app.errors, [])
+})
+
+t.test('the service as a whole sends so many invitations in a day', async (t) => {
+  const app = await testDaemon(t, { settings: { limits: { invitations_per_day: 2 } } })
+  for (const email of ['a@b.test', 'b@b.test']) t.equal((await invite(app, email)).status, 201)
+  const body = { email: 'c@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
+  const third = await app.rest('POST', '/v1/members', { key: app.otherKey, body })
+  t.match(error(third), { code: 'rate_limit_exceeded', details: { retry_after: Number, limit: 2 } })
+  app.advance(DAY)
+  t.equal((await app.rest('POST', '/v1/members', { key: app.otherKey, body })).status, 201)
+})
+
+t.test("the operator's workspace stays, and its log tells which others were deleted", async (t) => {
+  const app = await testDaemon(t)
+  const path = `/v1/workspaces/${app.workspaceId}`
+  t.match(await app.cli('workspace', 'set-operator', app.workspaceId), { status: 0, out: /operator's workspace/ })
+  t.match(error(await app.rest('DELETE', path)), { code: 'conflict', message: /workspace set-operator/ })
+  const { database } = app.daemon
+  await t.rejects(database.commit(closeWorkspace(app.workspaceId, 1)), { name: 'Missed' }, 'nor by any other way')
+  const other = `/v1/workspaces/${app.otherWorkspaceId}`
+  t.equal((await app.rest('DELETE', other, { key: app.otherKey })).status, 200)
+  const { data: acts } = (await app.rest('GET', '/v1/audit-log')).json<{ data: { action: string; at: string }[] }>()
+  t.match(acts[0], {
+    action: 'workspace.deleted',
+    target: app.otherWorkspaceId,
+    details: { name: 'Other', slug: 'other', by_email: 'owner@other.test', by_key: String },
+  })
+  t.match(
+    acts.map(({ action }) => action),
+    ['workspace.deleted', 'workspace.made_operators'],
+  )
+  await until('it is erased', () => tracesOf(app, app.otherWorkspaceId).join() === 'erasures')
+  t.match(data(await app.rest('GET', '/v1/audit-log')), [{ action: 'workspace.deleted' }, {}], 'and it stays')
+
+  const second = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))
+  await app.cli('workspace', 'set-operator', second.id)
+  t.match(data<object[]>(await app.rest('GET', '/v1/audit-log')).length, 0, 'a log of the service is for its operator')
+  t.equal((await app.rest('DELETE', path)).status, 200)
   t.same(app.errors, [])
 })

@@ -132,6 +132,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'too-many-recipients': '400 validation_error',
     'attachment-too-large': '400 attachment_too_large',
     'too-large': '413 payload_too_large',
+    'mailbox-full': '429 quota_exceeded',
     'mail-loop': '400 validation_error',
     'rate-limited': '429 rate_limit_exceeded',
     'daily-limit': '429 daily_limit_exceeded',

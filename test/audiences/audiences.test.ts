@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { deleteAudience, removalsUnderWay } from '../../src/audiences/audience-removal.js'
-import { audienceById, audiencesSlice, insertAudience } from '../../src/audiences/audiences.js'
+import { audienceById, insertAudience, listAudiences } from '../../src/audiences/audiences.js'
 import { contactColumns, contactLine } from '../../src/audiences/contact-columns.js'
 import { contactPages, contactsNamed, countContacts, listContacts } from '../../src/audiences/contact-list.js'
 import { contactById, contactIn } from '../../src/audiences/contacts.js'
@@ -166,7 +166,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
   contactIn(watching, 'ws_1', 'a', 'x')
   contactsNamed(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
   audienceById(watching, 'ws_1', 'a')
-  audiencesSlice(watching, { workspaceId: 'ws_1', limit: 1, offset: 1 })
+  await listAudiences(watching, 'ws_1', { limit: 1, offset: 1 })
   t.equal(seen.size, 10)
   for (const [sql, parameters] of seen) {
     const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)

@@ -18,7 +18,12 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { passwords } from '../../src/accounts/passwords.js'
+import type { Answer } from '../../src/cli/command.js'
+import { asking } from '../../src/cli/daemon-notice.js'
 import { withDatabase } from '../../src/cli/run.js'
+import { changeNotices } from '../../src/daemon/change-notices.js'
+import { noticeAsked } from '../../src/storage/change-notice.js'
+import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { selfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
@@ -33,6 +38,7 @@ import {
   say,
   testDaemon,
 } from '../helpers/test-daemon.js'
+import { until } from '../helpers/until.js'
 
 type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
@@ -210,7 +216,7 @@ t.test('the first workspace, before the daemon ever ran', async (t) => {
   t.match(list, {
     data: [{ id: made.workspace_id, name: 'Acme', slug: 'acme', created_at: moment }, { slug: 'bravo-charlie' }],
   })
-  t.match(await run('workspace', 'list'), { out: /^ID +NAME +PLAN +CREATED\nws_/ })
+  t.match(await run('workspace', 'list'), { out: /^ID +NAME +PLAN +CREATED +INBOUND +OPERATOR\nws_/ })
   t.match(await run('key', 'list'), { status: 1, err: /several workspaces, choose one with --workspace: ws_/ })
   t.equal((await run('key', 'list', '--workspace', 'bravo-charlie')).status, 0, 'a slug will do')
   t.match(await run('key', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace: nobody/ })
@@ -306,13 +312,13 @@ t.test('domains', async (t) => {
   })
   t.match(await run('domain', 'unblock', 'b.test', 'a+b', 'nobody'), {
     status: 0,
-    out: /Takes mail in\.\nBlocked:\n {2}sold@b\.test\n$/,
+    out: /Takes mail in\.\nBlocked:\n {2}sold@b\.test\nNo daemon runs here: it counts from the next start\.\n$/,
   })
   t.match(await run('domain', 'block', 'b.test', 'x@c.test'), { status: 1, err: /an address of b\.test/ })
   t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
   t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
   t.match(await run('domain', 'add', 'pending.test', '--inbound'), {
-    out: /\nTakes mail in as soon as it is verified\.\n$/,
+    out: /\nTakes mail in as soon as it is verified\.\nNo daemon runs here/,
   })
   t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
   await run('domain', 'delete', 'pending.test')
@@ -669,4 +675,27 @@ t.test('a password comes from standard input, and is not an argument', async (t)
   t.match(database.read('select action from audit_log order by seq desc limit 1', []), [
     { action: 'user.password_set' },
   ])
+})
+
+t.test('a command says whether the daemon has taken note of what it changed', async (t) => {
+  const { run, data } = place(t)
+  await setUp(run)
+  const database = await openDatabase({ file: join(data, 'posthorn.db') })
+  t.teardown(() => database.close())
+  const answer: Answer = { json: null, lines: ['done'] }
+  const told = async (): Promise<Answer> => {
+    const { database: asked, afterNotice } = asking(database, data, 100)
+    t.same(await afterNotice(answer), answer, 'nothing was changed')
+    await asked.commit([])
+    return afterNotice(answer)
+  }
+  t.same((await told()).lines, ['done', 'No daemon runs here: it counts from the next start.'])
+  const lock = lockDataFolder(data)
+  t.teardown(() => lock.release())
+  t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
+  const again = told()
+  const notice = changeNotices({ database, log: { error: () => t.fail() }, forget: () => undefined })
+  await until('it is asked for', () => noticeAsked(database.read) === 3)
+  notice()
+  t.same(await again, answer)
 })

@@ -142,6 +142,15 @@ t.test('the plans of the file replace those of the same name and add others', as
   t.same(Object.keys(limits.plans).sort(), ['Gold 1', 'free', 'high_volume', 'pro', 'scale', 'standard'])
   t.same(defaults.limits.plans, builtInPlans)
   t.equal(defaults.limits.default_plan, 'unlimited')
+  for (const [written, bytes] of [
+    ['"10GB"', 10 * 1024 ** 3],
+    ['"500KB"', 512_000],
+    ['20000', 20_000],
+    ['0', 0],
+  ] as const) {
+    const of = config(parseConfig(`[limits.plans.pro]\ninbound_bytes = ${written}`, null, laptop)).limits.plans['pro']
+    t.same(of, { inbound_bytes: bytes }, written)
+  }
 })
 
 t.test('a configuration cannot be changed', async (t) => {
@@ -287,6 +296,10 @@ const wrong: readonly (readonly [toml: string, key: string])[] = [
   ['[limits.plans.pro]\nemails = 5', 'limits.plans.pro.emails'],
   ['[limits.plans.pro]\nrequests_per_second = 0', 'limits.plans.pro.requests_per_second'],
   ['[limits.plans.pro]\ncredits = -1', 'limits.plans.pro.credits'],
+  ['[limits.plans.pro]\ninbound_bytes = "10 GB"', 'limits.plans.pro.inbound_bytes'],
+  ['[limits.plans.pro]\ninbound_bytes = -1', 'limits.plans.pro.inbound_bytes'],
+  ['[limits.plans.pro]\ninbound_bytes = true', 'limits.plans.pro.inbound_bytes'],
+  ['[limits]\ninvitations_per_day = 0', 'limits.invitations_per_day'],
   ['[limits.plans."two\\nlines"]', 'limits.plans."two\\nlines"'],
   ['[log]\nformat = nan', 'log.format'],
 ]

@@ -72,6 +72,7 @@ export const beyond: readonly string[] = [
   'POST /v1/audiences/:id/import',
   'GET /v1/audiences/:id/export',
   'POST /v1/suppressions/import',
+  'GET /v1/imports/:id',
   'GET /v1/inbound/:id/raw',
   'GET /v1/inbound/:id/attachments/:place',
   'POST /v1/inbound/:id/feedback',

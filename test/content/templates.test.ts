@@ -129,10 +129,23 @@ t.test('a size that is too large is known before it is made', async (t) => {
     { kind: 'too-large', details: { size: 1e11, limit: 15_728_640 } },
   )
   t.match(
-    refusal(() => render({ html: '{{quotes}}' }, data)),
-    { kind: 'too-large', details: { size: 18_000_000 } },
+    refusal(() =>
+      render({ html: '{{quotes}}'.repeat(10), text: '{{quotes}}'.repeat(5) }, { quotes: '"'.repeat(262_144) }),
+    ),
+    { kind: 'too-large', details: { size: 15 * 6 * 262_144 - 25 * 262_144 } },
   )
   t.equal(render({ html: '{{{quotes}}}' }, data).html?.length, 3_000_000)
+})
+
+t.test('what is escaped has a limit, of all values together', async (t) => {
+  const html = '{{a}}{{b}}{{a}}'
+  const most = { a: '"'.repeat(262_143), b: 'é' }
+  t.equal(render({ html }, most).html?.length, 2 * 6 * 262_143 + 1)
+  t.match(
+    refusal(() => render({ html }, { ...most, b: 'é<' })),
+    { kind: 'too-large', details: { size: 262_145, limit: 262_144 } },
+  )
+  t.equal(render({ text: '{{a}}', html: '{{{a}}}' }, { a: '"'.repeat(300_000) }).html?.length, 300_000)
 })
 
 t.test('what cannot be a subject is refused with the values that make it so', async (t) => {

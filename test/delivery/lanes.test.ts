@@ -1,4 +1,6 @@
 /** Whose turn it is, in memory; and how the sweep keeps memory supplied from the database. */
+
+import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { DueSweep } from '../../src/delivery/due-sweep.js'
@@ -357,9 +359,10 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
   t.ok(reads < 12, 'and no more reads than pages need')
 })
 
+const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), signatureKept: false })
+
 t.test('many small messages fill the shelf by what they weigh in memory, and leave room when they go', async (t) => {
   const shelf = new MessageShelf(1_000_000)
-  const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), signatureKept: false })
   for (let n = 0; n < 1000; n += 1) shelf.put(message(`email ${n}`), 1)
   t.ok(shelf.get('email 99'))
   t.notOk(shelf.get('email 500'))
@@ -367,3 +370,30 @@ t.test('many small messages fill the shelf by what they weigh in memory, and lea
   shelf.put(message('email 500'), 1)
   t.ok(shelf.get('email 500'))
 })
+
+t.test(
+  'messages that are read back are bounded in bytes: one always fits, small ones never wait, turns are kept',
+  async (t) => {
+    const large = 300_000
+    const shelf = new MessageShelf(0, 2 * large)
+    const order: string[] = []
+    const read = async (id: string, bytes: number): Promise<void> => {
+      await shelf.room(bytes)
+      order.push(id)
+      shelf.share({ ...message(id), raw: Buffer.alloc(bytes) })
+    }
+    const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
+    await turn()
+    t.same(order, ['a', 'b', 'small'])
+    shelf.release('a')
+    await turn()
+    t.same(order, ['a', 'b', 'small'], 'the largest waits until it is alone, and nobody overtakes it')
+    shelf.release('b')
+    await turn()
+    t.same(order.slice(3), ['c'])
+    await shelf.room(10).then(() => shelf.giveRoom(10))
+    shelf.clear()
+    await Promise.all(all)
+    t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
+  },
+)

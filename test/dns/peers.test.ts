@@ -222,6 +222,24 @@ t.test('one address has twenty connections, and its places again when they have 
   })
 })
 
+t.test('connections that ask nothing, from whole networks, keep no question out', async (t) => {
+  const { port } = await opened(t)
+  const flood = Array.from({ length: 500 }, (_, at) => {
+    const localAddress = `127.3.${at % 5}.${1 + Math.floor(at / 100)}`
+    return connect({ host: '127.0.0.1', port, localAddress }).on('error', () => undefined)
+  })
+  t.teardown(() => {
+    for (const socket of flood) socket.destroy()
+  })
+  await until('all are connected', () => flood.every((socket) => !socket.connecting))
+  for (let times = 0; times < 3; times++) {
+    const { socket, replies } = await dialled(t, port)
+    socket.write(question(1))
+    await Promise.race([once(socket, 'data'), once(socket, 'close')])
+    t.equal(replies().length, 1)
+  }
+})
+
 t.test('a fault of the listener is logged, and it goes on', async (t) => {
   const { port, errors } = await opened(t)
   // The system's faults cannot be called for: the server that has this port is told of one.

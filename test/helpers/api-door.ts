@@ -5,23 +5,28 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { z } from 'zod'
+import { limitKey } from '../../src/accounts/client-address.js'
 import type { Principal } from '../../src/accounts/principal.js'
 import { rateLimit } from '../../src/accounts/rate-limit.js'
-import { answerMemory } from '../../src/api/answer-memory.js'
 import { type DoorTimes, doorTimes } from '../../src/api/api-server.js'
 import { type ApiApp, apiApp } from '../../src/api/app.js'
 import { proxiesOf } from '../../src/api/client-address.js'
 import { Connections } from '../../src/api/connections.js'
+import { largeAnswers } from '../../src/api/large-answer.js'
 import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
-import { type BodyPace, bodyPace } from '../../src/api/read-body.js'
+import { bodyPace } from '../../src/api/read-body.js'
 import { readiness } from '../../src/api/readiness.js'
 import { json, type Route, type RouteSpec, route } from '../../src/api/route.js'
 import { reception } from '../../src/api/visit.js'
 import { Refusal } from '../../src/mail/refusal.js'
+import { ClientLines } from '../../src/platform/client-lines.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
+import { openSpool, type Spool } from '../../src/platform/spool-file.js'
+import type { TransferPace } from '../../src/platform/transfer-pace.js'
 import { type Certificate, selfSigned } from './certificates.js'
+import { temporaryFolder } from './database.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
 export interface ApiDoorOptions {
@@ -31,16 +36,22 @@ export interface ApiDoorOptions {
   readonly trustedProxies?: readonly string[]
   readonly maxConnections?: number
   readonly maxConnectionsPerAddress?: number
+  readonly maxConnectionsPerNetwork?: number
+  readonly givesWayAfter?: number
   /** Requests a minute of the workspace, and of an address without a key. */
   readonly requests?: number
   readonly strangers?: number
   readonly memory?: MemoryBudget
   /** Of bodies, for each workspace. */
   readonly share?: number
-  readonly pace?: BodyPace
+  readonly pace?: TransferPace
   /** Of large answers. */
   readonly answers?: MemoryBudget
+  readonly unread?: MemoryBudget
   readonly answerLimit?: number
+  readonly spoolFolder?: string
+  /** Until what is left of one goes to a file. */
+  readonly answerMoment?: number
   /** Of a piece of an answer in pieces. */
   readonly streamPatience?: number
   readonly hasRoom?: () => boolean
@@ -72,6 +83,14 @@ export interface LogLine {
   readonly level: number
   readonly msg: string
   readonly [key: string]: unknown
+}
+
+/** Lines that every client may bring. */
+const ofClients: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
+
+/** What is worth a look: neither for debugging nor of a kind that every client may bring. */
+export function faultsIn(log: readonly LogLine[]): readonly LogLine[] {
+  return log.filter(({ level, msg }) => level > 20 && !ofClients.has(msg))
 }
 
 export const principal: Principal = {
@@ -125,8 +144,18 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
   const isProxy = proxiesOf(options.trustedProxies ?? [])
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
-  const connections = new Connections({ isProxy, maxConnections, maxConnectionsPerAddress })
-  const app = pipeline(options, connections, log)
+  const clientLines = new ClientLines(log, limitKey)
+  const connections = new Connections({
+    isProxy,
+    clock: options.clock ?? systemClock,
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxConnectionsPerNetwork: options.maxConnectionsPerNetwork ?? 100,
+    givesWayAfter: options.givesWayAfter ?? 10_000,
+    note: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
+  })
+  const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
+  const app = pipeline(options, { connections, log, lines: clientLines, spool })
   const deps = { app, connections, tls, log, times: { ...doorTimes, look: 10, ...times } }
   const listener = await listenForRequests(listen, deps)
   t.teardown(() => listener.stop(0))
@@ -157,7 +186,14 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   }
 }
 
-function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.Logger): ApiApp {
+interface PipelineParts {
+  readonly connections: Connections
+  readonly log: pino.Logger
+  readonly lines: ClientLines
+  readonly spool: Spool
+}
+
+function pipeline(options: ApiDoorOptions, { connections, log, lines, spool }: PipelineParts): ApiApp {
   const { requests = 1000, strangers = 1000, clock = systemClock } = options
   return apiApp({
     reception: reception({
@@ -181,12 +217,17 @@ function pipeline(options: ApiDoorOptions, connections: Connections, log: pino.L
     memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
     pace: options.pace ?? bodyPace,
     streaming: { places: memoryShares(memoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
-    answers: answerMemory(
-      memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
-      options.answerLimit ?? 60_000,
-    ),
+    answers: largeAnswers({
+      memory: memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+      held: memoryShares(options.unread ?? memoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+      spool,
+      moment: options.answerMoment ?? 60_000,
+      patience: options.answerLimit ?? 60_000,
+      pace: 1_000_000_000,
+    }),
     clock,
     log,
+    lines,
   })
 }
 

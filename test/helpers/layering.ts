@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
   ['mail', 'config', 'platform'],
   ['storage'],
   ['events', 'suppressions', 'accounts', 'content', 'audiences'],
-  ['messages', 'domains'],
+  ['messages', 'domains', 'imports'],
   ['delivery', 'receiving', 'tracking', 'webhooks', 'sms', 'reports'],
   ['sending'],
   ['broadcasts'],

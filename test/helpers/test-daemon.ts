@@ -24,6 +24,7 @@ import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp-client-t
 import { type EmailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { createDialer } from '../../src/platform/dialer.js'
+import { logOptions } from '../../src/platform/log.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from './database.js'
 import { foundation } from './foundation.js'
@@ -47,6 +48,8 @@ export interface TestDaemonOptions {
   readonly patience?: { readonly door: number; readonly delivery: number }
   /** The folder of a daemon that was stopped. */
   readonly folder?: string
+  /** What is logged beside errors, into `lines`; default: nothing. */
+  readonly level?: 'debug' | 'info'
   /** Milliseconds that the clock is ahead from the start. */
   readonly ahead?: number
 }
@@ -84,6 +87,8 @@ export interface TestDaemon {
   readonly otherWorkspaceId: string
   /** What was logged as an error. */
   readonly errors: readonly string[]
+  /** All that was logged, each line as it was written. */
+  readonly lines: readonly string[]
   readonly now: () => number
   readonly advance: (milliseconds: number) => void
   /** An SMTP session in which `key` has authenticated. */
@@ -104,19 +109,27 @@ export interface TestDaemon {
   readonly stop: () => Promise<void>
 }
 
+/** Of pino. */
+const ERROR = 50
+
 const idOf = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
 
 export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const folder = options.folder ?? temporaryFolder(t)
   const { file: configFile, config } = configuration(folder, options)
   const founded = await foundation(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
+  const lines: string[] = []
   const errors: string[] = []
+  const write = (line: string): void => {
+    lines.push(line)
+    if ((JSON.parse(line) as { readonly level: number }).level >= ERROR) errors.push(line)
+  }
   let ahead = options.ahead ?? 0
   const now = (): number => systemClock() + ahead
   const daemon = await startDaemon({
     config,
     clock: now,
-    log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
+    log: pino({ ...logOptions, level: options.level ?? 'error' }, { write }),
     edges: {
       resolver: options.zone === 'dns.servers' ? null : zoneResolver({ ...routeHosts(options), ...options.zone }),
       timeouts: { ...defaultTimeouts, ...options.timeouts },
@@ -136,6 +149,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     configFile,
     ...founded,
     errors,
+    lines,
     now,
     advance: (milliseconds) => {
       ahead += milliseconds

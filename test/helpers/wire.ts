@@ -47,13 +47,19 @@ export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlac
 
 class AnswerReader {
   #received = Buffer.alloc(0)
+  /** What came after it: put together when there is enough of it. */
+  #more: Buffer[] = []
+  #size = 0
+  /** Bytes before which there is no whole answer. */
+  #needed = 0
   #ended = false
   #look: () => void = () => undefined
 
   constructor(socket: Socket) {
     socket.on('data', (chunk: Buffer) => {
-      this.#received = Buffer.concat([this.#received, chunk])
-      this.#look()
+      this.#more.push(chunk)
+      this.#size += chunk.length
+      if (this.#size >= this.#needed) this.#look()
     })
     socket.on('close', () => {
       this.#ended = true
@@ -73,6 +79,7 @@ class AnswerReader {
   }
 
   #take(head: boolean): WireAnswer | null {
+    this.#received = Buffer.concat([this.#received, ...this.#more.splice(0)])
     const end = this.#received.indexOf('\r\n\r\n')
     if (end === -1) return null
     const [line = '', ...fields] = this.#received.toString('latin1', 0, end).split('\r\n')
@@ -84,9 +91,12 @@ class AnswerReader {
     )
     const length = head ? 0 : Number(headers['content-length'] ?? 0)
     const start = end + 4
-    if (this.#received.length < start + length) return null
+    this.#needed = start + length
+    if (this.#received.length < this.#needed) return null
     const body = this.#received.toString('utf8', start, start + length)
     this.#received = this.#received.subarray(start + length)
+    this.#size = this.#received.length
+    this.#needed = 0
     return { status: Number(line.split(' ')[1]), headers, body }
   }
 }

@@ -140,7 +140,7 @@ t.test("Python's smtplib", { skip: skipWithoutModule([python, '-c', ''], 'python
   for (const to of ['py-starttls@sink.test', 'py-implicit@sink.test', 'py-dsn@sink.test']) {
     await arrivedAs(t, to, letter({ to }))
   }
-  await arrivedAs(t, 'jürgen@sink.test', utf8)
+  await arrivedAs(t, 'jürgen@sink.test', utf8, 'UTF8SMTPSA')
 
   const dsn = await arrived('py-dsn@sink.test')
   t.match(dsn.mailFrom, /^<bounce\+\w+@posthorn\.sender\.test> .*RET=HDRS ENVID=order\+2B42/)
@@ -229,7 +229,7 @@ function withLineFeeds(message: Buffer): Buffer {
 
 t.test('the log of the daemon has no complaint', async (t) => {
   t.strictSame(
-    daemon.log.filter(({ level }) => Number(level) >= 40),
+    daemon.log.filter(({ level, msg }) => Number(level) >= 40 && msg !== 'a login failed'),
     [],
   )
 })

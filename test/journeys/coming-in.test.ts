@@ -27,6 +27,7 @@ const zone = {
 /** With home.test for the first workspace and another.test for the other, which receive mail. */
 async function receiver(t: Test): Promise<TestDaemon> {
   const app = await testDaemon(t, { zone })
+  await app.cli('workspace', 'set-operator', app.workspaceId)
   for (const [name, workspace] of [
     ['home.test', app.workspaceId],
     ['another.test', app.otherWorkspaceId],
@@ -164,6 +165,7 @@ t.test('by the setting a message that DMARC would refuse is taken, as spam or as
     ['report', /clean|suspicious/],
   ] as const) {
     const app = await testDaemon(t, { zone, settings: { inbound: { dmarc } } })
+    await app.cli('workspace', 'set-operator', app.workspaceId)
     const strict = { from: 'x@strict.test', to: ['postmaster'], raw: letter({ from: 'x@strict.test' }) }
     const email = await processed(app, idOfReply(await bring(t, app, strict)))
     t.match(email, { dmarc_result: 'fail', spam_status: status }, dmarc)
@@ -182,7 +184,7 @@ t.test('no message of a stranger goes anywhere but to our own', async (t) => {
   }
 })
 
-t.test('the postmaster is the first workspace, a forged return path is nobody', async (t) => {
+t.test("the postmaster is the operator's workspace, a forged return path is nobody", async (t) => {
   const id = idOfReply(
     await bring(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: letter({ from: 'x@plain.test' }) }),
   )
@@ -201,4 +203,102 @@ t.test('what was acknowledged and not looked at is looked at by the next start',
   const again = await testDaemon(t, { zone, folder: app.folder })
   t.match(await processed(again, id), { status: 'processed', subject: 'hello' })
   t.equal(again.rows(`select 1 from events where type = 'email.received'`).length, 1, 'announced once')
+})
+
+const MB = 1_048_576
+
+/** A message of exactly so many octets. */
+function sized(octets: number): string {
+  const short = letter({ from: 'x@plain.test' })
+  const line = `${'x'.repeat(76)}\r\n`
+  const missing = octets - short.length
+  const lines = Math.floor((missing - 3) / line.length)
+  return `${short}${line.repeat(lines)}${'y'.repeat(missing - lines * line.length - 2)}\r\n`
+}
+
+async function usage(app: TestDaemon, key = app.key): Promise<{ bytes_held: number; bytes_limit: number | null }> {
+  return (await app.rest('GET', '/v1/usage', { key })).json<{
+    inbound: { bytes_held: number; bytes_limit: number | null }
+  }>().inbound
+}
+
+t.test('mail to the people behind the service waits for an operator, and is no archive', async (t) => {
+  const app = await testDaemon(t, { zone, settings: { limits: { operator_inbound_bytes: '3MB' } } })
+  const systems = ['postmaster', 'abuse@mail.service.test', 'dmarc@mail.service.test', 'tlsrpt@mail.service.test']
+  const mail = (octets: number, to = ['postmaster']) => bring(t, app, { from: '', to, raw: sized(octets) })
+  for (const to of systems) t.match(await mail(500, [to]), /^451 4\.3\.5 /, to)
+  t.same(app.rows('select 1 from inbound_emails'), [], 'it is nobody else who gets it')
+  await app.cli('workspace', 'set-operator', app.workspaceId)
+  for (const to of systems) t.match(await mail(500, [to]), /^250 /, to)
+
+  t.match(await mail(MB), /^250 /)
+  t.match(await mail(MB + 1), /^552 5\.3\.4 /)
+  t.match(await mail(MB + 1, ['dmarc@mail.service.test']), /^250 /, 'a report may be large')
+  const client = await openMx(t, app)
+  await client.say('EHLO mx.b.test')
+  await client.say(`MAIL FROM:<> SIZE=${MB + 1}`)
+  t.match(await client.say('RCPT TO:<abuse@mail.service.test>'), /^552 5\.3\.4 /, 'said before it is brought')
+  t.match(
+    await client.say('RCPT TO:<tlsrpt@mail.service.test>'),
+    /^452 4\.2\.2 /,
+    'the limit of its workspace holds too',
+  )
+  t.match(await usage(app), { bytes_limit: 3 * MB })
+  t.same(app.errors, [])
+})
+
+t.test('how much mail a workspace holds is bounded, at RCPT and by the commit', async (t) => {
+  const limits = { plans: { small: { inbound_bytes: 20_000 } } }
+  const app = await testDaemon(t, { zone, settings: { limits } })
+  const bounded = app.otherWorkspaceId
+  for (const [name, workspace] of [
+    ['home.test', app.workspaceId],
+    ['another.test', bounded],
+  ] as const) {
+    t.equal((await app.cli('domain', 'add', name, '--inbound', '--force', '--workspace', workspace)).status, 0)
+  }
+  await app.cli('workspace', 'set-plan', bounded, 'small')
+  const stored = (): unknown =>
+    app.rows(
+      'select coalesce(sum(octet_length(raw)), 0) as bytes_held from inbound_raw where workspace_id = ?',
+      bounded,
+    )
+  const [own, other] = ['a@home.test', 'b@another.test']
+
+  const large = sized(6_000)
+  const many = await Promise.all(Array.from({ length: 6 }, () => bring(t, app, { to: [other], raw: large })))
+  const words = many.map((reply) => reply.slice(0, 9)).sort()
+  t.same(words, [...Array(3).fill('250 2.0.0'), ...Array(3).fill('452 4.2.2')], 'sessions at once do not pass it')
+  t.match(stored(), [await usage(app, app.otherKey).then(({ bytes_held }) => ({ bytes_held }))])
+  const before = await usage(app, app.otherKey)
+  t.equal(before.bytes_limit, 20_000)
+  t.ok(before.bytes_held <= 20_000)
+
+  const client = await openMx(t, app)
+  await client.say('EHLO mx.b.test')
+  await client.say('MAIL FROM:<> SIZE=19000')
+  t.match(await client.say(`RCPT TO:<${other}>`), /^452 4\.2\.2 /)
+  t.match(await client.say(`RCPT TO:<${own}>`), /^250 /, 'and its neighbour gets the message')
+  await client.say('RSET')
+  await client.say('MAIL FROM:<>')
+  t.match(await client.say(`RCPT TO:<${own}>`), /^250 /)
+  t.match(await client.say(`RCPT TO:<${other}>`), /^452 4\.5\.3 /, 'of unknown size: by itself, so that none waits')
+  await client.say('RSET')
+  await client.say('MAIL FROM:<>')
+  t.match(await client.say(`RCPT TO:<${other}>`), /^250 /)
+  t.match(await client.say(`RCPT TO:<${own}>`), /^452 4\.5\.3 /)
+
+  const list = (await app.rest('GET', '/v1/inbound', { key: app.otherKey })).json<{ data: { id: string }[] }>().data
+  for (const { id } of list) {
+    t.equal((await app.rest('DELETE', `/v1/inbound/${id}`, { key: app.otherKey })).status, 200)
+  }
+  t.match(await usage(app, app.otherKey), { bytes_held: 0 })
+  t.match(await bring(t, app, { to: [own, own], raw: large }), /^250 /)
+  t.match(await usage(app), { bytes_limit: null })
+  t.match(await bring(t, app, { to: [other], raw: large }), /^250 /, 'there is room again')
+  t.match((await app.cli('workspace', 'list', '--json')).json(), {
+    data: [{ id: app.workspaceId, operator: false }, { inbound_bytes: (await usage(app, app.otherKey)).bytes_held }],
+  })
+  t.same((await app.cli('verify-data', '--json')).json(), { ok: true, problems: [] })
+  t.same(app.errors, [])
 })

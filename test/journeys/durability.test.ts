@@ -10,7 +10,9 @@ import { cpSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { Agent, request } from 'undici'
 import { temporaryFolder } from '../helpers/database.js'
+import { fileForm } from '../helpers/file-form.js'
 import { skipWithout } from '../helpers/programs.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
 import {
@@ -134,6 +136,43 @@ t.test('SIGTERM amid a DATA: the message is finished and holds, or its client he
   await sink.until(() => delivered(sink, 'finishing@sink.test') === 1)
   t.match(sink.messages[0]?.raw.toString(), /\r\n\r\nthe first half\r\nthe second half\r\n$/)
   t.equal(delivered(sink, 'stuck@sink.test'), 0)
+})
+
+t.test('SIGKILL right after the 202, and again and again: an import takes in every row, once', beside(), async (t) => {
+  const { at } = await bench(t)
+  const agent = new Agent({
+    connect: { ca: readFileSync(join(at.dataDir, 'tls', 'cert.pem')), servername: 'localhost' },
+  })
+  t.teardown(() => agent.destroy())
+  const ask = async (port: number, method: 'GET' | 'POST', path: string, sent: object = {}): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${prepared.key}`, ...('headers' in sent ? (sent.headers as object) : {}) }
+    const answer = await request(`https://127.0.0.1:${port}/v1${path}`, { dispatcher: agent, method, ...sent, headers })
+    return answer.body.json()
+  }
+  const rows = Array.from({ length: 6_000 }, (_, n) => `n${n}@b.test`)
+  let daemon = await serve(t, at)
+  const begun = await ask(daemon.apiPort, 'POST', '/suppressions/import', fileForm(['email', ...rows].join('\n')))
+  const { import_id: id } = (begun as { readonly data: { readonly import_id: string } }).data
+  type Now = Readonly<Record<'status', string>> & { readonly done: number }
+  const places: number[] = []
+  for (let kills = 0; kills < 3; kills += 1) {
+    daemon.signal('SIGKILL')
+    t.equal(await daemon.ended, 'SIGKILL')
+    daemon = await serve(t, at)
+    places.push(((await ask(daemon.apiPort, 'GET', `/imports/${id}`)) as Now).done)
+  }
+  t.same(
+    places,
+    places.toSorted((one, other) => one - other),
+    'nothing that was through is lost',
+  )
+  for (;;) {
+    const now = (await ask(daemon.apiPort, 'GET', `/imports/${id}`)) as Now
+    if (now.status === 'processing') continue
+    t.match(now, { status: 'completed', rows: 6_000, done: 6_000, report: { added: 6_000, known: 0, refused: 0 } })
+    break
+  }
+  t.strictSame(await answered(at, 'verify-data'), { ok: true, problems: [] })
 })
 
 t.test('SIGKILL right after the 250: every acknowledged message is delivered', beside(), async (t) => {

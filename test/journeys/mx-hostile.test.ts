@@ -1,8 +1,8 @@
 /**
  * Sessions at the MX listener that no honest client has, while an honest one brings its mail.
  *
- * One daemon with the limits that it is shipped with. The attackers come from addresses of
- * 127.0.1.0/24, so that the limit of one address does not stop them.
+ * One daemon with the limits that it is shipped with. The attackers come from networks of
+ * 127.0.0.0/8, so that the limits of one address and of one network do not stop them.
  */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
@@ -24,7 +24,7 @@ async function crowd(count: number): Promise<readonly Dialogue[]> {
   // What they did in the last test is out of the minute by which their pace is measured.
   app.advance(60_000)
   return Promise.all(
-    Array.from({ length: count }, (_, at) => dial(port, { localAddress: `127.0.1.${1 + Math.floor(at / 50)}` })),
+    Array.from({ length: count }, (_, at) => dial(port, { localAddress: `127.1.${1 + Math.floor(at / 50)}.1` })),
   )
 }
 

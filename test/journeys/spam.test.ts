@@ -43,12 +43,14 @@ async function brought(t: Test, app: TestDaemon, raw: string): Promise<Judged> {
 
 const names = ({ spam_report }: Judged): string => spam_report.map(({ name }) => name).join(' ')
 
-/** Messages of one kind in files, each with a word of its own. */
-function taught(t: Test, kind: string, text: string): string {
+/** Messages of one kind in files, each with a word of its own, that came at `dated`. */
+function taught(t: Test, kind: string, text: string, count: number, dated: Date): string {
   const folder = join(temporaryFolder(t), kind)
   mkdirSync(folder)
-  for (let at = 0; at < 50; at += 1) {
-    writeFileSync(join(folder, `${at}.eml`), letter({ subject: `${text} ${kind}${at}`, to: 'a@home.test' }))
+  const received = `Received: from b.test by home.test; ${dated.toUTCString()}\r\n`
+  for (let at = 0; at < count; at += 1) {
+    const mail = letter({ subject: `${text} ${kind}${count + at}`, to: 'a@home.test' })
+    writeFileSync(join(folder, `${at}.eml`), `${received}${mail}`)
   }
   return folder
 }
@@ -59,12 +61,20 @@ t.test('what was taught from files and by feedback judges the next message', asy
   const before = await brought(t, app, advert)
   t.notMatch(names(before), /BAYES/)
   const own = ['--workspace', app.workspaceId] as const
-  for (const [as, text] of [
-    ['spam', 'cheap watches and cheap pills'],
-    ['ham', 'minutes of the garden board'],
-  ] as const) {
-    t.match(await app.cli('spam', 'learn', taught(t, as, text), '--as', as, ...own), { out: '50 learned\n', status: 0 })
+  const teach = async (count: number, dated: Date): Promise<void> => {
+    for (const [as, text] of [
+      ['spam', 'cheap watches and cheap pills'],
+      ['ham', 'minutes of the garden board'],
+    ] as const) {
+      const answer = await app.cli('spam', 'learn', taught(t, as, text, count, dated), '--as', as, ...own)
+      t.match(answer, { out: `${count} learned\n`, status: 0 })
+    }
   }
+  await teach(50, new Date(Date.UTC(2020, 1, 1)))
+  const doubted = await brought(t, app, advert)
+  t.match(names(doubted), /BAYES_SPAM.* CLASSIFIER_UNSEASONED/, 'old mail teaches it, and it is trusted little')
+  t.equal(doubted.spam_status, 'clean')
+  await teach(200, new Date())
   const said = await app.rest('POST', `/v1/inbound/${before.id}/feedback`, { body: { verdict: 'spam' } })
   t.match(said.json(), { learned: true, spam_status: 'spam' })
   t.match((await app.rest('GET', `/v1/inbound/${before.id}`)).json(), { spam_score: before.spam_score })

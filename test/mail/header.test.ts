@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { fieldsNamed, fieldValue, type Header, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
 import { headerText } from '../../src/mail/header-text.js'
-import { isUnambiguous, mailboxes } from '../../src/mail/mailbox-list.js'
+import { isUnambiguous, listWithin, mailboxes } from '../../src/mail/mailbox-list.js'
 import { messageDate } from '../../src/mail/message-date.js'
 import { isMessageId, newMessageId } from '../../src/mail/message-id.js'
 import { simpleMailbox } from '../../src/mail/simple-mailbox.js'
@@ -126,6 +126,8 @@ t.test('fields lie side by side, whatever the bytes', (t) => {
   t.end()
 })
 
+const words = { japanese: `=?ISO-2022-JP?B?${Buffer.from('\x1b$B%F%9%H\x1b(B').toString('base64')}?=` }
+
 t.test('encoded words are decoded', (t) => {
   t.equal(headerText('=?windows-1252*en?Q?=80_5?= =?iso-8859-1?q?_=93=E9=94?='), '€ 5 “é”')
   const cases: Record<string, string> = {
@@ -146,6 +148,12 @@ t.test('encoded words are decoded', (t) => {
     '=?utf-8?q?a=00=7F=E2=80=AEb?=': 'a b',
     '=?utf-8?q?=FF=ED=A0=80?=': '\ufffd'.repeat(4),
     'a=?utf-8?q?b?=c': 'abc',
+    [`${words.japanese} ${words.japanese}`]: 'テストテスト',
+    [`${words.japanese}\t=?iso-2022-jp?Q?=1B$B$3=1B(B_x?=`]: 'テストこ x',
+    '=?utf8?q?=C3?= =?UTF-8?q?=BC?=': 'ü',
+    '=?iso-8859-1?q?Fr\xf6sche?=': 'Frösche',
+    '=?koi8-r?q?\xf0=D2?= =?utf-8?q?Fr\xc3\xb6?=': 'ПрFrö',
+    '=?iso-8859-1?q?€_=E4?=': '€ ä',
   }
   for (const [source, wanted] of Object.entries(cases)) t.equal(headerText(source), wanted, source)
   t.end()
@@ -292,9 +300,50 @@ t.test('an encoded word adds no address', (t) => {
 })
 
 t.test('lists without measure are refused', (t) => {
-  t.equal(mailboxes('a@b.test,'.repeat(5000)).length, 5000)
-  t.throws(() => mailboxes('a@b.test,'.repeat(5001)), { name: 'Refusal', kind: 'malformed-message' })
-  t.throws(() => mailboxes(`"${'x'.repeat(131_072)}" <a@b.test>`), { name: 'Refusal', kind: 'malformed-message' })
+  const most = `${'a@b.test,'.repeat(908)}c@test,d@test`.padEnd(8192, ' ')
+  t.equal(most.length, 8192)
+  t.equal(mailboxes(most).length, 910)
+  t.ok(isUnambiguous(most))
+  for (const read of [mailboxes, isUnambiguous]) {
+    t.throws(() => read(`${most} `), { name: 'Refusal', kind: 'malformed-message' })
+    t.throws(() => read(`"${'x'.repeat(8192)}" <a@b.test>`), { name: 'Refusal', kind: 'malformed-message' })
+  }
+  t.equal(listWithin(most), most)
+  t.equal(listWithin(`${most}, "e, f" <e@b.test>`), most, 'whole entries')
+  t.equal(listWithin(`"${'x'.repeat(8192)}" <a@b.test>`), '')
+  t.end()
+})
+
+/** What `isUnambiguous` made of quoted strings, comments and encoded words before it was a scanner. */
+function unambiguousByExpression(value: string): boolean {
+  const words = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|=\?[^?\s]*\?[bq]\?[^?\s]*\?=/gi
+  const plain = value.replace(words, (word) => (word.startsWith('(') ? ' ' : 'w'))
+  return !/["(]/.test(plain) && isUnambiguous(plain)
+}
+
+t.test('quoted strings, comments and encoded words are found in one pass as an expression finds them', (t) => {
+  const unit = fc.constantFrom(
+    '"',
+    '(',
+    ')',
+    '\\',
+    '=?',
+    '?q?',
+    '?b?',
+    '?=',
+    'x',
+    ' ',
+    '<',
+    '>',
+    ',',
+    'a@b.test',
+    '<c@d.test>',
+  )
+  const property = fc.property(fc.array(unit, { maxLength: 14 }), (parts) => {
+    const value = parts.join('')
+    t.equal(isUnambiguous(value), unambiguousByExpression(value), value)
+  })
+  fc.assert(property, { numRuns: 5_000, seed: 11 })
   t.end()
 })
 

@@ -1,4 +1,4 @@
-/** Messages taken apart in threads: what comes of good ones, of hostile ones, and who waits for whom. */
+/** Messages taken apart in processes: what comes of good ones, of hostile ones, and who waits for whom. */
 import t, { type Test } from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { defaultMimeLimits, type MimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
@@ -174,12 +174,17 @@ t.test('bodies are read in the charset that they say, and in UTF-8 where they sa
 })
 
 /** The only attachment of a message whose part has these fields. */
-async function attached(...fields: readonly string[]): Promise<MimeAttachment | undefined> {
+async function attached(
+  fields: readonly string[],
+  octets: BufferEncoding = 'utf8',
+): Promise<MimeAttachment | undefined> {
   const raw = lines('Content-Type: multipart/mixed; boundary=b', '', '--b', ...fields, '', 'x', '--b--')
-  return (await parts(patient, raw)).attachments[0]
+  return (await parts(patient, Buffer.from(raw, octets))).attachments[0]
 }
 
-const fileNames: readonly (readonly [parameters: string, name: string])[] = [
+const japanese = Buffer.from('\x1b$B%F%9%H\x1b(B').toString('base64')
+
+const fileNames: readonly (readonly [parameters: string, name: string, octets?: BufferEncoding])[] = [
   [`filename*0*=utf-8''%e2%82%ac%20; filename*1*=re; filename*2="port.pdf"`, '€ report.pdf'],
   ["filename*=windows-1251'ru'%CF%F0%E8.pdf", 'При.pdf'],
   ["filename*=iso-2022-jp''%1B$B$3$s%1B%28B.pdf", 'こん.pdf'],
@@ -188,15 +193,85 @@ const fileNames: readonly (readonly [parameters: string, name: string])[] = [
   ['filename="=?utf-8?q?=E2=82?=\r\n =?utf-8?q?=AC.pdf?="', '€.pdf'],
   ['filename="grüße.pdf"', 'grüße.pdf'],
   ['filename=plain.pdf', 'plain.pdf'],
+  [`filename="=?iso-2022-jp?b?${japanese}?=\r\n =?iso-2022-jp?b?${japanese}?=.pdf"`, 'テストテスト.pdf'],
+  ['filename="=?iso-8859-1?q?Fr\xf6sche?=.pdf"', 'Frösche.pdf', 'latin1'],
+  ['filename="\xfcber.pdf"', 'über.pdf', 'latin1'],
 ]
 
 t.test('file names come in continuations, in charsets, in encoded words and bare', async (t) => {
-  for (const [parameters, name] of fileNames) {
-    const found = await attached('Content-Type: application/pdf', `Content-Disposition: attachment; ${parameters}`)
+  for (const [parameters, name, octets] of fileNames) {
+    const disposition = `Content-Disposition: attachment; ${parameters}`
+    const found = await attached(['Content-Type: application/pdf', disposition], octets)
     t.equal(found?.filename, name, parameters)
     const byType = `Content-Type: application/pdf; ${parameters.replaceAll('filename', 'name')}`
-    t.equal((await attached(byType))?.filename, name, byType)
+    t.equal((await attached([byType], octets))?.filename, name, byType)
   }
+})
+
+t.test('a text that is shown and has a file name is an attachment too', async (t) => {
+  const raw = lines(
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: multipart/alternative; boundary=c',
+    '',
+    '--c',
+    'Content-Type: text/plain; name=body.txt',
+    '',
+    'body',
+    '--c',
+    'Content-Type: multipart/related; boundary=d',
+    '',
+    '--d',
+    'Content-Type: text/html; name=body.html',
+    '',
+    '<p>body</p>',
+    '--d--',
+    '--c--',
+    '--b',
+    'Content-Type: text/plain; charset=iso-8859-1; name="n=FCr.txt"',
+    'Content-Disposition: inline; filename=notes.txt',
+    'Content-ID: <notes@a.test>',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    'n=E4me',
+    '--b',
+    'Content-Type: image/png; name=a.png',
+    '',
+    'png',
+    '--b',
+    'Content-Type: text/plain; name=last.txt',
+    '',
+    'last',
+    '--b',
+    'Content-Disposition: inline',
+    '',
+    'no name',
+    '--b--',
+  )
+  const { text, html, attachments } = await parts(patient, raw)
+  t.equal(text, 'body\nnäme\nlast\nno name', 'the text is what it was')
+  t.match(html, /^<p>body<\/p>/)
+  t.same(
+    attachments.map(({ filename, size, disposition }) => [filename, size, disposition]),
+    [
+      ['notes.txt', 4, 'inline'],
+      ['a.png', 3, 'attachment'],
+      ['last.txt', 4, 'inline'],
+    ],
+  )
+  t.match(attachments[0], { content_type: 'text/plain', content_id: 'notes@a.test' })
+  const bytes = async (place: number): Promise<string | null> => {
+    const found = await patient.attachment('ws_1', () => Buffer.from(raw), place)
+    return found.kind === 'attachment' ? found.bytes.toString('latin1') : null
+  }
+  t.same([await bytes(0), await bytes(1), await bytes(2), await bytes(3)], ['n\xe4me', 'png', 'last', null])
+  const alone = (field: string): string => lines('Content-Type: text/plain; name=a.txt', field, '', 'x')
+  t.match(await parts(patient, alone('X: y')), { text: 'x', attachments: [] })
+  t.match(await parts(patient, alone('Content-Disposition: inline; filename=b.txt')), {
+    text: 'x',
+    attachments: [{ filename: 'b.txt' }],
+  })
 })
 
 t.test('encoded words are decoded across folds and charsets, and what is none stays', async (t) => {
@@ -351,7 +426,7 @@ t.test('hostile messages are answered, and the next one is read', async (t) => {
   }
 })
 
-/** With two threads that run: starting one may take longer than what a test has it read. */
+/** With two processes that run: starting one may take longer than what a test has it read. */
 async function started(from: MimeReader): Promise<MimeReader> {
   await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
   return from
@@ -383,21 +458,21 @@ const hungry = Buffer.from(
   'latin1',
 )
 
-t.test('a message has its time, and the thread that it held is replaced', async (t) => {
-  const from = reader(t, { time: 50, threads: 1 })
+t.test('a message has its time, and the process that it held is replaced', async (t) => {
+  const from = reader(t, { time: 50, timePerMegabyte: 0, processes: 1 })
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' })
   t.equal((await parts(patient, lines('Subject: x', '', 'a line'))).text, 'a line')
   t.match(await from.read('ws_1', () => slow), { kind: 'unreadable', why: 'time' }, 'as often as it takes')
 })
 
-t.test('a message has its memory, and the thread that it filled is replaced', async (t) => {
-  const from = reader(t, { memory: 48, threads: 1 })
+t.test('a message has its memory, and the process that it filled is replaced', async (t) => {
+  const from = reader(t, { memory: 48, processes: 1 })
   t.match(await from.read('ws_1', () => hungry), { kind: 'unreadable', why: 'memory' })
   t.equal((await parts(from, lines('Subject: x', '', 'a line'))).text, 'a line')
 })
 
-t.test('one party cannot have all threads, nor wait with more than its share', async (t) => {
-  const from = await started(reader(t, { threads: 2, waiting: 3, waitingOfParty: 3 }))
+t.test('one party cannot have all processes, nor wait with more than its share', async (t) => {
+  const from = await started(reader(t, { processes: 2, waiting: 3, waitingOfParty: 3 }))
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
     await from.read(party, () => raw)
@@ -418,7 +493,7 @@ t.test('one party cannot have all threads, nor wait with more than its share', a
 })
 
 t.test('where all places are taken, a party of which nothing waits has one still, and no second', async (t) => {
-  const from = reader(t, { threads: 1, waiting: 2 })
+  const from = reader(t, { processes: 1, waiting: 2 })
   const read = (party: string): Promise<unknown> => from.read(party, () => small)
   const taken = [read('first'), read('first'), read('first')]
   const placed = read('second')
@@ -428,7 +503,7 @@ t.test('where all places are taken, a party of which nothing waits has one still
 })
 
 t.test('the turn goes round among the parties, whoever came first with however many', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   const turns: string[] = []
   const read = (party: string): Promise<unknown> =>
     from.read(party, () => {
@@ -440,13 +515,13 @@ t.test('the turn goes round among the parties, whoever came first with however m
 })
 
 t.test('a workspace may ask for as many emails at once as any plan lets it, and more wait of all', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   const asked = Array.from({ length: 10_000 }, (_, n) => from.read(`ws_${n % 10}`, () => undefined))
   await t.resolves(Promise.all(asked))
 })
 
 t.test('a message whose bytes are gone is said to be gone; a fault of the source is its own', async (t) => {
-  const from = reader(t, { threads: 1 })
+  const from = reader(t, { processes: 1 })
   t.match(await from.read('ws_1', () => undefined), { kind: 'unreadable', why: 'gone' })
   const fault = from.read('ws_1', () => {
     throw new Error('the disk')
@@ -456,7 +531,7 @@ t.test('a message whose bytes are gone is said to be gone; a fault of the source
 })
 
 t.test('closing leaves nobody waiting', async (t) => {
-  const from = new MimeReader({ ...defaultMimeLimits, threads: 1 })
+  const from = new MimeReader({ ...defaultMimeLimits, processes: 1 })
   const outcomes = Promise.allSettled([from.read('ws_1', () => slow), from.read('ws_1', () => slow)])
   await from.close()
   const [first, second] = await outcomes
@@ -470,19 +545,19 @@ t.test('closing leaves nobody waiting', async (t) => {
 
 const studies = new URL('../fixtures/odd-study.js', import.meta.url)
 
-t.test('what a room above makes of a message is made in its thread, and may fail there alone', async (t) => {
-  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, threads: 1 }, studies)
+t.test('what a room above makes of a message is made in its process, and may fail there alone', async (t) => {
+  const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, studies)
   t.teardown(() => reader.close())
   const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
   const studied = (facts: string): ReturnType<MimeReader['studied']> => reader.studied('ws_1', () => raw, facts)
   t.match(await studied('count'), {
     kind: 'studied',
-    parts: { text: 'text' },
+    outline: { hasText: true, hasHtml: false, attachments: 0 },
     study: { bytes: raw.length, facts: 'count' },
   })
   for (const facts of ['throw', 'hang', 'fill']) {
-    t.match(await studied(facts), { kind: 'studied', parts: { text: 'text' }, study: null }, facts)
+    t.match(await studied(facts), { kind: 'studied', outline: { hasText: true }, study: null }, facts)
   }
-  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a thread')
+  t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a process')
   t.match(await reader.studied('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
 })

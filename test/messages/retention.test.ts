@@ -8,7 +8,7 @@ import { recordEvent } from '../../src/events/event-log.js'
 import { insertAttempt } from '../../src/messages/attempts.js'
 import { removeEntry } from '../../src/messages/queue.js'
 import { insertSignature } from '../../src/messages/raw-message.js'
-import { forgetStep } from '../../src/messages/retention.js'
+import { forgetMessages } from '../../src/messages/retention.js'
 import { forgetKeys, insertIdempotency } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { serviceState } from '../../src/storage/service-state.js'
@@ -53,9 +53,10 @@ async function email({ commit, read }: Database, at: number, settled: boolean): 
   return email.id
 }
 
-async function steps(database: Database, limits: Parameters<typeof forgetStep>[1]): Promise<number> {
+async function steps(database: Database, limits: Parameters<typeof forgetMessages>[1]): Promise<number> {
   let count = 1
-  while (await forgetStep(database, limits)) count += 1
+  const step = forgetMessages(database, limits)
+  while (await step()) count += 1
   return count
 }
 
@@ -88,7 +89,7 @@ t.test('bytes go first, records later, and nothing of what is not settled', asyn
     database.read<{ id: string }>('select id from emails where created_at = 1000', []).map(({ id }) => id),
     [waiting],
   )
-  t.equal(await forgetStep(database, { messagesBefore: 3000, eventsBefore: 3000 }), false)
+  t.equal(await forgetMessages(database, { messagesBefore: 3000, eventsBefore: 3000 })(), false)
 })
 
 t.test('records that go take their bytes with them', async (t) => {
@@ -111,7 +112,7 @@ t.test('a step is small, and thousands of rows go in many', async (t) => {
     recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: 9000, data: {} }),
   ])
   const limits = { messagesBefore: 0, eventsBefore: 5000 }
-  t.equal(await forgetStep(database, limits), true)
+  t.equal(await forgetMessages(database, limits)(), true)
   const left = counts(database)['events'] ?? 0
   t.ok(left > 700 && left < 1001, `${left} are left after the first`)
   t.ok((await steps(database, limits)) > 3)

@@ -373,6 +373,9 @@ t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
       .fill(`"${'x'.repeat(250)}"`)
       .join(' ')}`,
     '1.2.0.192.in-addr.arpa. PTR Mx.B.test.',
+    'odd.b.test. MX 10 Mail\\:one\\032two.b.test.',
+    'mail\\:one\\032two.b.test. A 192.0.2.7',
+    'a\\.b\\255.b.test. A 192.0.2.8',
   ]
   const knot = await startKnot(t, records, ['broken.test'])
   const resolver = asking([knot.address], { timeout: 5000 })
@@ -383,6 +386,15 @@ t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
   t.same(await resolver.records('1.2.0.192.in-addr.arpa', 'PTR'), found('mx.b.test'))
   t.same(await resolver.records('www.b.test', 'CNAME'), found('mx.b.test'))
   t.same(await resolver.records('mx.b.test', 'TXT'), { kind: 'no-data' })
+  const odd = 'mail\\058one\\032two.b.test'
+  t.same(await resolver.mx('odd.b.test'), { kind: 'records', records: [{ preference: 10, exchange: odd }] })
+  for (const name of [odd, 'Mail:one two.b.test']) t.same(await resolver.records(name, 'A'), found('192.0.2.7'), name)
+  t.same(await resolver.records('a\\046b\\255.b.test', 'A'), found('192.0.2.8'))
+  t.same(
+    await resolver.records('a.b\\255.b.test', 'A'),
+    { kind: 'no-domain' },
+    'a dot within a label is no dot between them',
+  )
   t.same(await resolver.mx('gone.test'), { kind: 'no-domain' })
   t.same(await resolver.mx('x.broken.test'), failure('SERVFAIL'))
 })

@@ -10,10 +10,11 @@ import { unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
 import { emailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
 import { fileInbound } from '../../src/messages/inbound-email.js'
-import { MimeReader } from '../../src/messages/mime-parts.js'
+import { defaultMimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
 import { InboundProcessor } from '../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 import { type ReportActs, type ReportDeps, reportActs } from '../../src/receiving/reports/act-on-report.js'
+import { digest, reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/write.js'
 import { bulkEmail } from '../helpers/bulk.js'
@@ -83,11 +84,16 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     const id = `report-${++arrived}`
     const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: JSON.stringify(to) })
     await commit(fileInbound(record, Buffer.from(raw)))
+    const others = acts.ignored.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.judge(email as never, Buffer.from(raw))
+    const judged = await acts.judge(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
     await commit(judged.writes)
     judged.committed?.()
-    t.same(read('select 1 from inbound_emails union all select 1 from inbound_raw', []), [], 'the report is gone')
+    const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
+      id,
+    ])
+    const isKept = (acts.ignored.get('other-recipient') ?? 0) > others && raw.length <= 262_144
+    t.same(left, isKept ? [{ status: 'processed' }] : [], isKept ? 'the report is kept' : 'the report is gone')
   }
   return {
     database,
@@ -381,12 +387,72 @@ t.test('a report acts for the recipient of its token alone, whomever it names', 
   t.same(statuses(email), ['delivered', 'bounced', 'delivered'], 'the block of its own, in whichever case')
 })
 
-t.test('a forward that does not say where it came from bounces who was written to', async (t) => {
-  const { send, arrive, statuses, suppressed } = await home(t)
+const original = (to: string, lines: readonly string[]): string[] => [`Original-Recipient: rfc822; ${to}`, ...lines]
+const prose = (...lines: readonly string[]): string =>
+  ['From: MAILER-DAEMON@b.test', 'Subject: failure notice', '', ...lines, ''].join('\r\n')
+
+/** A report at the token of bob+shop@b.test, whose email went to carol@b.test too; what becomes of bob. */
+const ties: readonly (readonly [what: string, raw: string, acts: boolean, suppresses: boolean])[] = [
+  ['its own address', dsn(unknownUser('bob+shop@b.test')), true, true],
+  ['its own address in another case', dsn(unknownUser('Bob+Shop@B.test')), true, true],
+  ['its mailbox without the detail', dsn(unknownUser('bob@b.test')), true, true],
+  ['another detail of its mailbox', dsn(unknownUser('bob+news@b.test')), true, false],
+  ['a forward that names it', dsn(original('bob+shop@b.test', unknownUser('bob@c.test'))), true, false],
+  ['a forward that does not name it', dsn(unknownUser('bob@c.test')), false, false],
+  ['the name the app gave it', dsn(original('list@a.test', unknownUser('x@c.test'))), true, false],
+  ['an alias of its domain', dsn(unknownUser('robert@b.test')), true, false],
+  ['a host of its domain', dsn(unknownUser('bob@mail.b.test')), true, false],
+  ['a domain that ends alike', dsn(unknownUser('bob@evilb.test')), false, false],
+  ['another recipient of the same email', dsn(unknownUser('carol@b.test')), false, false],
+  ['another, who was somebody else at first', dsn(original('dan@b.test', unknownUser('x@b.test'))), false, false],
+  ['two of its domain', dsn(unknownUser('dan@b.test'), unknownUser('eve@b.test')), false, false],
+  [
+    'its own address, in words about another',
+    dsn(about('bob+shop@b.test', 'failed', '5.1.1', '550 5.1.1 <dan@c.test> user unknown')),
+    true,
+    false,
+  ],
+  ['nobody', prose('Some host said: 550 5.1.1 user unknown'), true, false],
+  ['another, in words', prose('<dan@c.test>: user unknown'), false, false],
+  [
+    'it and another, in words',
+    prose(
+      'Could not be delivered to:',
+      '',
+      '<bob+shop@b.test>:',
+      '550 policy',
+      '',
+      '<dan@b.test>:',
+      '550 user unknown',
+    ),
+    true,
+    false,
+  ],
+]
+t.test('what ties a report to the recipient of its token, and what only seems to', async (t) => {
+  const { database, send, arrive, statuses, events, suppressed, offered } = await home(t)
+  for (const [what, raw, acts, suppresses] of ties) {
+    const email = await send({ to: ['bob+shop@b.test', 'carol@b.test'], orcpt: 'rfc822;list@a.test' })
+    await database.commit([{ sql: 'delete from suppressions', parameters: [] }])
+    offered.length = 0
+    await arrive(raw, email.path(0))
+    t.same(statuses(email).slice(1), [acts ? 'bounced' : 'delivered', 'delivered'], what)
+    t.same([events().length, offered.length], acts ? [1, 1] : [0, 0], what)
+    const listed = suppressed().map(({ email: address, reason }) => [address, reason])
+    t.same(listed, suppresses ? [['bob+shop@b.test', 'hard_bounce']] : [], what)
+  }
+})
+
+t.test('a report about others is kept and logged with whom it names, unless it is large', async (t) => {
+  const { send, arrive, log, database } = await home(t)
   const email = await send()
-  await arrive(dsn(unknownUser('bob.new@c.test')), email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
-  t.match(suppressed(), [{ email: 'bob@b.test' }])
+  await arrive(dsn(unknownUser('dan@c.test')), email.path())
+  const line = JSON.parse(log.at(-1) ?? '{}') as Record<string, unknown>
+  t.match(line, { why: 'other-recipient', recipient: 'bob@b.test', named: ['dan@c.test'], email: email.id })
+  for (const size of [262_144, 262_145]) await arrive(dsn(unknownUser('dan@c.test')).padEnd(size, 'x'), email.path())
+  const kept = database.read('select kind, status, size from inbound_emails order by received_at, id', [])
+  t.match(kept, [{ kind: 'report', status: 'processed' }, { size: 262_144 }])
+  t.equal(kept.length, 2)
 })
 
 t.test('of the members of an alias the mildest news counts', async (t) => {
@@ -659,14 +725,15 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
 t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ time: 10_000, memory: 64, threads: 1, waiting: 10, waitingOfParty: 5 })
+  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 })
   const judge = (): never => {
     throw new Error('mail')
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { judge, judgeReport: acts.judge, factsOf: () => null }
-  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, ...judges })
+  const judges = { judge, judgeReport: acts.judge, factsOf: () => null, reportDigest }
+  const inHand = { suspects: [], take: () => undefined, done: () => undefined, close: () => undefined }
+  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, inHand, ...judges })
   t.teardown(async () => {
     await processor.stop()
     await mime.close()

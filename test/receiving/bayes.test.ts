@@ -45,6 +45,7 @@ const empty: SpamMessage = {
   origin: null,
   authentication: null,
   parts: [],
+  pages: [],
 }
 const saying = (text: string): SpamMessage => ({ ...empty, text })
 const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({ address: addressOrNull(address), name })
@@ -179,6 +180,7 @@ const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
   origin: fc.constant(null),
   authentication: fc.constant(null),
   parts: fc.constant([]),
+  pages: fc.constant([]),
 })
 
 function isBounded(tokens: readonly string[]): boolean {
@@ -279,7 +281,6 @@ t.test('it says nothing before 50 messages of each kind', async (t) => {
   t.equal(bayesScore(['prize'], knowing({ spam: 49, ham: 900 }, tokens)), null)
   t.equal(bayesScore(['prize'], knowing({ spam: 900, ham: 49 }, tokens)), null)
   t.ok((bayesScore(['prize'], knowing({ spam: 50, ham: 50 }, tokens)) ?? 0) > 0.9)
-  t.equal(bayesContribution(null), null)
 })
 
 t.test('what it does not know, or knows from both sides, it is unsure of', async (t) => {
@@ -289,7 +290,7 @@ t.test('what it does not know, or knows from both sides, it is unsure of', async
     Array.from({ length: 40 }, (_, n) => [`w${n}`, n % 2 === 0 ? { spam: 20, ham: 0 } : { spam: 0, ham: 20 }]),
   )
   const score = bayesScore(Object.keys(sides), knowing(messages, sides))
-  t.equal(bayesContribution(score)?.name, 'BAYES_UNSURE')
+  t.equal(bayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
 })
 
 t.test('certain spam alone is spam, likely spam is suspicious, ham takes points away', async (t) => {
@@ -308,7 +309,7 @@ t.test('certain spam alone is spam, likely spam is suspicious, ham takes points 
   for (const [probability, name, score] of points) t.match(bayesContribution(probability), { name, score })
   fc.assert(
     fc.property(probability, probability, (a, b) => {
-      const score = (p: number): number => bayesContribution(p)?.score ?? Number.NaN
+      const score = (p: number): number => bayesContribution(p).score
       return score(Math.max(a, b)) >= score(Math.min(a, b))
     }),
   )
@@ -377,7 +378,7 @@ t.test('one message learned from many sides at once counts once, as the last sai
 
 t.test('writes made for a state that is gone miss, and change nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], at: 0 }
+  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], dated: 0, at: 0 }
   await database.commit(learning({ ...lesson, verdict: 'spam' }))
   const learned = learnedBefore(database.read, lesson)
   if (learned === null) throw new Error('not learned')
@@ -472,7 +473,7 @@ t.test('rare and old tokens are forgotten first, down to the bound and in one wo
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const learn = (workspaceId: string, id: string, at: number, ...tokens: readonly string[]) =>
-    commit(learning({ workspaceId, fingerprint: id, verdict: 'spam', tokens, at }))
+    commit(learning({ workspaceId, fingerprint: id, verdict: 'spam', tokens, dated: at, at }))
   for (const workspaceId of ['ws_1', 'ws_2']) {
     await learn(workspaceId, '1', 100 * day, 'often', 'old')
     await learn(workspaceId, '2', 101 * day, 'often')
@@ -519,14 +520,16 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
 t.test('a message of more tokens than one read asks for gets all of its counts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const tokens = Array.from({ length: 300 }, (_, n) => `word${n}`)
-  await database.commit(learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, at: 0 }))
+  await database.commit(learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }))
   t.same([...bayesCounts(database.read, 'ws_1', [...tokens, 'never']).tokens.keys()].sort(), [...tokens].sort())
   t.equal(bayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
 })
 
 t.test('tokens are forgotten in the order of an index', async (t) => {
   const { database } = await temporaryDatabase(t)
-  await database.commit(learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], at: 0 }))
+  await database.commit(
+    learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),
+  )
   const [write] = forgetting(database.read, 'ws_1', { tokens: 1, messages: 9 })
   const plan = database.read<{ detail: string }>(`explain query plan ${write?.sql}`, write?.parameters ?? [])
   const details = plan.map(({ detail }) => detail).join('\n')

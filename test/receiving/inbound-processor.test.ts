@@ -1,11 +1,18 @@
 /** Mail on disk is looked at, once, whatever it is and whatever breaks meanwhile. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
 import { fileInbound, markProcessed, removeInbound, removeInboundRaw } from '../../src/messages/inbound-email.js'
-import { MimeReader } from '../../src/messages/mime-parts.js'
+import { defaultMimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
+import { openInHand } from '../../src/receiving/in-hand.js'
 import { inboundContent } from '../../src/receiving/inbound-content.js'
 import { InboundProcessor, type Judge, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
+import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
@@ -14,10 +21,10 @@ import { until } from '../helpers/until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
-const judge: Judge = (email, raw, parts) => {
+const judge: Judge = (email, raw, outline) => {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
   const { id, workspace_id } = email
-  const processed = markProcessed({ ...inboundContent(raw, parts), ...spam, id, workspace_id, at: 2000 })
+  const processed = markProcessed({ ...inboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
   const type = 'email.sent'
   const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
   return { writes: [processed, event] }
@@ -33,11 +40,12 @@ interface Fixture {
 }
 
 async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixture> {
-  const { database } = await temporaryDatabase(t)
+  const { database, file: databaseFile } = await temporaryDatabase(t)
   const errors: string[] = []
+  const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
   const faults = { commit: false, read: false }
   const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-  const mime = new MimeReader({ time: 10_000, memory: 64, threads: 2, waiting: 1000, waitingOfParty: 500 })
+  const mime = new MimeReader({ ...defaultMimeLimits, time: 10_000, waiting: 1000, waitingOfParty: 500 })
   const processor = new InboundProcessor({
     read: (sql, parameters) => {
       if (faults.read) throw full
@@ -48,8 +56,10 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
       return database.commit(writes)
     },
     clock: () => 2000,
-    log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
+    log,
     mime,
+    reportDigest,
+    inHand: openInHand(join(dirname(databaseFile), 'in-hand'), log),
     factsOf: () => null,
     judge,
     judgeReport: () => {
@@ -120,11 +130,12 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   t.equal(events(database), 1)
 })
 
-t.test('a stop waits for no bomb, and what the ended threads give up waits for the next start', async (t) => {
-  const mime = new MimeReader({ time: 60_000, memory: 256, threads: 2, waiting: 1000, waitingOfParty: 500 })
+t.test('a stop waits for no bomb, and what the ended processes give up waits for the next start', async (t) => {
+  const mime = new MimeReader({ ...defaultMimeLimits, time: 60_000 })
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
     mime: {
+      digested: () => Promise.reject(new Error('a report')),
       studied: (party, source, facts) => {
         const noted = (): Buffer | undefined => {
           begun = true
@@ -211,39 +222,17 @@ t.test('what was judged hears of its commit, and of none that missed', async (t)
   t.same([judged, heard], [2, ['a']])
 })
 
-t.test('a report goes to its own judge, untouched by the threads', async (t) => {
-  const seen: string[] = []
-  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }, raw) => {
-    seen.push(raw.toString())
+t.test('a report goes to its own judge, digested in a process', async (t) => {
+  const seen: unknown[] = []
+  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }, digest) => {
+    seen.push(digest)
     return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
   }
-  const mime = { studied: () => Promise.reject(new Error('a report')) }
-  const { processor, database, errors } = await fixture(t, { judgeReport, mime })
-  await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report' }), text))
+  const { processor, database, errors } = await fixture(t, { judgeReport })
+  await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
   await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
-  t.same([seen, errors], [[text.toString()], []])
-})
-
-t.test('of many reports each is read in a turn of its own', async (t) => {
-  let turn = 0
-  const turns: number[] = []
-  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }) => {
-    turns.push(turn)
-    return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
-  }
-  const { processor, database } = await fixture(t, { judgeReport })
-  for (const id of ['a', 'b', 'c', 'd']) await database.commit(fileInbound(inboundMail({ id, kind: 'report' }), text))
-  let over = false
-  const count = (): void => {
-    turn += 1
-    if (!over) setImmediate(count)
-  }
-  count()
-  processor.start()
-  await until('all are read', () => turns.length === 4)
-  over = true
-  t.equal(new Set(turns).size, 4)
+  t.same([seen, errors], [[{ report: { type: 'other' }, answer: true }], []])
 })
 
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
@@ -270,4 +259,23 @@ t.test('whoever has much mail waiting that takes long waits for it alone', async
     return [...many, 'older'].every((id) => status(id) === 'processed')
   })
   t.equal(events(database), 123)
+})
+
+t.test('what was in hand at two deaths of the process has failed, unread; what merely was near has not', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const program = fileURLToPath(new URL('../fixtures/dying-processor.js', import.meta.url))
+  for (const id of ['a', 'bomb', 'c']) await database.commit(fileInbound(inboundMail({ id }), text))
+  const died: unknown[] = []
+  for (let run = 0; run < 3; run += 1) {
+    const child = spawn(process.execPath, [program, file], { stdio: 'inherit' })
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    died.push(signal ?? code)
+  }
+  t.same(died, ['SIGKILL', 'SIGKILL', 0])
+  t.same(database.read('select id, status from inbound_emails order by id', []), [
+    { id: 'a', status: 'processed' },
+    { id: 'bomb', status: 'failed' },
+    { id: 'c', status: 'processed' },
+  ])
+  t.equal(readFileSync(join(dirname(file), 'in-hand'), 'latin1'), '', 'a clean end leaves nothing')
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import type { MimeParts } from '../../src/messages/mime-parts-protocol.js'
+import { brandsIn, differsByOne, resemblesBrand } from '../../src/receiving/spam/brand-match.js'
 import { htmlFacts } from '../../src/receiving/spam/html-facts.js'
 import { mimeOutline } from '../../src/receiving/spam/mime-outline.js'
 import { asRead, isHomograph, mixedWords, unseenInWords } from '../../src/receiving/spam/script-facts.js'
@@ -71,10 +72,79 @@ t.test('each part of a message is listed as it declares itself', async (t) => {
     'a signature',
     '--x--',
   )
-  t.same(mimeOutline(raw, scanHeader(raw)), [
-    { contentType: 'multipart/mixed', charset: '', encoding: '' },
-    { contentType: 'text/html', charset: 'koi8-r', encoding: 'base64' },
+  t.same(mimeOutline(raw, scanHeader(raw)).parts, [
+    { contentType: 'multipart/mixed', charset: '', encoding: '', attached: false },
+    { contentType: 'text/html', charset: 'koi8-r', encoding: 'base64', attached: false },
   ])
+})
+
+t.test('files beside the bodies are told from them, and attached pages are read', async (t) => {
+  const form = '<form action="https://x.example/"><input type=password></form>'
+  const raw = lines(
+    'Content-Type: multipart/mixed; boundary=x',
+    '',
+    '--x',
+    'Content-Type: text/plain; charset=us-ascii',
+    'Content-Transfer-Encoding: base64',
+    'Content-Disposition: attachment; filename=notes.txt',
+    '',
+    'bm90ZXM=',
+    '--x',
+    'Content-Type: text/plain; charset=us-ascii; name="notes.txt"',
+    'Content-Transfer-Encoding: base64',
+    '',
+    'bm90ZXM=',
+    '--x',
+    'Content-Type: application/octet-stream',
+    "Content-Disposition: attachment; filename*=utf-8''invoice.HTML",
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from(form).toString('base64'),
+    '--x',
+    'Content-Type: text/html; name=a.html',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    '<script>window.loc=',
+    'ation=3D1</script>',
+    '--x--',
+  )
+  const { parts, pages } = mimeOutline(raw, scanHeader(raw))
+  t.same(
+    parts.map(({ attached }) => attached),
+    [false, true, true, true, true],
+  )
+  t.same(
+    pages.map((page) => page.trim()),
+    [form, '<script>window.location=1</script>'],
+  )
+  const names = (bytes: Buffer): readonly string[] =>
+    spamReport(spamMessage(bytes, { ...noParts, text: 'x' }, unknown)).contributions.map(({ name }) => name)
+  t.ok(names(raw).includes('ATTACHED_PAGE_ASKS'))
+  t.ok(names(raw).includes('ATTACHED_PAGE_UNFOLDS'))
+  t.notOk(names(raw).includes('BASE64_PLAIN_TEXT'), 'text files are attached in base64')
+  const body = Buffer.from(raw.toString().replace('Content-Disposition: attachment; filename=notes.txt\r\n', ''))
+  t.ok(names(body).includes('BASE64_PLAIN_TEXT'))
+})
+
+t.test('brands are found as they are read, and in names made to look like theirs', async (t) => {
+  const found = (text: string): readonly string[] => brandsIn(text).map(({ brand }) => brand.names[0] ?? '')
+  t.same(found('PayPal'), ['paypal'])
+  t.same(found('P\u0430yPaI Service'), ['paypal'])
+  t.ok(brandsIn('P\u0430yPal')[0]?.disguised)
+  t.notOk(brandsIn('PAYPAL')[0]?.disguised)
+  t.same(found('Wells  Fargo Online'), ['wells fargo'])
+  t.same(found('Chase'), [], 'a name of people')
+  t.same(found('Chase Alerts'), ['chase'])
+  t.same(found('paypalooza'), [])
+  const alike =
+    'paypa1.com rnicrosoft.com netfliix.com paypal-login.example paypalsecure.example apple-id-support.example '
+  const nested = 'paypal.com.example.net xn--pypal-4ve.com microsoft-login.web.app paypal.xyz'
+  for (const host of `${alike}${nested}`.split(' ')) t.ok(resemblesBrand(host), host)
+  const own = 'paypal.com www.paypal.co.uk amazon.de email.apple.com office.com amazonia.org finance.com apple.example'
+  for (const host of `${own} github.io example.org medicloud.com localhost com ..`.split(' '))
+    t.notOk(resemblesBrand(host), host)
+  t.ok(differsByOne('netflix', 'netfliix') && differsByOne('netflix', 'netlfix') && differsByOne('netflix', 'netflex'))
+  t.notOk(differsByOne('netflix', 'netflix') || differsByOne('netflix', 'nettflixx'))
 })
 
 t.test('a message is told with its fields as they stand and its subject as it reads', async (t) => {
@@ -182,6 +252,9 @@ const bombs: Readonly<Record<string, string>> = {
   'the same word': 'deceased '.repeat(100 * KB),
   lenders: 'mortgage '.repeat(100 * KB),
   addresses: 'http://a.test/?to=http://'.repeat(40 * KB),
+  'names of brands': 'pay pal bank of america '.repeat(40 * KB),
+  lures: `your account ${'a '.repeat(40)}`.repeat(10 * KB),
+  'links to many hosts': Array.from({ length: 20 * KB }, (_, at) => `http://paypal${at}.a.test/`).join(' '),
   capitals: 'A'.repeat(KB * KB),
   'mixed letters': 'a\u0430'.repeat(512 * KB),
   boundaries: '\r\n--x\r\nContent-Type: a/b\r\n'.repeat(30 * KB),
@@ -191,7 +264,8 @@ const bombs: Readonly<Record<string, string>> = {
 t.test('every bomb comes to its score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
-    const report = spamReport(spamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown))
+    const told = spamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown)
+    const report = spamReport({ ...told, pages: [bomb, bomb, bomb] })
     t.ok(Number.isFinite(report.score), name)
   }
 })

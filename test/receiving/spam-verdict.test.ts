@@ -6,7 +6,7 @@ import { uuidv7 } from '../../src/platform/ids.js'
 import type { Authentication } from '../../src/receiving/authentication/authentication.js'
 import { learnMessage } from '../../src/receiving/spam/bayes-learn.js'
 import type { BayesVerdict } from '../../src/receiving/spam/bayes-records.js'
-import { ownContributions } from '../../src/receiving/spam/own-points.js'
+import { type ClassifierOpinion, ownContributions } from '../../src/receiving/spam/own-points.js'
 import { circumstancesOf, receivedSpamMessage } from '../../src/receiving/spam/received-spam-message.js'
 import type { AskRspamd, RspamdQuestion } from '../../src/receiving/spam/rspamd.js'
 import { type SpamContribution, type SpamThresholds, totalScore } from '../../src/receiving/spam/spam-report.js'
@@ -37,6 +37,9 @@ const results: Authentication = {
   iprev: { result: 'pass', name: 'mx.b.test' },
   fromFields: 1,
 }
+
+/** Of a domain that vouches for nothing. */
+const unvouched: Authentication = { ...results, dmarc: { ...results.dmarc, result: 'none' } }
 
 function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimeParts } {
   const head = [
@@ -71,12 +74,14 @@ interface Judging {
     rspamd?: AskRspamd,
     thresholds?: SpamThresholds,
   ) => Promise<SpamVerdict & { readonly lines: readonly SpamContribution[] }>
-  readonly learn: (verdict: BayesVerdict, text: string, count?: number) => Promise<void>
+  /** `dated`: when the mail came that is learned at `now`. */
+  readonly learn: (verdict: BayesVerdict, text: string, count?: number, dated?: number) => Promise<void>
 }
 
 async function judging(t: Test): Promise<Judging> {
   const { database } = await temporaryDatabase(t)
   let made = 0
+  let taught = 0
   return {
     database,
     email: async (arrival = {}, authentication = results) => {
@@ -98,16 +103,22 @@ async function judging(t: Test): Promise<Judging> {
       const verdict = await judge(email, raw, study(raw, parts, circumstancesOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
-    learn: async (verdict, text, count = 50) => {
-      for (let at = 0; at < count; at += 1) {
-        const { raw, parts } = messageOf(text)
-        const message = { ...receivedSpamMessage(brought, raw, parts), fields: [] }
-        const fingerprint = `${verdict} ${text} ${at}`
-        await learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
-      }
+    learn: async (verdict, text, count = 200, dated = now) => {
+      const { raw, parts } = messageOf(text)
+      const message = { ...receivedSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
+      const lessons = Array.from({ length: count }, () => {
+        taught += 1
+        const fingerprint = `${verdict} ${text} ${taught}`
+        return learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
+      })
+      await Promise.all(lessons)
     },
   }
 }
+
+/** Of a classifier that knows recent mail. */
+const opinion = (probability: number | null): ClassifierOpinion | null =>
+  probability === null ? null : { probability, recent: { spam: 200, ham: 200 } }
 
 const names = (lines: readonly SpamContribution[]): readonly string[] => lines.map(({ name }) => name)
 
@@ -172,23 +183,23 @@ t.test('what came as spam is spam whatever its score, by a line that says why', 
 t.test('the classifier speaks for its own workspace, and what the rules found too counts once', async (t) => {
   const { email, judged, learn, database } = await judging(t)
   const advert = 'Click here to be removed! 100% free, no obligation, act now, limited offer! Order viagra today!!!'
-  const before = await judged(await email(), advert)
+  const before = await judged(await email({}, unvouched), advert)
   t.notOk(
     names(before.lines).some((name) => name.startsWith('BAYES')),
     'silent before it has learned',
   )
   await learn('spam', advert)
   await learn('ham', 'shall we meet on monday? minutes of the board attached')
-  const { lines, spam_score } = await judged(await email(), advert)
+  const { lines, spam_score } = await judged(await email({}, unvouched), advert)
   t.match(lines[0], { name: 'BAYES_SPAM_CERTAIN', score: 8 })
   const content = totalScore(before.lines.filter(({ name }) => !/SPF|DMARC/.test(name)))
   t.ok(content > 1, `the rules alone: ${content}`)
   t.match(lines.at(-1), { name: 'SAME_EVIDENCE', score: -Math.min(8, content) })
-  t.equal(spam_score, Math.round((Math.max(8, content) + 0.5) * 100), 'authentication is evidence of its own')
+  t.equal(spam_score, Math.round((Math.max(8, content) + 1) * 100), 'authentication is evidence of its own')
   const ham = await judged(await email(), 'minutes of the board, monday')
   t.match(ham.lines.at(-1), { name: 'BAYES_HAM_CERTAIN', score: -3 })
   t.notOk(names(ham.lines).includes('SAME_EVIDENCE'))
-  const other = { ...(await email()), workspace_id: 'ws_2' }
+  const other = { ...(await email({}, unvouched)), workspace_id: 'ws_2' }
   t.notOk(names((await judged(other, advert)).lines).some((name) => name.startsWith('BAYES')))
   t.ok(database)
 })
@@ -203,7 +214,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   const { rules } = studyOf(receivedSpamMessage(brought, raw, parts))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
-    totalScore(ownContributions(rules, probability, { ...nothingSeen, ...arrival }, of))
+    totalScore(ownContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
   const alone = own(null)
   t.ok(alone > 8, `the rules alone: ${alone}`)
   t.equal(own(0.95), alone, 'it agrees')
@@ -213,14 +224,80 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   t.equal(own(0.5, { earlyTalker: true }), 10.49, 'the client is evidence of its own')
   t.equal(own(0.5, {}, { suspicious: 1, spam: 5 }), 4.99)
   t.equal(own(0.8, {}, { suspicious: 1, spam: 3 }), alone, 'its own points are spam there')
-  const doubts = ownContributions(rules, 0.5, nothingSeen, thresholds).at(-1)
+  const doubts = ownContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
   const said = studyOf(receivedSpamMessage(brought, test.raw, test.parts)).rules
   t.ok(
-    totalScore(ownContributions(said, 0.001, nothingSeen, thresholds)) > 900,
+    totalScore(ownContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
   )
+})
+
+const day = 86_400_000
+const advert = 'order your viagra from us, a miracle of a price'
+const letter = 'minutes of the board for monday are attached'
+
+t.test('a classifier that knows little of recent mail moves a score by two points at most', async (t) => {
+  const { email, judged, learn } = await judging(t)
+  const points = async (text: string): Promise<Readonly<Record<string, number>>> => {
+    const { lines } = await judged(await email({}, unvouched), text)
+    return Object.fromEntries(
+      lines.filter(({ name }) => /BAYES|CLASS/.test(name)).map(({ name, score }) => [name, score]),
+    )
+  }
+  await learn('spam', advert, 199)
+  await learn('ham', letter, 199)
+  await learn('spam', advert, 60, now - 181 * day)
+  await learn('ham', letter, 60, now - 181 * day)
+  await learn('ham', letter, 10, now + 2 * day)
+  await learn('ham', letter, 10, 0)
+  t.same(await points(advert), { BAYES_SPAM_CERTAIN: 8, CLASSIFIER_UNSEASONED: -6 }, '199 of each, and what is older')
+  t.same(await points(letter), { BAYES_HAM_CERTAIN: -3, CLASSIFIER_UNSEASONED: 1 })
+  await learn('spam', advert, 1, now - 180 * day)
+  t.same(await points(advert), { BAYES_SPAM_CERTAIN: 8, CLASSIFIER_UNSEASONED: -6 }, '200 spam, 199 ham')
+  await learn('ham', letter, 1, now - 180 * day)
+  t.match(await points(advert), { BAYES_SPAM_CERTAIN: 8, CLASSIFIER_UNSEASONED: undefined }, '200 of each')
+  t.same(await points(letter), { BAYES_HAM_CERTAIN: -3 })
+})
+
+t.test('against a pass of DMARC the classifier flags nothing by itself', async (t) => {
+  const { email, judged, learn } = await judging(t)
+  await learn('spam', advert)
+  await learn('ham', letter)
+  const vouched = await judged(await email(), advert)
+  t.match(
+    vouched.lines.find(({ name }) => name === 'CLASSIFIER_AND_DMARC'),
+    { score: -5 },
+  )
+  t.equal(vouched.spam_status, 'clean')
+  t.equal((await judged(await email({}, unvouched), advert)).spam_status, 'spam')
+  const listings = [{ zone: 'bl.test', weight: 2, answer: '127.0.0.2' }]
+  t.equal((await judged(await email({ listings }), advert)).spam_status, 'suspicious', 'it is not alone')
+})
+
+t.test('who a message pretends to be is evidence beside its words, and the classifier has no say in it', async (t) => {
+  const thresholds = { suspicious: 4, spam: 8 }
+  const rules = [
+    { name: 'AUTHOR_POSES_AS_BRAND', score: 2.5, description: '' },
+    { name: 'FRAUD_ACCOUNT', score: 2, description: '' },
+  ]
+  const total = (said: ClassifierOpinion): number => totalScore(ownContributions(rules, said, nothingSeen, thresholds))
+  t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, told once')
+  t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5, 'honest words take off what words gave')
+  const alone = ownContributions(
+    rules.slice(0, 1),
+    { probability: 0, recent: { spam: 0, ham: 0 } },
+    nothingSeen,
+    thresholds,
+  )
+  t.equal(totalScore(alone), 2.5)
+  t.equal(
+    total({ probability: 0, recent: { spam: 200, ham: 200 } }),
+    1.5,
+    'a classifier that knows its mail is believed',
+  )
+  t.equal(total({ probability: 1, recent: { spam: 200, ham: 200 } }), 10.5)
 })
 
 t.test('rspamd is asked what the record knows, and its verdict is one among the others', async (t) => {

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { defaultResolverSettings, openResolver } from '../../src/platform/resolver.js'
 import type { SpfVerdict } from '../../src/receiving/authentication/authentication.js'
 import { checkSpf } from '../../src/receiving/authentication/check-spf.js'
 import { messageQuestions } from '../../src/receiving/authentication/questions.js'
+import { type DnsRecord, dnsServer } from '../helpers/dns-server.js'
 import { type RecordZone, recordZone } from '../helpers/record-zone.js'
 
 interface Client {
@@ -584,4 +586,33 @@ t.test('a local part in Unicode matches no term that names it (RFC 8616 section 
 t.test('a question that is not answered in time is a temperror', async (t) => {
   t.equal((await check({ 'b.test': 'silence' }, {}, 5)).result, 'temperror')
   t.equal((await check(record('v=spf1 a:c.test -all', { 'c.test': 'silence' }), {}, 5)).result, 'temperror')
+})
+
+/** What is asked over the wire, an octet a character, and what the record then says. */
+const oddNames: readonly (readonly [record: string, asked: string, from?: string])[] = [
+  ['v=spf1 mx:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
+  ['v=spf1 a:foo:bar/baz.test -all', 'A foo:bar/baz.test'],
+  ['v=spf1 mx:mail.test -all', 'A odd:one two\xff.mail.test'],
+  ['v=spf1 exists:%{l}.x.test -all', 'A "joe smith".x.test', '"joe smith"@b.test'],
+  ['v=spf1 exists:%{l}.x.test -all', 'A "joe:smith@work".x.test', '"joe:smith@work"@b.test'],
+  ['v=spf1 exists:%_%{d}.x.test -all', 'A  b.test.x.test'],
+]
+
+t.test('names of DNS are octets: whatever a record or a macro names is asked for', async (t) => {
+  for (const [text, wanted, from = 'a@b.test'] of oddNames) {
+    const answers: Record<string, readonly DnsRecord[]> = {
+      'TXT b.test': [{ type: 'TXT', ttl: 60, strings: [text] }],
+      'MX foo:bar/baz.test': [{ type: 'MX', ttl: 60, preference: 1, value: 'foo:bar/baz.test' }],
+      'MX mail.test': [{ type: 'MX', ttl: 60, preference: 1, value: 'Odd:one two\xff.mail.test' }],
+      [wanted]: [{ type: 'A', ttl: 60, value: '192.0.2.1' }],
+    }
+    const server = await dnsServer((question) => answers[question] ?? 'NXDOMAIN')
+    t.teardown(() => server.close())
+    const settings = { ...defaultResolverSettings, servers: [server.address] }
+    const resolver = openResolver(settings, () => 0, new AbortController().signal)
+    const questions = messageQuestions(resolver, { perQuestion: 5_000, perMessage: 10_000 }, () => 0)
+    const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: from, hostname: 'mx.test' }
+    const { result } = await checkSpf(connection, questions.within(120), 10_000)
+    t.equal(result, 'pass', `${text} from ${from}: ${server.asked.join(', ')}`)
+  }
 })

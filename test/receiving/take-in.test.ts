@@ -1,6 +1,7 @@
 /** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
 import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/receiving/authentication/authentication.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import { type TakeInDeps, takeIn } from '../../src/receiving/take-in.js'
 import type { Write } from '../../src/storage/write.js'
@@ -14,6 +15,15 @@ const mailbox = (workspaceId: string): InboundRecipient => ({
   workspaceId,
   domain: parseDomainName(`${workspaceId}.test`),
 })
+
+const found: Authentication = {
+  spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
+  dkim: [],
+  dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
+  arc: { result: 'none', reason: null },
+  iprev: { result: 'fail', name: null },
+  fromFields: 1,
+}
 
 function taking(recipientOf: TakeInDeps['recipientOf']): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
@@ -32,16 +42,10 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
     log: { info: (line: unknown) => told.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
-    authenticate: async () => ({
-      spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
-      dkim: [],
-      dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
-      arc: { result: 'none', reason: null },
-      iprev: { result: 'fail', name: null },
-      fromFields: 1,
-    }),
+    authenticate: async (raw) => ({ raw, found }),
     recipientOf,
-    firstWorkspace: () => 'home',
+    operatorWorkspace: () => 'home',
+    inboundBytes: () => ({ held: 0, limit: null }),
     filed: (workspaceId) => filed.push(workspaceId),
   })
   const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }

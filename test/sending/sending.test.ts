@@ -11,6 +11,7 @@ import { prepareMessage, summarise } from '../../src/sending/prepare-message.js'
 import { momentOf, releaseTime } from '../../src/sending/schedule.js'
 import { checkSender } from '../../src/sending/sender-policy.js'
 import { type HeaderOptions, isServiceField, readServiceFields } from '../../src/sending/service-headers.js'
+import type { MessageSummary } from '../../src/sending/submitted-message.js'
 
 const now = Date.UTC(2026, 10, 21)
 const day = 86_400_000
@@ -190,6 +191,28 @@ t.test('a summary shows what lists show', async (t) => {
   )
   t.same([cc.length, replyTo[0]?.address, subject], [0, 'r@a.test', ''])
 })
+
+t.test(
+  'From has a limit, and the refusal names it; of longer lists of recipients the first 8 KB are noted',
+  async (t) => {
+    const list = (size: number): string => `${'a@b.test,'.repeat(900)}${'c@d.test'.padStart(size - 8100)}`
+    const summary = (field: string, size: number): MessageSummary => {
+      const raw = Buffer.from(`${field === 'From' ? '' : 'From: a@b.test\r\n'}${field}: ${list(size)}\r\n\r\n`)
+      return summarise(raw, scanHeader(raw))
+    }
+    t.equal(summary('From', 8192).from.length, 901)
+    t.throws(() => summary('From', 8193), {
+      kind: 'malformed-message',
+      message: 'From: 8193 characters of addresses, at most 8192 are allowed',
+      details: { field: 'from' },
+    })
+    t.equal(summary('To', 8192).to.length, 901)
+    t.equal(summary('To', 8193).to.length, 900, 'whole entries')
+    t.equal(summary('To', 1_000_000).to.length, 900)
+    t.equal(summary('Cc', 8193).cc.length, 900)
+    t.equal(summary('Reply-To', 8193).replyTo.length, 900)
+  },
+)
 
 t.test('a key may name senders in its own verified domains alone', async (t) => {
   const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'

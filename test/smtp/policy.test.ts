@@ -1,9 +1,15 @@
 /** What decides at the SMTP doors: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isLoopback, limitKey } from '../../src/accounts/client-address.js'
+import { isLoopback, limitKey, networkKey } from '../../src/accounts/client-address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
-import { connectionLimit } from '../../src/platform/connection-limit.js'
+import { ClientLines } from '../../src/platform/client-lines.js'
+import {
+  type ConnectionLimitSettings,
+  type ConnectionOrigin,
+  connectionLimit,
+  type Standing,
+} from '../../src/platform/connection-limit.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { answer, asError } from '../../src/smtp/answer.js'
 import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
@@ -13,6 +19,7 @@ import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
 import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
 import { parseRcpt } from '../../src/smtp/rcpt-command.js'
+import { until } from './submission-listener.js'
 
 t.test('every kind of refusal has its documented reply', async (t) => {
   const documented: Record<RefusalKind, string> = {
@@ -39,6 +46,7 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'too-many-recipients': '452 4.5.3',
     'attachment-too-large': '552 5.3.4',
     'too-large': '552 5.3.4',
+    'mailbox-full': '452 4.2.2',
     'mail-loop': '554 5.4.6',
     'rate-limited': '451 4.7.1',
     'daily-limit': '452 4.7.1',
@@ -92,6 +100,11 @@ t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async 
   t.not(limitKey('2001:db8:1:2::9'), limitKey('2001:db8:1:3::9'))
   t.equal(limitKey('fe80::1%eth0'), limitKey('fe80::2%eth0'))
   t.equal(limitKey(''), '')
+  t.equal(networkKey('192.0.2.200'), networkKey('::ffff:192.0.2.1'))
+  t.not(networkKey('192.0.2.200'), networkKey('192.0.3.200'))
+  t.equal(networkKey('2001:db8:1:2::9'), networkKey('2001:db8:1:ffff::1'))
+  t.not(networkKey('2001:db8:1:2::9'), networkKey('2001:db8:2:2::9'))
+  t.equal(networkKey('nowhere'), null)
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) t.ok(isLoopback(address), address)
   for (const address of ['10.0.0.1', '192.0.2.1', '::', '2001:db8::1', '']) t.notOk(isLoopback(address), address)
 })
@@ -130,17 +143,96 @@ t.test('wrong keys', async (t) => {
   })
 })
 
-t.test('connections are limited in all and per address', async (t) => {
-  const limit = connectionLimit({ maxConnections: 3, maxConnectionsPerAddress: 2 })
+/** Connections that are what the test says they are, and a list of those that gave way. */
+function places(settings: Partial<ConnectionLimitSettings>) {
+  const all = { maxConnections: 100, maxConnectionsPerAddress: 100, maxConnectionsPerNetwork: 100 }
+  const limit = connectionLimit({ ...all, ...settings })
+  const gone: string[] = []
+  const enter = (origin: ConnectionOrigin | null, name: string, standing: Standing | null = null) =>
+    limit.enter(origin, { standing: () => standing, giveWay: () => gone.push(name) })
+  return { limit, gone, enter }
+}
+
+const from = (address: string): ConnectionOrigin => ({ address, network: address.slice(0, 1) })
+const quiet = (rank: Standing['rank'], since = 0): Standing => ({ rank, since, fresh: false })
+const fresh: Standing = { rank: 'unproved', since: 0, fresh: true }
+
+t.test('connections are limited in all, per address and per network', async (t) => {
+  const { limit, enter } = places({ maxConnections: 4, maxConnectionsPerAddress: 2, maxConnectionsPerNetwork: 3 })
+  const entered = ['a1', 'a1', 'a1', 'a2', 'a3', 'b1', 'c1'].map((address) => enter(from(address), address))
+  const isPlace = (entry: unknown): boolean => typeof entry !== 'string'
   t.same(
-    ['a', 'a', 'a', 'b', 'b', 'c'].map((client) => limit.enter(client)),
-    ['welcome', 'welcome', 'too-many-from-there', 'welcome', 'full', 'full'],
+    entered.map((entry) => isPlace(entry) || entry),
+    [true, true, 'too-many-of-address', true, 'too-many-of-network', true, 'full'],
   )
-  limit.leave('a')
-  t.equal(limit.enter('c'), 'welcome')
-  for (const client of ['a', 'b', 'c']) limit.leave(client)
-  t.equal(limit.open(), 0)
-  t.equal(limit.enter('a'), 'welcome')
+  t.equal(enter(null, 'a proxy'), 'full')
+  for (const entry of entered) {
+    if (typeof entry === 'string') continue
+    entry.leave()
+    entry.leave()
+  }
+  t.equal(limit.open(), 0, 'each is counted out once')
+  for (const name of ['one', 'two', 'three', 'four']) {
+    t.ok(isPlace(enter({ address: name, network: null }, name)), 'the limit of a network does not hold for it')
+  }
+})
+
+t.test('where a limit is reached, who has the least use for a place gives way', async (t) => {
+  t.test('in the order of ranks, and of one rank the one that is quiet for longest', async (t) => {
+    const { gone, enter } = places({ maxConnections: 6 })
+    enter(from('a1'), 'unread', quiet('unread'))
+    enter(from('b1'), 'idle', quiet('idle'))
+    enter(from('c1'), 'slow', quiet('slow', 5))
+    enter(from('d1'), 'later', quiet('unproved', 4))
+    enter(from('e1'), 'sooner', quiet('unproved', 3))
+    enter(from('f1'), 'working')
+    for (let more = 0; more < 5; more++) t.not(enter(null, 'new'), 'full')
+    t.equal(enter(null, 'new'), 'full', 'who is at work stays')
+    t.same(gone, ['sooner', 'later', 'slow', 'idle', 'unread'])
+  })
+
+  t.test('only one of its own where the limit is that of the address or network', async (t) => {
+    const { gone, enter } = places({ maxConnectionsPerAddress: 2, maxConnectionsPerNetwork: 3 })
+    enter(from('b1'), 'other', quiet('unproved'))
+    enter(from('a1'), 'first', quiet('unproved', 2))
+    enter(from('a1'), 'second', quiet('unproved', 1))
+    enter(from('a1'), 'third')
+    enter(from('a2'), 'fourth')
+    enter(from('a3'), 'fifth')
+    t.same(gone, ['second', 'first'])
+    t.equal(enter(from('a3'), 'sixth'), 'too-many-of-network')
+  })
+
+  t.test('a fresh one only to a network that holds clearly fewer places', async (t) => {
+    const { gone, enter } = places({ maxConnections: 26 })
+    for (let at = 0; at < 14; at++) enter(from('a1'), 'a', { ...fresh, since: 14 - at })
+    for (let at = 0; at < 12; at++) enter(from('b1'), 'b', fresh)
+    t.not(enter(from('c1'), 'c', fresh), 'full')
+    t.not(enter(from('c2'), 'c', fresh), 'full')
+    t.same(gone, ['a', 'a'], 'of the network that holds most')
+    t.equal(enter(from('c3'), 'c', fresh), 'full', 'by now none holds so many more')
+    t.equal(enter(from('a2'), 'a', fresh), 'full')
+  })
+})
+
+t.test('lines about clients are bounded for each of them and in all, and what is left out is counted', async (t) => {
+  const told: unknown[] = []
+  const write = (...said: readonly unknown[]): void => void told.push(said)
+  const lines = new ClientLines({ info: write, warn: write }, limitKey, { perClient: 2, all: 3, window: 50 })
+  const loud = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4', '192.0.2.1', '192.0.2.2']
+  for (const client of loud) lines.info({ client }, 'refused')
+  lines.warn({ client: '2001:db8::1' }, 'a login failed')
+  t.same(told, [
+    [{ client: '2001:db8::1' }, 'refused'],
+    [{ client: '2001:db8::2' }, 'refused'],
+    [{ client: '192.0.2.1' }, 'refused'],
+    [{ client: '2001:db8::1' }, 'a login failed'],
+  ])
+  await until(() => told.length === 5)
+  const most = { '2001:db8:0:0::/64': 2, '192.0.2.2': 1 }
+  t.same(told[4], [{ left_out: 3, most }, 'lines about clients were left out'])
+  lines.info({ client: '2001:db8::4' }, 'refused')
+  t.equal(told.length, 6, 'the next minute has its own')
 })
 
 function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<Collected> {

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
+import type { SubmissionDeps } from '../../src/smtp/submission-deps.js'
 import { StorageFault } from '../../src/storage/write.js'
 import { dial } from '../helpers/smtp-dialogue.js'
 import { app, atData, base64, letter, other, plain, printer, run, selfSigned, until } from './submission-listener.js'
@@ -15,8 +17,8 @@ t.test('the greeting waits for nothing', async (t) => {
   t.equal(await client.reply(), '220 mail.test ESMTP')
   t.same(
     timers().map(({ args }) => args[1]),
-    [777_000],
-    'the deadline of the session is the only timer, the 100 ms of smtp-server are gone',
+    [777_000, 30_000],
+    'those of the session and of its key are the only timers, the 100 ms of smtp-server are gone',
   )
   client.end()
 })
@@ -209,16 +211,22 @@ t.test('a message may come in pieces of any size', async (t) => {
   t.equal(listener.bytesInFlight(), 0)
 })
 
-t.test('a large message is handed over in memory of its own', async (t) => {
-  const { open, taken } = await run(t, {}, trusting)
+t.test('a large message comes whole, in memory of its own, which is given back after the answer', async (t) => {
+  const whole: Buffer[] = []
+  const accept: SubmissionDeps['accept'] = async (_principal, { raw }) => {
+    whole.push(Buffer.from(raw))
+    kept = raw
+    return { emailId: 'email-1' }
+  }
+  let kept: Buffer | undefined
+  const { open } = await run(t, {}, { ...trusting, accept })
   const client = await open()
   await atData(client)
   const raw = Buffer.from(`${letter}${`${'x'.repeat(70)}\r\n`.repeat(30_000)}`)
   await client.send(Buffer.concat([raw, Buffer.from('.\r\n')]))
   t.match(await client.reply(), /^250 /)
-  const got = taken[0]?.message.raw
-  t.ok(got?.equals(raw))
-  t.equal(got?.buffer.byteLength, raw.length)
+  t.ok(whole[0]?.equals(raw))
+  t.equal(kept?.length, 0)
 })
 
 t.test('what accept refuses reaches the client with its own code, once, and the session goes on', async (t) => {
@@ -499,4 +507,118 @@ t.test('an endpoint that is taken is named, and nothing stays open', async (t) =
   const { port } = await run(t)
   const taken = { host: '127.0.0.1', port: port(false) }
   await t.rejects(run(t, { listen: [{ host: '127.0.0.1', port: 0 }, taken] }), { code: 'EADDRINUSE', port: taken.port })
+})
+
+t.test('without a key a session lasts so long, whatever its client says', async (t) => {
+  const { open, port, listener } = await run(t, { loginTimeout: 400, handshakeTimeout: 400 })
+  const noops = await open()
+  const half = await open()
+  await half.say('EHLO half.test')
+  await half.say('STARTTLS')
+  await half.send(Buffer.from([22, 3, 1, 2, 0, 1]))
+  const silent = connectPlain(port(true))
+  silent.on('error', () => undefined)
+  const keyed = await open({ tls: true })
+  await keyed.say('EHLO keyed.test')
+  t.match(await keyed.say(plain('app-key')), /^235 /)
+  for (const line of ['EHLO noop.test', 'RSET', 'NOOP']) t.match(await noops.say(line), /^250/)
+  const ended = noops.reply()
+  let over = false
+  void ended.then(() => {
+    over = true
+  })
+  while (!over) await noops.send('NOOP\r\n').then(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  const replies = [await ended]
+  while (replies.at(-1)?.startsWith('250')) replies.push(await noops.reply())
+  t.match(replies.at(-1), /^421 4\.4\.2 AUTH did not come in time/)
+  await half.closed()
+  await until(() => silent.closed)
+  await until(() => listener.connections() === 1)
+  t.match(await keyed.say('MAIL FROM:<a@example.test>'), /^250 /, 'who has a key is not hurried')
+})
+
+t.test('a message must come in at a pace, and one that keeps it may take its time', async (t) => {
+  const { open, listener, taken } = await run(t, { dataPace: { patience: 1_000, bytesPerSecond: 1_000 } }, trusting)
+  const trickling = await open()
+  const stopping = await open()
+  const slow = await open()
+  for (const client of [trickling, stopping, slow]) await atData(client)
+  await stopping.send(`${letter}${'fast\r\n'.repeat(100_000)}`)
+  let ended = false
+  const end = trickling.reply().then((reply) => {
+    ended = true
+    return reply
+  })
+  await slow.send(letter)
+  for (let times = 0; !ended || times < 15; times++) {
+    await Promise.all([trickling.send('x'), slow.send('a line that takes its time\r\n'.repeat(20))])
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  t.match(await end, /^421 4\.4\.2 Your message comes too slowly/)
+  t.match(await stopping.reply(), /^421 4\.4\.2 /, 'a fast beginning pays for no slow end')
+  t.match(await slow.say('.'), /^250 2\.0\.0 /)
+  t.equal(taken.length, 1)
+  await until(() => listener.connections() === 1)
+  t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('who is without a key longest gives way to a client that finds no place, then who is idle', async (t) => {
+  const { open, advance, listener } = await run(t, { maxConnections: 4 })
+  const idle = await open({ tls: true })
+  await idle.say('EHLO idle.test')
+  t.match(await idle.say(plain('app-key')), /^235 /)
+  advance(20_000)
+  const first = await open()
+  advance(1)
+  const second = await open()
+  advance(10_000)
+  t.match(await first.say('EHLO first.test'), /^250/, 'words are not enough')
+  const busy = await open({ tls: true })
+  await busy.say('EHLO busy.test')
+  await busy.say(plain('app-key'))
+  await busy.say('MAIL FROM:<a@example.test>')
+  await busy.say('RCPT TO:<b@remote.test>')
+  await busy.say('DATA')
+  for (const quiet of [first, second, idle]) {
+    const client = await open({ tls: true })
+    await client.say('EHLO new.test')
+    t.match(await client.say(plain('app-key')), /^235 /)
+    t.match(await quiet.reply(), /^421 4\.4\.2 /)
+  }
+  t.match(await busy.say(`${letter}\r\n.`), /^250 /)
+  t.equal(listener.connections(), 4)
+})
+
+t.test('SMTPUTF8 is told in the Received field, with TLS and AUTH and without', async (t) => {
+  const { open, taken } = await run(t, {}, { trusted: () => printer })
+  const rows = [
+    ['HELO c', false, false, 'SMTP'],
+    ['EHLO c', false, false, 'UTF8SMTP'],
+    ['EHLO c', true, false, 'UTF8SMTPS'],
+    ['EHLO c', true, true, 'UTF8SMTPSA'],
+  ] as const
+  for (const [hello, tls, auth, protocol] of rows) {
+    const client = await open({ tls })
+    await client.say(hello)
+    if (auth) t.match(await client.say(plain('app-key')), /^235 /)
+    await client.say('MAIL FROM:<a@example.test> SMTPUTF8')
+    await client.say('RCPT TO:<b@remote.test>')
+    await client.say('DATA')
+    t.match(await client.say(`${letter}\r\n.`), /^250 /)
+    t.equal(taken.at(-1)?.message.protocol, protocol)
+  }
+  const local = await run(t, { allowPlaintextLoopback: true })
+  const client = await local.open()
+  await client.say('EHLO c')
+  await client.say(plain('app-key'))
+  for (const [parameter, protocol] of [
+    [' SMTPUTF8', 'UTF8SMTPA'],
+    ['', 'ESMTPA'],
+  ]) {
+    await client.say(`MAIL FROM:<a@example.test>${parameter}`)
+    await client.say('RCPT TO:<b@remote.test>')
+    await client.say('DATA')
+    t.match(await client.say(`${letter}\r\n.`), /^250 /)
+    t.equal(local.taken.at(-1)?.message.protocol, protocol)
+  }
 })

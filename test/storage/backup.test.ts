@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { backup } from '../../src/storage/backup.js'
-import { lockDataFolder } from '../../src/storage/data-lock.js'
+import { isDataFolderHeld, lockDataFolder } from '../../src/storage/data-lock.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/erase.js'
 import { migrations } from '../../src/storage/migrations.js'
 import { openDatabase } from '../../src/storage/open.js'
@@ -137,15 +137,18 @@ t.test('one daemon holds the data folder, until it ends in whatever way', async 
   const folder = dirname(file)
   const daemon = startChild(t, file, 'lock')
   await daemon.said(1)
+  t.ok(isDataFolderHeld(folder))
   t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld', message: /running daemon/ })
   t.throws(() => restore({ backup: file, file, now }), { name: 'DataFolderHeld' })
   await daemon.kill()
 
   const lock = lockDataFolder(folder)
+  t.ok(isDataFolderHeld(folder), 'and to look in the process that holds it lets nothing go')
   t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld' }, 'not twice in one process either')
   const second = startChild(t, file, 'lock', { quiet: true })
   await t.rejects(second.said(1), 'and the refusal has not dropped the lock')
   lock.release()
+  t.notOk(isDataFolderHeld(folder))
   lockDataFolder(folder).release()
 })
 
@@ -178,6 +181,9 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
     row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
     row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
     { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
+    row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
+    row('bayes_tokens', { workspace_id: 'ws_1' }),
+    { sql: 'update bayes_counts set tokens = tokens + 1', parameters: [] },
   ])
   t.same(
     verifyData(file).map(({ check, message }) => `${check}: ${message}`),
@@ -187,7 +193,9 @@ t.test('verify-data names each row that has lost what belongs to it', async (t) 
       'recipient-queue: 1 unsettled recipients without a queue entry: r2',
       'email-raw: 1 unsettled emails without their raw message: bare',
       'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
+      'bayes-counts: 1 kept counts of learned tokens that are not what is there: ws_1',
       'cached-file-totals: 1 kept sizes of cached files that are not what is there: ws_1',
+      'inbound-totals: 1 kept sizes of inbound mail that are not what is there: ws_1',
       'attempts-email: 1 rows of attempts without their email: gone',
       'suppressions-workspace: 1 rows of suppressions without their workspace: ws_gone',
     ],

@@ -8,8 +8,7 @@ import t from 'tap'
 import type { ConnectionOptions } from '../../src/storage/connection.js'
 import { groupCommit, type Request } from '../../src/storage/group-commit.js'
 import { watchFaults } from '../../src/storage/watch-faults.js'
-import { ConstraintViolated, Missed, StorageFault, type Write } from '../../src/storage/write.js'
-
+import { ConstraintViolated, Missed, MovedBytes, StorageFault, type Write } from '../../src/storage/write.js'
 import { openedDatabase, temporaryDatabase } from '../helpers/database.js'
 import { until } from '../helpers/until.js'
 import { keys, state } from './state.js'
@@ -271,3 +270,32 @@ t.test(
     t.same(said, ['SQLITE_FULL', 'over', 'SQLITE_FULL'], 'what is stopped probes no more')
   },
 )
+t.test('bytes in pieces are one value, and the memory of large ones goes over with them', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
+  const put = (word: string, pieces: readonly Uint8Array[]): Write => ({
+    sql: 'insert into words (word, bytes) values (?, ?)',
+    parameters: [word, new MovedBytes(pieces)],
+  })
+  const kept = (word: string): Buffer | undefined =>
+    database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word])[0]?.bytes
+  const content = Buffer.alloc(2_000_000, 'content')
+  const memory = Buffer.concat([Buffer.alloc(100), content])
+  const raw = memory.subarray(100)
+  const [one, two] = [Buffer.from('one'), Buffer.from('and two')]
+  await database.commit([
+    put('first', [one, raw]),
+    put('second', [two, raw.subarray(0, 10), raw.subarray(10)]),
+    put('cut', [two, raw.subarray(0, 10), raw.subarray(20)]),
+  ])
+  t.ok(kept('first')?.equals(Buffer.concat([one, content])))
+  t.ok(kept('second')?.equals(Buffer.concat([two, content])))
+  t.ok(kept('cut')?.equals(Buffer.concat([two, content.subarray(0, 10), content.subarray(20)])))
+  t.equal(memory.length, 0, 'it is not here any more')
+  t.equal(one.toString(), 'one', 'what is small was copied')
+
+  const again = Buffer.alloc(2_000_000, 'x')
+  const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
+  t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
+  t.equal(kept('third')?.length, 2_000_003)
+})

@@ -13,7 +13,7 @@ import { compare } from '../compare.mjs'
 import { silentHop } from '../measure.mjs'
 import { posthorn } from '../posthorn.mjs'
 import { watchTree } from '../processes.mjs'
-import { pageQuestions, rateQuestions } from './questions.mjs'
+import { healthQuestions, inboundQuestions, pageQuestions, rateQuestions } from './questions.mjs'
 import { FULL, fill, SMALL } from './store.mjs'
 
 const client = fileURLToPath(new URL('client.mjs', import.meta.url))
@@ -38,6 +38,7 @@ export async function measureApi({ folder, messages, rounds, scale, sessions }) 
       }
     }
     results.push(await pages(full, counts))
+    results.push(await waits(full, counts))
     return results
   } finally {
     hop.close()
@@ -88,6 +89,36 @@ async function pages({ server, known }, counts) {
     console.log(`  ${title.padEnd(62)} ${figures.join('  ')}  ${found.p99 < MARK ? 'holds' : 'over the mark'}`)
   }
   return { name: 'pages', mark: MARK, counts, runs }
+}
+
+/**
+ * How long others wait while the inbound list is walked over: four clients ask for one list again
+ * and again, and one asks for /healthz, which is answered from memory.
+ */
+async function waits({ server }, counts) {
+  console.log(
+    `\nlists of ${counts.inbound} inbound emails, four at once, and what /healthz waits meanwhile, milliseconds`,
+  )
+  const runs = []
+  const alone = percentiles((await ask(server.api, { status: 200, requests: healthQuestions(2000) }, 1)).times)
+  for (const { title, requests } of inboundQuestions(counts)) {
+    const one = percentiles((await ask(server.api, { status: 200, requests: requests.slice(0, 5) }, 1)).times)
+    const listing = ask(server.api, { status: 200, requests }, 4)
+    const waited = []
+    for (let over = false; !over; ) {
+      waited.push(...(await ask(server.api, { status: 200, requests: healthQuestions(500) }, 1)).times)
+      over = await Promise.race([listing.then(() => true), new Promise((resolve) => setImmediate(resolve, false))])
+    }
+    const health = percentiles(waited)
+    runs.push({ title, one, health })
+    console.log(
+      `  ${title.padEnd(92)} alone ${one.p50.toFixed(1).padStart(7)}  healthz p50 ${health.p50.toFixed(2)}  p99 ${health.p99.toFixed(1)}  max ${health.max.toFixed(1)}`,
+    )
+  }
+  console.log(
+    `  /healthz with nothing else: p50 ${alone.p50.toFixed(2)}  p99 ${alone.p99.toFixed(1)}  max ${alone.max.toFixed(1)}`,
+  )
+  return { name: 'waits', alone, runs }
 }
 
 async function ask({ port, ca, key }, questions, connections) {

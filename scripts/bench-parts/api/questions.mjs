@@ -47,6 +47,30 @@ export function rateQuestions({ contacts }, count) {
 
 const offsets = (count) => [0, 100, 1000, 10_000, DEEP, 1_000_000].filter((offset) => offset < count)
 
+/** Lists of mail that came in, by filters with many rows, few, and none; each is asked a few times. */
+export function inboundQuestions({ inbound }) {
+  const asked = [
+    'limit=100',
+    'from=news@often.test&limit=100',
+    'from=nobody@often.test&limit=100',
+    'domain=none.test&limit=100',
+    'spam_status=suspicious&limit=100',
+    'status=failed&limit=100',
+    'from=news@often.test&domain=in.test&limit=100',
+    'from=news@often.test&domain=in.test&spam_status=spam&limit=100',
+    'from=news@often.test&domain=in1.test&limit=100',
+    'spam_status=clean&status=processed&domain=in.test&from=nobody@often.test&limit=100',
+    `from=news@often.test&offset=${Math.floor(inbound / 2) - 100}&limit=100`,
+    `limit=100&offset=${inbound - 100}`,
+  ]
+  return asked.map((query) => {
+    const path = `/v1/inbound?${query}`
+    return { title: path, requests: times(DEEP_PAGES, () => get(path)) }
+  })
+}
+
+export const healthQuestions = (count) => times(count, () => get('/healthz'))
+
 export function pageQuestions({ suppressions, audiences }, counts) {
   const question = (title, path, count = PAGES) => ({ title, requests: times(count, () => get(path())) })
   const atOffsets = (path, count, shown = path) =>

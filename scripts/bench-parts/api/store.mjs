@@ -1,10 +1,11 @@
 // A database as years of use leave it, made in few commits before the daemon starts: emails that
-// are delivered, bounced or failed, with their recipients, contacts in ten audiences, suppressions.
+// are delivered, bounced or failed, with their recipients, contacts in ten audiences, suppressions,
+// and mail that came in.
 import SQLite from 'better-sqlite3'
 
-export const FULL = { emails: 1_000_000, contacts: 1_000_000, suppressions: 200_000 }
+export const FULL = { emails: 1_000_000, contacts: 1_000_000, suppressions: 200_000, inbound: 200_000 }
 /** What the same program answers from when there is next to nothing. */
-export const SMALL = { emails: 1000, contacts: 1000, suppressions: 1000 }
+export const SMALL = { emails: 1000, contacts: 1000, suppressions: 1000, inbound: 1000 }
 const AUDIENCES = 10
 /** Rows of one commit. */
 const PORTION = 50_000
@@ -35,6 +36,7 @@ export function fill(file, workspaceId, counts) {
   const { contacts, audiences } = hasContacts
     ? fillContacts(db, workspaceId, now, counts.contacts)
     : { contacts: [], audiences: [] }
+  fillInbound(db, workspaceId, now, counts.inbound)
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   return { emails, suppressions, contacts, audiences }
@@ -108,6 +110,33 @@ function fillSuppressions(db, workspaceId, now, count) {
     const one = row(n)
     insert.run(one)
     return one.id
+  })
+}
+
+/** Half of them from one sender and to one domain; one in a thousand is spam, none of it from that sender. */
+function fillInbound(db, workspaceId, now, count) {
+  const report = JSON.stringify(
+    Array.from({ length: 8 }, (_, n) => ({ name: `RULE_${n}`, score: 0.5, description: 'Some words of a rule' })),
+  )
+  const row = (n) => {
+    const at = now - SPAN + Math.floor((n / count) * SPAN)
+    const half = n % 2 === 0
+    const from = half ? 'news@often.test' : `user${n % 20_000}@b.test`
+    const domain = half ? 'in.test' : `in${n % 20}.test`
+    return {
+      ...{ id: idAt(at, n), workspace_id: workspaceId, kind: 'mail', status: 'processed', domain },
+      ...{ envelope_from: 'x@b.test', envelope_to: `["info@${domain}"]`, client_address: '192.0.2.1', helo: 'b.test' },
+      ...{ spf_result: 'pass', dkim_result: 'pass', dmarc_result: 'pass', authentication: report, reference_ids: '[]' },
+      ...{ from_email: from, from_key: from, from_name: 'Some Body' },
+      ...{ to_emails: `["info@${domain}"]`, cc_emails: '[]', subject: `A message, number ${n}`, has_html: 0 },
+      ...{ has_text: 1, attachment_count: 0, size: 900, spam_status: n % 1000 === 1 ? 'spam' : 'clean' },
+      ...{ spam_score: 120, spam_report: report, received_at: at, processed_at: at },
+    }
+  }
+  const insert = inserted(db, 'inbound_emails', row(0))
+  inPortions(db, count, (n) => {
+    insert.run(row(n))
+    return n
   })
 }
 

@@ -63,7 +63,7 @@ export function safeName(name: string): string {
     .replace(/\s+/gu, ' ')
   const short = shortened(clean.replace(/^[\s.]+/, ''))
     // Windows forgets what stands at the end.
-    .replace(/[\s.]+$/, '')
+    .replace(/(?<![\s.])[\s.]+$/, '')
   if (short === '') return 'attachment'
   return /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(short) ? `_${short}` : short
 }

@@ -27,6 +27,8 @@ export interface Classified {
   readonly status: string
   /** The mailbox itself is dead: suppresses the address. */
   readonly recipientsFault: boolean
+  /** The words say that the matter passes, whatever the code says. */
+  readonly passes: boolean
 }
 
 const scopes = {
@@ -46,7 +48,14 @@ const deadMailbox: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabl
 
 export function classifyReply(stage: Stage, reply: Reply): Classified {
   if (reply.code < 400) {
-    return { kind: 'temporary', scope: 'session', reason: 'protocol', status: '4.5.0', recipientsFault: false }
+    return {
+      kind: 'temporary',
+      scope: 'session',
+      reason: 'protocol',
+      status: '4.5.0',
+      recipientsFault: false,
+      passes: true,
+    }
   }
   const enhanced = reply.enhanced ?? quotedStatus(reply.text)
   const pattern = matchingPattern({ stage, code: reply.code, enhanced, text: reply.text })
@@ -55,12 +64,14 @@ export function classifyReply(stage: Stage, reply: Reply): Classified {
   const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
+  const isDead = deadMailbox.has(reason) && !/\btemporar/i.test(reply.text)
   return {
     kind: permanent ? 'permanent' : 'temporary',
     scope,
     reason,
     status: statusOf(permanent, enhanced, reason),
-    recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && deadMailbox.has(reason),
+    recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && isDead,
+    passes: pattern?.temporary === true,
   }
 }
 

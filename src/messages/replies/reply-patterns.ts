@@ -14,13 +14,16 @@
 import { patternsOfContent } from './reply-patterns/content.js'
 import { patternsOfPace } from './reply-patterns/pace.js'
 import type { ReplyPattern } from './reply-patterns/pattern.js'
-import { patternsOfRecipient } from './reply-patterns/recipient.js'
+import { providerCodes } from './reply-patterns/provider-codes.js'
+import { patternsOfFullMailbox, patternsOfRecipient } from './reply-patterns/recipient.js'
 import { patternsOfReputation } from './reply-patterns/reputation.js'
 import { patternsOfSender } from './reply-patterns/sender.js'
 import { patternsOfServer } from './reply-patterns/server.js'
 import type { Stage } from './stage.js'
 
 const table: readonly ReplyPattern[] = [
+  ...providerCodes,
+  ...patternsOfFullMailbox,
   ...patternsOfPace,
   ...patternsOfSender,
   ...patternsOfReputation,
@@ -45,6 +48,7 @@ export function matchingPattern({ stage, code, enhanced, text }: Wording): Reply
     if (when?.codes !== undefined && !when.codes.includes(code)) return false
     if (when?.stages !== undefined && !when.stages.includes(stage)) return false
     if (when?.status !== undefined && !detail.startsWith(when.status)) return false
+    if (when?.statuses !== undefined && !when.statuses.includes(detail)) return false
     return texts.some((pattern) => pattern.test(words))
   })
   return found ?? null

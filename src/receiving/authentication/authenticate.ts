@@ -2,23 +2,26 @@
  * SPF, DKIM, DMARC, ARC and iprev of one message, before it is taken: bytes and facts of the
  * connection in, one value out. No header makes it throw, no DNS fault either, but a
  * `Refusal` of what is larger than it can be judged: a header of more than 10,000 fields or
- * 2 MB (mailauth looks at each of its bytes, and nobody reads on), a From over 64 KB.
+ * 2 MB (mailauth looks at each of its bytes, and nobody reads on), a From over 8 KB.
  *
  * The checks run beside each other, each with its own number of DNS questions, and the
  * DMARC records and signing keys are asked for at the start: what a sender chooses (slow
  * servers, many signatures) must not turn a failing DMARC into a missing one.
  *
- * Known limits: bodies are hashed on the thread that calls, in pieces with turns of others in
- * between: about 30 ms a megabyte with one signature, 190 ms with ten that each hash another part of
- * it. A BIMI logo is not looked for.
+ * Bodies are hashed on the thread that calls (`authentication-thread.ts`), in pieces with turns of
+ * others in between: about 30 ms a megabyte for each way of hashing.
+ *
+ * Known limit: a BIMI logo is not looked for.
  */
 import { fieldsNamed, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
+import { freeMemory } from '../../platform/free-memory.js'
 import type { RecordResolver } from '../../platform/resolver.js'
 import type { Authentication, Connection } from './authentication.js'
+import { hashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
-import { authorsOf, checkDkim } from './check-dkim.js'
+import { authorsOf, checkDkim, type DkimLimits } from './check-dkim.js'
 import { checkDmarc, prefetchDmarc } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
 import { checkSpf } from './check-spf.js'
@@ -28,8 +31,10 @@ import { signatureFields } from './signature-fields.js'
 export interface AuthenticateDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
-  readonly limits?: QuestionLimits
+  readonly limits?: QuestionLimits & DkimLimits
 }
+
+export const defaultLimits: QuestionLimits & DkimLimits = { ...defaultQuestionLimits, hashBudget }
 
 /**
  * DNS questions of each check: ten terms with ten names each; a key for each signature, twice
@@ -42,7 +47,7 @@ const longestHeader = 2_097_152
 export async function authenticate(
   raw: Buffer,
   connection: Connection,
-  { resolver, clock, limits = defaultQuestionLimits }: AuthenticateDeps,
+  { resolver, clock, limits = defaultLimits }: AuthenticateDeps,
 ): Promise<Authentication> {
   const header = scanHeader(raw)
   if (header.end > longestHeader) {
@@ -55,10 +60,11 @@ export async function authenticate(
   const fromFields = fieldsNamed(header, 'from').length
   const [spf, dkim, iprev] = await Promise.all([
     checkSpf(connection, questions.within(mostQuestions.spf), limits.perMessage),
-    checkDkim(signatures, questions.within(mostQuestions.dkim), clock()),
+    checkDkim(signatures, questions.within(mostQuestions.dkim), clock(), limits),
     checkIprev(connection.clientAddress, questions.within(mostQuestions.iprev)),
     prefetchDmarc({ authors, fromFields }, dmarcResolver),
   ])
+  if (signatures.message !== raw) freeMemory(signatures.message)
   const [arc, dmarc] = await Promise.all([
     signatures.oversizedChain ? oversizedArc : checkArc(dkim.chain, questions.within(mostQuestions.arc)),
     checkDmarc({ authors, fromFields, spf, dkim: dkim.verdicts }, dmarcResolver),

@@ -5,20 +5,19 @@
  * `h=` leaves the hash out, no key, an expired signature) is `permerror` here, as section 6.1
  * has it; a body hash that differs is `fail`; RSA keys under 1024 bits and SHA-1 are `policy`.
  *
- * Ours besides: a signature that covers only the first part of the body (`l=`) is `policy`,
- * since anybody can add to the rest (section 8.2). Among several TXT records the one that
- * holds a key is taken.
+ * Ours besides: what is not verified because of its cost or its `l=` (`bounded-verifier.ts`) is
+ * `policy` (RFC 8601 section 2.7.1). Among several TXT records the one that holds a key is taken.
  *
  * Known limits: `t=` in the future is taken. A bad message with a `t=y` key still says `fail`.
  */
-import { Readable } from 'node:stream'
-import { setImmediate as breath } from 'node:timers/promises'
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { domainNameOrNull } from '../../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField } from '../../mail/header-fields.js'
+import { MAX_LIST } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { DkimVerdict } from './authentication.js'
+import { notVerified, verifySignatures } from './bounded-verifier.js'
 import { keyName, type PassedOver, type SignatureField, type SignatureFields } from './signature-fields.js'
 
 export const minKeyBits = 1024
@@ -29,15 +28,21 @@ export interface DkimCheck {
   readonly chain: DKIMVerifyResult['arc']
 }
 
-export async function checkDkim(signatures: SignatureFields, resolver: DNSResolver, now: number): Promise<DkimCheck> {
-  const keys = keyResolver(resolver)
+export interface DkimLimits {
+  /** Octets of body that all signatures of a message together may have hashed. */
+  readonly hashBudget: number
+}
+
+export async function checkDkim(
+  signatures: SignatureFields,
+  resolver: DNSResolver,
+  now: number,
+  { hashBudget }: DkimLimits,
+): Promise<DkimCheck> {
+  const resolveKey = keyResolver(resolver)
   prefetch(signatures.verified, resolver)
-  const found = await dkimVerify(inPieces(signatures.message), {
-    resolver: keys,
-    strict: true,
-    minBitLength: minKeyBits,
-    curTime: now,
-  })
+  const options = { resolver: resolveKey, strict: true, minBitLength: minKeyBits, curTime: new Date(now) }
+  const found = await verifySignatures(signatures.message, signatures.bodyStart, options, hashBudget)
   const signed = found.results.filter(({ status }) => status.result !== 'none')
   return {
     verdicts: [...signed.map(verdictOf), ...signatures.passedOver.map(unverified)],
@@ -45,22 +50,8 @@ export async function checkDkim(signatures: SignatureFields, resolver: DNSResolv
   }
 }
 
-const piece = 65_536
-
-/** A large body that is hashed in ten ways is seconds of work: everybody else has a turn before each piece. */
-function inPieces(raw: Buffer): Buffer | Readable {
-  if (raw.length <= piece) return raw
-  async function* pieces(): AsyncGenerator<Buffer> {
-    for (let at = 0; at < raw.length; at += piece) {
-      await breath()
-      yield raw.subarray(at, at + piece)
-    }
-  }
-  return Readable.from(pieces(), { objectMode: false })
-}
-
-/** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses. */
-const longestFrom = 65_536
+/** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses, and no other reader looks at more. */
+const longestFrom = MAX_LIST
 
 /** As mailauth reads them in a whole message, but before its signatures are verified. */
 export async function authorsOf(raw: Buffer, header: Header): Promise<readonly string[]> {
@@ -113,16 +104,14 @@ function verdictOf(found: DKIMResult): DkimVerdict {
   const reason = status.comment ?? null
   switch (status.result) {
     case 'pass':
-      return (status.underSized ?? 0) > 0
-        ? { ...names, result: 'policy', reason: 'body only partly signed' }
-        : { ...names, result: 'pass', reason: null }
+      return { ...names, result: 'pass', reason: null }
     case 'fail':
     case 'temperror':
       return { ...names, result: status.result, reason }
     case 'policy':
       return { ...names, result: 'policy', reason: reason ?? status.policy?.['dkim-rules'] ?? null }
     default:
-      return { ...names, result: 'permerror', reason }
+      return { ...names, result: reason?.startsWith(notVerified) === true ? 'policy' : 'permerror', reason }
   }
 }
 

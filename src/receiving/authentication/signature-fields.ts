@@ -14,7 +14,15 @@
  * none passes by what is not there.
  */
 import { domainToASCII } from 'node:url'
-import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../../mail/header-fields.js'
+import {
+  fieldsNamed,
+  fieldValue,
+  type Header,
+  type HeaderField,
+  scanHeader,
+  spliceHeader,
+} from '../../mail/header-fields.js'
+import { notVerified } from './bounded-verifier.js'
 
 export const mostSignatures = 10
 
@@ -44,6 +52,8 @@ export interface SignatureFields {
   readonly oversizedChain: boolean
   /** The message without what is passed over, its header closed by an empty line. */
   readonly message: Buffer
+  /** Of `message`. */
+  readonly bodyStart: number
 }
 
 export function signatureFields(raw: Buffer, header: Header): SignatureFields {
@@ -62,11 +72,14 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
   )
   const remove = [...unread, ...many]
   const append = standIns([...paths, ...many])
+  const changes = remove.length > 0 || !isClosed(raw, header)
+  const message = changes ? spliceHeader(raw, header, { remove, append }) : raw
   return {
     verified: [...verified].map((field) => signatureField(raw, field)),
     passedOver: over.slice(0, mostPassedOver).map((field) => passedOver(raw, field)),
     oversizedChain,
-    message: remove.length > 0 || !isClosed(raw, header) ? spliceHeader(raw, header, { remove, append }) : raw,
+    message,
+    bodyStart: changes ? scanHeader(message).bodyStart : header.bodyStart,
   }
 }
 
@@ -83,7 +96,7 @@ function passedOver(raw: Buffer, field: HeaderField): PassedOver {
   return {
     domain: domain.slice(0, longestName),
     selector: selector.slice(0, longestName),
-    reason: `not verified: ${reason}`,
+    reason: `${notVerified}${reason}`,
   }
 }
 

@@ -2,7 +2,7 @@
  * What came to a return path, a feedback address or an unsubscribe address acts: on the
  * recipient and its email, on the log of events, on the suppression list, and on the app that
  * waits for its own report. One commit, in which the report itself leaves: it never is an
- * inbound email.
+ * inbound email. One at a valid token that speaks of others alone stays, unlisted, as long as messages are kept.
  *
  * What it may act on is said in `claim`, what becomes of it in `messages/late-outcome`. What
  * changes nothing is counted by its reason and logged.
@@ -10,9 +10,9 @@
 import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { emailById } from '../../messages/email.js'
-import { type InboundEmail, removeInbound, removeInboundRaw } from '../../messages/inbound-email.js'
+import { type InboundEmail, keepReport, removeInbound, removeInboundRaw } from '../../messages/inbound-email.js'
 import { type LateNews, type LateSubject, lateOutcome } from '../../messages/late-outcome.js'
-import { recipientOfAnyWorkspace } from '../../messages/recipients.js'
+import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
 import { reasonSentence } from '../../messages/replies/reasons.js'
 import type { Notice, NoticeSettings } from '../../messages/sender-notice.js'
 import type { Clock } from '../../platform/clock.js'
@@ -23,13 +23,10 @@ import { StorageFault, type Write } from '../../storage/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { Judged, JudgeReport } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
-import { isAnswer } from './auto-reply.js'
 import { bounceAbout } from './bounce-about.js'
 import { type Claim, claimAt, type ReportMail, type Unclaimed } from './claim.js'
 import { type LateNotice, lateNotice } from './late-notice.js'
-import { readReport } from './read-report.js'
 import type { Bounce, Report } from './report.js'
-import { takeApart } from './report-parts.js'
 
 export interface ReportDeps {
   readonly read: Read
@@ -62,6 +59,11 @@ interface Finding {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
+/** Whoever holds a token can send any number of them: larger ones are not kept. */
+const MAX_KEPT = 262_144
+/** Addresses in a line of the log. */
+const MAX_NAMED = 5
+
 type Proven = Exclude<Claim, { kind: 'none' }>
 
 export function reportActs(deps: ReportDeps): ReportActs {
@@ -80,22 +82,29 @@ export function reportActs(deps: ReportDeps): ReportActs {
   }
   return {
     ignored,
-    judge: (email, raw): Judged => {
-      const findings = findingsOf(deps, email, raw)
+    judge: (email, digest): Judged => {
+      const findings = findingsOf(deps, email, digest as ReportMail)
       const place = { id: email.id, workspaceId: email.workspace_id }
+      const own = isKept(findings, email)
+        ? [keepReport({ ...place, at: deps.clock() })]
+        : [removeInbound(place), removeInboundRaw(place)]
       return {
-        writes: [removeInbound(place), removeInboundRaw(place), ...findings.flatMap(({ writes }) => writes)],
+        writes: [...own, ...findings.flatMap(({ writes }) => writes)],
         committed: () => committed(email, findings),
       }
     },
   }
 }
 
+/** Somebody may want to know what it was, since a recipient of ours had caused it. */
+function isKept(findings: readonly Finding[], { size }: Pick<InboundEmail, 'size'>): boolean {
+  const idle = findings.every(({ writes }) => writes.length === 0)
+  return idle && findings.some(({ ignored }) => ignored === 'other-recipient') && size <= MAX_KEPT
+}
+
 /** One for each recipient that it speaks of, however many of its addresses lead there. */
-function findingsOf(deps: ReportDeps, email: InboundEmail, raw: Buffer): readonly Finding[] {
-  const report = readReport(raw)
-  const answer = email.envelope_from === '' || isAnswer(takeApart(raw).header)
-  const mail: ReportMail = { report, answer }
+function findingsOf(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly Finding[] {
+  const { report } = mail
   const findings = new Map<string, Finding>()
   for (const address of JSON.parse(email.envelope_to) as readonly Address[]) {
     const claim = claimAt(deps.policy, address, mail)
@@ -116,9 +125,11 @@ function findingOf(deps: ReportDeps, claim: Proven, now: number): Finding {
   const subject = subjectOf(deps.read, claim.recipientId)
   const facts = { type: claim.kind, recipient: subject?.recipient.address, email: subject?.email.id }
   if (subject === null) return nothing('gone', { ...facts, id: claim.recipientId })
-  const bounce = claim.kind === 'bounce' ? bounceAbout(claim.bounces, subject.recipient) : null
+  const bounces = claim.kind === 'bounce' ? claim.bounces : []
+  const fellows = bounces.length === 0 ? [] : fellowsOf(deps.read, subject.recipient)
+  const bounce = bounceAbout(bounces, subject.recipient, fellows)
   const news = newsOf(claim, bounce)
-  if (news === null) return nothing('other-recipient', facts)
+  if (news === null) return nothing('other-recipient', { ...facts, named: namesIn(bounces) })
   const late = lateOutcome(deps.read, subject, news, now)
   const suppressions = suppressionsOf(subject, news, bounce, now)
   // Not its words: of a bounce in prose those are its body.
@@ -148,6 +159,16 @@ function subjectOf(read: Read, recipientId: string): LateSubject | null {
   if (recipient === undefined || recipient.workspace_id === SERVICE) return null
   const [email] = emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
   return email === undefined ? null : { recipient, email }
+}
+
+/** Whom the same email went to beside this one: what is said of them is never said of it. */
+function fellowsOf(read: Read, { id, workspace_id: workspaceId, email_id: emailId }: Recipient): readonly string[] {
+  const all = recipientsOfEmail(read, { workspaceId, emailId })
+  return all.filter((other) => other.id !== id).map(({ address }) => address)
+}
+
+function namesIn(bounces: readonly Bounce[]): readonly string[] {
+  return bounces.slice(0, MAX_NAMED).flatMap(({ recipient }) => recipient ?? [])
 }
 
 /** Null: a bounce that speaks of others. */

@@ -17,7 +17,7 @@ const marks = [
 ] as const
 
 const subject =
-  /^\W*(auto(matic|mated)?[ -]?(re(ply|sponse|ponse)|answer)|auto(re(ply|sponder))?:|out of (the )?(office|facility)|away from|on vacation|vacation\b|absence|abwesenheit|automatische antwort|réponse automatique|r[eé]ponse d.absence|respuesta autom|risposta automatica|resposta autom|自動(返信|応答)|不在|ooo\b|.{0,80}\b(is|am|i.m) (currently )?out of (the )?office|.{0,80}\bvacation (message|reply|notice))/i
+  /^\W{0,40}(auto(matic|mated)?[ -]?(re(ply|sponse|ponse)|answer)|auto(re(ply|sponder))?:|out of (the )?(office|facility)|away from|on vacation|vacation\b|absence|abwesenheit|automatische antwort|réponse automatique|r[eé]ponse d.absence|respuesta autom|risposta automatica|resposta autom|自動(返信|応答)|不在|ooo\b|.{0,80}\b(is|am|i.m) (currently )?out of (the )?office|.{0,80}\bvacation (message|reply|notice))/i
 
 /** Says of itself that a machine answered. Bounces of Exim, Gmail and others say so too. */
 export function isAutomatic(header: ReportedHeader): boolean {

@@ -1,30 +1,63 @@
 /**
- * Which of the recipients that a bounce speaks of is the one that its token was made for? Pure.
+ * Which of the recipients that a bounce speaks of is the one that its token was made for, and how
+ * surely? Pure.
  *
- * Named outright, or as the one that it was sent to at first. A bounce of one recipient alone
- * is about ours, whatever it calls it: a forward or an alias that tells nothing of where it
- * came from. Of the several that an alias stands for, the mildest news counts: while one member
- * has the message, it is not lost.
+ * A token says to whom the message went, never whose mailbox has failed: forwards and aliases bring
+ * reports about others. The rule, the first that holds:
+ *
+ *   1. the final recipient is ours                  acts, and may suppress
+ *   2. the original recipient is ours               acts
+ *   3. one bounce alone, which names no recipient   acts
+ *   4. one bounce alone, about another address of   acts
+ *      the same domain that the message did not go to
+ *   5. anything else                                changes nothing
+ *
+ * Of several that fit, the mildest news counts: while one member of an alias has the message, it is not lost.
  */
+import { type Address, addressOrNull, domainOf } from '../../mail/address.js'
 import type { Recipient } from '../../messages/recipients.js'
 import type { Bounce, BounceKind } from './report.js'
-import { sameAddress, typedAddress } from './report-addresses.js'
+import { mailboxPart, sameAddress, typedAddress } from './report-addresses.js'
 
 const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
 
-/** Null: it speaks of others. */
+/** Null: it speaks of others. `fellows`: whom the email went to beside this recipient. */
 export function bounceAbout(
   bounces: readonly Bounce[],
-  recipient: Pick<Recipient, 'address' | 'orcpt'>,
+  { address, orcpt }: Pick<Recipient, 'address' | 'orcpt'>,
+  fellows: readonly string[],
 ): Bounce | null {
-  const names = [typedAddress(recipient.address), typedAddress(recipient.orcpt)].flatMap((name) => name ?? [])
-  const isOurs = (address: Bounce['recipient']): boolean =>
-    address !== null && names.some((name) => sameAddress(name, address))
-  const outright = bounces.filter((bounce) => isOurs(bounce.recipient))
-  if (outright.length > 0) return mildest(outright)
-  const atFirst = bounces.filter((bounce) => isOurs(bounce.original))
-  if (atFirst.length > 0) return mildest(atFirst)
-  return bounces.length === 1 ? mildest(bounces) : null
+  const own = addressOrNull(address)
+  if (own === null) return null
+  const named = bounces.filter(({ recipient }) => recipient !== null && isMailbox(recipient, own))
+  if (named.length > 0) return mildest(named)
+  const names = [own, typedAddress(orcpt)]
+  const first = bounces.filter(({ original }) => names.some((name) => isSame(name, original)))
+  if (first.length > 0) return withoutFault(mildest(first))
+  const [only, ...more] = bounces
+  return only !== undefined && more.length === 0 && mayBeOurs(only, own, fellows) ? withoutFault(only) : null
+}
+
+/** With its detail or without (`bob+shop`): servers take it off. */
+function isMailbox(named: Address, own: Address): boolean {
+  return sameAddress(named, own) || sameAddress(named, `${mailboxPart(own)}@${domainOf(own)}` as Address)
+}
+
+function isSame(one: Address | null, other: Address | null): boolean {
+  return one !== null && other !== null && sameAddress(one, other)
+}
+
+/** An alias within the domain, or nobody named. An original recipient that is not ours says whose report it is. */
+function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
+  if (recipient === null) return true
+  if (original !== null && !sameAddress(original, recipient)) return false
+  if (fellows.some((fellow) => sameAddress(fellow as Address, recipient))) return false
+  const domain = domainOf(recipient)
+  return domain === domainOf(own) || domain.endsWith(`.${domainOf(own)}`)
+}
+
+function withoutFault(bounce: Bounce | null): Bounce | null {
+  return bounce === null ? null : { ...bounce, recipientsFault: false }
 }
 
 function mildest(bounces: readonly Bounce[]): Bounce | null {

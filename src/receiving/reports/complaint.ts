@@ -22,14 +22,15 @@ export function readComplaint(
   const part = parts.find(({ type, text }) => type === 'message/feedback-report' || holdsFeedback(type, text))
   if (part !== undefined) return fromFields(fieldGroups(part.text).flat(), reported)
   if (firstValue(header, 'x-apple-unsubscribe') !== null) {
-    return { type: 'complaint', feedbackType: 'opt-out', recipients: [], mailFrom: null, reported }
+    const recipients = addressesIn(firstValue(header, 'from') ?? '', 1)
+    return { type: 'complaint', feedbackType: 'opt-out', recipients, mailFrom: null, reported }
   }
   if (reported.length === 0 || !isOtherShape(header, reported)) return null
   const to = firstValue(reported, 'x-hmxmroriginalrecipient') ?? firstValue(header, 'x-hmxmroriginalrecipient')
   return {
     type: 'complaint',
     feedbackType: 'abuse',
-    recipients: to === null ? [] : addressesIn(to, MAX_RECIPIENTS),
+    recipients: to === null ? addressedIn(reported) : addressesIn(to, MAX_RECIPIENTS),
     mailFrom: typedAddress(firstValue(reported, 'return-path')),
     reported,
   }
@@ -43,16 +44,19 @@ function holdsFeedback(type: string, text: string): boolean {
 function isOtherShape(header: ReportedHeader, reported: ReportedHeader): boolean {
   if (firstValue(reported, 'x-hmxmroriginalrecipient') !== null) return true
   const subject = firstValue(header, 'subject') ?? ''
-  return /^\s*(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
+  return /^\s{0,40}(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
 }
 
 function fromFields(fields: ReportedHeader, reported: ReportedHeader): ComplaintReport {
   const named = fields
-    .filter(({ name }) => /^(original-rcpt-to|original-recipient|removal-recipient|x-original-rcpt-to)$/.test(name))
+    .filter(({ name }) =>
+      /^(original-rcpt-to|original-recipient|removal-recipient|x-original-rcpt-to|redacted-address)$/.test(name),
+    )
     .flatMap(({ value }) => typedAddress(value) ?? [])
   const recipients: Address[] = []
   for (const address of named) {
     if (recipients.length === MAX_RECIPIENTS) break
+    if (isStruckOut(address)) continue
     if (!recipients.some((known) => sameAddress(known, address))) recipients.push(address)
   }
   const mailFrom =
@@ -60,8 +64,21 @@ function fromFields(fields: ReportedHeader, reported: ReportedHeader): Complaint
   return {
     type: 'complaint',
     feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValue(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',
-    recipients,
+    recipients: recipients.length > 0 ? recipients : addressedIn(reported),
     mailFrom,
     reported,
   }
+}
+
+/** Whom the message went to by its own header: AOL and others leave the field out, or strike the address in it. */
+function addressedIn(reported: ReportedHeader): readonly Address[] {
+  for (const name of ['x-original-to', 'delivered-to', 'x-apparently-to', 'x-rcpt-to', 'to']) {
+    const found = addressesIn(firstValue(reported, name) ?? '', MAX_RECIPIENTS).filter((one) => !isStruckOut(one))
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function isStruckOut(address: Address): boolean {
+  return /^\W{0,8}(redacted|removed|hidden|suppressed|undisclosed)\b/i.test(address)
 }

@@ -9,6 +9,8 @@
  */
 
 import type { Address } from '../../mail/address.js'
+import { namesOthersAlone } from './about-recipient.js'
+import { exitInWords } from './exit-codes.js'
 import { kindOf, meaningOf, oneLineOf, quotedReply } from './read-reply.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
 import { typedAddress } from './report-addresses.js'
@@ -35,13 +37,16 @@ export function holdsDeliveryStatus(text: string): boolean {
 /** What the report tells people of a recipient, for what its fields leave open. */
 export type ProseAbout = (recipient: Address | null) => string
 
-export function readDeliveryStatus(text: string, prose: ProseAbout): DeliveryStatusPart {
+/** `proseOf`: of a report about all of these. */
+export function readDeliveryStatus(text: string, proseOf: (all: readonly Address[]) => ProseAbout): DeliveryStatusPart {
   const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
   const groups = fieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
   const records: ReportedHeader[] = []
   for (const group of groups) for (const piece of recipientsOf(group)) addRecord(records, piece)
+  const read = records.slice(0, MAX_RECIPIENTS).map((record) => ({ record, ...namesIn(record) }))
+  const prose = proseOf(read.flatMap(({ final, original }) => [final, original].flatMap((name) => name ?? [])))
   return {
-    bounces: records.slice(0, MAX_RECIPIENTS).map((record) => bounceOf(record, prose)),
+    bounces: read.map(({ record, ...names }) => bounceOf(record, names, prose)),
     envid: firstValue(groups.flat(), 'original-envelope-id') || null,
   }
 }
@@ -73,17 +78,37 @@ function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
   else records.splice(-1, 1, [...last, ...piece])
 }
 
-function bounceOf(record: ReportedHeader, prose: ProseAbout): Bounce {
-  const original = typedAddress(firstValue(record, 'original-recipient'))
-  const final =
-    typedAddress(firstValue(record, 'final-recipient')) ?? typedAddress(firstValue(record, 'x-actual-recipient'))
-  const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(firstValue(record, 'status') ?? '')?.[1] ?? null
-  const spoken = firstValue(record, 'diagnostic-code') ?? ''
-  const diagnostic = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
+interface Names {
+  readonly final: Address | null
+  readonly original: Address | null
+}
+
+function namesIn(record: ReportedHeader): Names {
+  return {
+    final:
+      typedAddress(firstValue(record, 'final-recipient')) ?? typedAddress(firstValue(record, 'x-actual-recipient')),
+    original: typedAddress(firstValue(record, 'original-recipient')),
+  }
+}
+
+function bounceOf(record: ReportedHeader, { final, original }: Names, prose: ProseAbout): Bounce {
+  const stated = firstValue(record, 'status') ?? ''
+  const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(stated)?.[1] ?? null
+  const diagnostic = diagnosticOf(record, stated)
   const kind = statedKind(firstValue(record, 'action'), status, diagnostic)
   // Where nothing is quoted, the words for people are the only ones there are.
   const meaning = meaningOf({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
-  return { recipient: final ?? original, original, ...meaning }
+  const recipientsFault = meaning.recipientsFault && !namesOthersAlone(meaning.diagnostic, [final, original])
+  return { recipient: final ?? original, original, ...meaning, recipientsFault }
+}
+
+/** Some programs have their words in a comment of the status: `5.1.1 (user unknown)`. */
+function diagnosticOf(record: ReportedHeader, status: string): string {
+  const spoken = firstValue(record, 'diagnostic-code') ?? ''
+  const exit = exitInWords(spoken)
+  if (exit !== null) return exit
+  const words = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
+  return words === '' ? (/\(([^()]{12,300})\)/.exec(oneLineOf(status))?.[1] ?? '') : words
 }
 
 function statedKind(action: string | null, status: string | null, diagnostic: string): BounceKind | null {

@@ -6,6 +6,7 @@
  * further on was to report a success, this is that report: it is made once, and then the wish
  * for it is gone, because a recipient that is delivered already has no other mark of it.
  */
+import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn-report.js'
 import type { LateSubject } from '../../messages/late-outcome.js'
@@ -14,7 +15,9 @@ import { keepWishes, type Recipient } from '../../messages/recipients.js'
 import { reasonSentence } from '../../messages/replies/reasons.js'
 import { type Notice, type NoticeSettings, senderNotice, wantsNotice } from '../../messages/sender-notice.js'
 import type { Read } from '../../storage/prepared.js'
+import { SERVICE } from '../../storage/tables.js'
 import type { Write } from '../../storage/write.js'
+import { isSuppressed } from '../../suppressions/suppressions.js'
 import type { Bounce, BounceKind } from './report.js'
 
 interface Word {
@@ -46,7 +49,7 @@ export function lateNotice(
 ): LateNotice | null {
   const { kind, action, digit } = words[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
-  if (!wantsNotice({ email, notify }, kind)) return null
+  if (!wantsNotice({ email, notify }, kind) || isSuppressed(read, SERVICE, email.envelope_from as Address)) return null
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const told: DsnRecipient = {

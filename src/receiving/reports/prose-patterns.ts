@@ -103,7 +103,7 @@ export const bounceFamilies: readonly BounceFamily[] = [
   {
     family: 'IMail',
     opens: [
-      /^\W*(user mailbox exceeds allowed size|unknown user|invalid final delivery userid|unknown host|delivery failed \d+ attempts):/i,
+      /^\W{0,40}(user mailbox exceeds allowed size|unknown user|invalid final delivery userid|unknown host|delivery failed \d{1,9} attempts):/i,
       /(unknown user|user mailbox exceeds allowed size|invalid final delivery userid): \S{1,80}@/i,
     ],
   },
@@ -170,7 +170,7 @@ export const bounceFamilies: readonly BounceFamily[] = [
   {
     family: 'Apache James',
     loose: true,
-    opens: [/this is the james mail server|error message below:|^\W*\[bounce\]/i],
+    opens: [/this is the james mail server|error message below:|^\W{0,40}\[bounce\]/i],
   },
   {
     family: 'mobile gateways and filters',
@@ -221,7 +221,7 @@ export const daemonSender =
 
 /** Subjects of bounces: with a daemon as sender, enough to read the words for what they are. */
 export const bounceSubject =
-  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w* (status|fail|problem|err|delay)|fail\w* (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
 
 /** Subjects of reports that all went well: no bounce, unless the words quote a refusal after all. */
 export const successSubject =
@@ -232,7 +232,7 @@ export const returnedMarks: readonly RegExp[] = [
   /^[\s>|*=_-]{0,80}(begin |start of )?(the |your )?(original|returned|undelivered|unsent|bounced|rejected) (message|mail|text|e-?mail)\b/i,
   /\b(is|below is|included is|follows?) a copy of (the|your) (original )?(message|mail|header)/i,
   /^[\s>*=-]{0,80}(the )?(message|mail) (text|headers?|body)( text)? follows?/i,
-  /(headers? of (the|your) (original )?message|message headers?|original message)\W{0,3}(follows?|below|:)?\W{0,10}$/i,
+  /(headers? of (the|your) (original )?message|message headers?|original message)\W{0,3}(follows?|is following|below|:)?\W{0,10}$/i,
   /^(received|return-path|x-received|dkim-signature|arc-seal|x-original-to|delivered-to) ?:/i,
 ]
 
@@ -261,7 +261,7 @@ export const proseReasons: readonly { readonly reason: Reason; readonly texts: r
   {
     reason: 'expired',
     texts: [
-      /delivery failed \d+ attempts|too many (delivery )?attempts|giving up|retry (limit|time)|queue too long|expired/i,
+      /delivery failed \d{1,9} attempts|too many (delivery )?attempts|giving up|retry (limit|time)|queue too long|expired/i,
     ],
   },
 ]

@@ -6,6 +6,7 @@
  * message was addressed to. Senders and mail systems count only where nobody else stands.
  */
 import type { Address } from '../../mail/address.js'
+import { sectionsOf } from './about-recipient.js'
 import { addressesIn, sameAddress } from './report-addresses.js'
 
 export interface ProseReport {
@@ -27,6 +28,8 @@ export interface ProseRecipient {
   readonly original: Address | null
   readonly section: readonly string[]
 }
+
+type Sections = ReadonlyMap<string, readonly string[]>
 
 interface Mention {
   readonly address: Address
@@ -61,7 +64,14 @@ export function recipientsIn(lines: readonly string[], report: ProseReport): rea
   const returned = report.addressees.map((address) => at(address, mentions))
   const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
   const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
-  return chosen.map((mention) => withSection(mention, chosen, lines))
+  const sections =
+    chosen.length > 1
+      ? sectionsOf(
+          lines,
+          chosen.map(({ address }) => address),
+        )
+      : null
+  return chosen.map((mention) => withSection(mention, lines, sections))
 }
 
 /** Where the text speaks of the address, in whatever case; -1 where it does not. */
@@ -77,7 +87,8 @@ function mentionsIn(line: string, index: number): readonly Mention[] {
       0,
       Math.max(line.toLowerCase().indexOf(address.toLowerCase().slice(0, address.lastIndexOf('@'))), 0),
     )
-    if (/^\s*(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before)) return []
+    if (/^\s{0,40}(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before))
+      return []
     return [{ address, line: index, strong: leads.test(before) || named.test(before) }]
   })
 }
@@ -88,11 +99,11 @@ function unique(mentions: readonly Mention[]): readonly Mention[] {
   )
 }
 
-/** From its line to the next recipient's. */
-function withSection({ address, line }: Mention, chosen: readonly Mention[], lines: readonly string[]): ProseRecipient {
+/** Of one recipient alone, from its line on; of several, what stands by each. */
+function withSection({ address, line }: Mention, lines: readonly string[], sections: Sections | null): ProseRecipient {
   if (line === -1) return { recipient: address, original: null, section: [] }
-  const next = chosen.reduce((end, other) => (other.line > line && other.line < end ? other.line : end), lines.length)
-  const section = lines.slice(line, Math.min(next, line + MAX_SECTION))
+  const about = sections === null ? lines.slice(line) : (sections.get(address.toLowerCase()) ?? [])
+  const section = about.slice(0, MAX_SECTION)
   const from = /\bgenerated (?:from|by) (\S{1,320})/i.exec(section.slice(0, 3).join(' '))?.[1] ?? ''
   return { recipient: address, original: addressesIn(from, 1)[0] ?? null, section }
 }

@@ -7,6 +7,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../messages/replies/reasons.js'
+import { namesOthersAlone } from './about-recipient.js'
 import {
   type BounceFamily,
   bounceFamilies,
@@ -23,6 +24,9 @@ import { sameAddress } from './report-addresses.js'
 
 const MAX_WORDS = 16_384
 const MAX_REPLY_LINES = 6
+/** A line that goes on with no reply: a field, a mark, another recipient, or an answer to another. */
+const nextAnswer =
+  /^[\w-]{1,40}:|^--|^\W{0,8}[^\s@<>]{1,64}@[^\s@<>:]{1,255}[>:]|^[<>]{3}|^\s{0,20}[45]\d\d[ -].{0,40}@/
 
 /** The text up to the returned message, and what follows. */
 export function cutReturned(text: string): { readonly words: string; readonly returned: string } {
@@ -50,8 +54,9 @@ export function readProse(report: ProseReport): readonly Bounce[] | null {
   const kind = isSuccess(report, lines) ? 'delivered' : kindOfFamily(family, flat)
   if (recipients.length === 0) return [bounceOf(null, null, replyLines(lines)[0] ?? flat, flat, family, kind)]
   return recipients.map(({ recipient, original, section }) => {
-    const words = recipients.length === 1 ? flat : section.join(' ')
-    return bounceOf(recipient, original, diagnosticOf(recipient, section, lines, flat), words, family, kind)
+    const alone = recipients.length === 1
+    const diagnostic = alone ? diagnosticOf(recipient, section, lines, flat) : diagnosticBeside(recipient, section)
+    return bounceOf(recipient, original, diagnostic, alone ? flat : section.join(' '), family, kind)
   })
 }
 
@@ -97,7 +102,10 @@ function bounceOf(
     original,
     reason,
     kind: passing ? 'temporary' : first.kind,
-    recipientsFault: permanent && (first.recipientsFault || reason === 'bad-mailbox' || reason === 'mailbox-disabled'),
+    recipientsFault:
+      permanent &&
+      (first.recipientsFault || reason === 'bad-mailbox' || reason === 'mailbox-disabled') &&
+      !namesOthersAlone(first.diagnostic, [recipient, original]),
   }
 }
 
@@ -108,6 +116,7 @@ const mayPass: ReadonlySet<Reason> = new Set([
   'unreachable',
   'connection-refused',
   'connection-lost',
+  'dns',
 ])
 
 function reasonInWords(diagnostic: string, words: string): Reason | null {
@@ -128,13 +137,19 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   return replyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : oneLineOf(flat))
 }
 
+/** One of several: nothing that stands elsewhere counts, since it may be said of another. */
+function diagnosticBeside(recipient: Address, section: readonly string[]): string {
+  const beside = section.join(' ').replace(/\s+/g, ' ').trim()
+  return replyLines(section)[0] ?? (beside.length > recipient.length + 8 ? beside : '')
+}
+
 /** Quoted refusals, each with the lines that go on with it. */
 function replyLines(lines: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const [index, line] of lines.entries()) {
     if (!isRefusal(line)) continue
     const more = lines.slice(index + 1, index + MAX_REPLY_LINES)
-    const end = more.findIndex((next) => next.trim() === '' || /^[\w-]{1,40}:|^--|^<\S{1,200}@|^[<>]{3}/.test(next))
+    const end = more.findIndex((next) => next.trim() === '' || nextAnswer.test(next))
     found.push(oneLineOf([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
     if (found.length === 50) break
   }
@@ -142,7 +157,11 @@ function replyLines(lines: readonly string[]): readonly string[] {
 }
 
 function isRefusal(line: string): boolean {
-  if (line.length > 2_000 || /^\s*(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) || /^\s*>>> /.test(line))
+  if (
+    line.length > 2_000 ||
+    /^\s{0,40}(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) ||
+    /^\s{0,40}>>> /.test(line)
+  )
     return false
   const reply = quotedReply(line)
   return reply !== null && reply.code >= 400 && (reply.enhanced !== null || reply.text.length > 3)

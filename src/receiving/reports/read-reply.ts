@@ -11,14 +11,18 @@ import type { Reason } from '../../messages/replies/reasons.js'
 import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000
+/** Characters of a line that hold no word: `550 5.1.1 `. */
+const BARE_CODES = 12
 
-const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?(.*)$/
+const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
 const statusAlone = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
 
 /** The reply in `text` (one line); null: it quotes none. */
 export function quotedReply(text: string): Reply | null {
-  const [, code, enhanced, words = ''] = replyStart.exec(text) ?? []
-  return code === undefined ? null : { code: Number(code), enhanced: enhanced ?? null, text: words.trim() }
+  const found = replyStart.exec(text)
+  if (found === null) return null
+  const [start, code, enhanced] = found
+  return { code: Number(code), enhanced: enhanced ?? null, text: text.slice(found.index + start.length).trim() }
 }
 
 /** An enhanced status code anywhere in `text`, or null. */
@@ -55,12 +59,17 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   const reply = {
     code: fitting(quoted?.code, failed),
     enhanced: meaningful(quoted?.enhanced) ?? meaningful(known) ?? known,
-    text: quoted?.text ?? line,
+    // Postfix: refused in the greeting, so its words are about us, whatever they excuse themselves with.
+    text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
   const first = classifyReply(stageOf(line), reply)
-  const read = first.reason === 'unclassified' ? classifyReply('rcpt', { ...reply, text: `${line} ${prose}` }) : first
+  const all = `${line} ${prose}`.trim()
+  const isMore = all.length > reply.text.length + BARE_CODES
+  const read = first.reason === 'unclassified' && isMore ? classifyReply('rcpt', { ...reply, text: all }) : first
+  // A lookup that is to be repeated says nothing for good, whatever code its reporter gave it.
+  const passing = failed === 'permanent' && read.passes && read.reason === 'dns'
   return {
-    kind: failed,
+    kind: passing ? 'temporary' : failed,
     status: known,
     reason: afterAll(read.reason, failed, line, prose),
     recipientsFault: failed === 'permanent' && read.recipientsFault,
@@ -68,8 +77,12 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   }
 }
 
-/** By the class of the code; the enhanced one first, since relays replace the other. */
+/**
+ * By the class of the code; the enhanced one first, since relays replace the other. But a 421 speaks of
+ * the session, never of the message (RFC 5321 section 3.8): who gave up after it gave up for something that may pass.
+ */
 export function kindOf(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
+  if (reply?.code === 421) return 'temporary'
   const specific = status !== null && /^[45]/.test(status)
   if (specific && reply !== null && status.endsWith('.0.0') && reply.code >= 400) return byDigit(String(reply.code))
   return byDigit(specific ? status : String(reply?.code ?? ''))
@@ -91,7 +104,7 @@ function fitting(code: number | undefined, kind: BounceKind): number {
   return digit === 5 ? 550 : 450
 }
 
-const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d+ (days?|hours?)\b|too long/i
+const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
 /** A report that ends temporary trouble, and names no other: it was given up for its age. */
 function afterAll(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {

@@ -2,25 +2,30 @@
  * What comes back at a return path or a feedback address, read into a value.
  *
  * Looked for in this order: a complaint (ARF), a read receipt (RFC 8098; an automatic
- * answer), a delivery status that machines read, a vacation note that says so, a bounce in
- * words, any other automatic answer. Pure; never throws, whatever the bytes; its time is that
- * of a few passes over at most a megabyte.
+ * answer), a delivery status that machines read, a notification of Amazon SES, a vacation note that
+ * says so, a report that another message brings along whole, a bounce in words, any other automatic
+ * answer. Pure; never throws, whatever the bytes; its time is that of a few passes over at most a megabyte.
  *
  * A report is a stranger's claim: whom it may speak of, the return path's token decides.
  */
 import type { Address } from '../../mail/address.js'
 import { headerText } from '../../mail/header-text.js'
+import { sectionsOf } from './about-recipient.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
-import { holdsDeliveryStatus, readDeliveryStatus } from './delivery-status.js'
+import { holdsDeliveryStatus, type ProseAbout, readDeliveryStatus } from './delivery-status.js'
 import { cutReturned, readProse } from './prose.js'
 import { daemonSender } from './prose-patterns.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
 import { addressesIn } from './report-addresses.js'
 import { firstValue, headerOf } from './report-fields.js'
 import { type ReportPart, takeApart } from './report-parts.js'
+import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
+/** Reports within a message within a message. */
+const MAX_NESTED = 2
+const MAX_ATTACHED = 5
 
 const returnedTypes: ReadonlySet<string> = new Set([
   'message/rfc822',
@@ -31,7 +36,13 @@ const returnedTypes: ReadonlySet<string> = new Set([
   'message/global-headers',
 ])
 
+const nestedTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global'])
+
 export function readReport(raw: Buffer): Report {
+  return readLevel(raw, 0)
+}
+
+function readLevel(raw: Buffer, depth: number): Report {
   const { header, parts } = takeApart(raw)
   const told = parts.filter(({ type }) => !returnedTypes.has(type))
   const { words, returned } = cutReturned(wordsOf(told))
@@ -41,7 +52,9 @@ export function readReport(raw: Buffer): Report {
     readComplaint(header, told, reported) ??
     (told.some(({ type }) => type === 'message/disposition-notification') ? ({ type: 'auto-reply' } as const) : null) ??
     statusReport(told, words, reported) ??
+    readSesNotification(wordsOf(told)) ??
     (isVacation(header) && !speaksForMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
+    nestedReport(parts, depth) ??
     proseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
   )
 }
@@ -51,14 +64,33 @@ function statusReport(told: readonly ReportPart[], words: string, reported: Repo
     told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && isStatus(text)) ??
     told.find(({ text }) => holdsDeliveryStatus(text))
   if (part === undefined) return null
-  const { bounces, envid } = readDeliveryStatus(part.text, (recipient) => wordsAbout(recipient, words))
+  const { bounces, envid } = readDeliveryStatus(part.text, (all) => proseAbout(all, words))
   return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
 }
 
-/** From the line that names the recipient on; all of them where none does. */
-function wordsAbout(recipient: Address | null, words: string): string {
-  const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
-  return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
+/** A message that calls itself a report, as gateways and people pass it on. */
+function nestedReport(parts: readonly ReportPart[], depth: number): Report | null {
+  if (depth === MAX_NESTED) return null
+  for (const { text } of parts.filter(({ type }) => nestedTypes.has(type)).slice(0, MAX_ATTACHED)) {
+    const type = firstValue(headerOf(text.trimStart()), 'content-type') ?? ''
+    const report = /^\s{0,8}multipart\/report\b/i.test(type)
+      ? readLevel(Buffer.from(text.trimStart()), depth + 1)
+      : null
+    if (report?.type === 'bounce' || report?.type === 'complaint') return report
+  }
+  return null
+}
+
+/** Of several recipients each one's own; of one, from the line that names it on, or all of them where none does. */
+function proseAbout(all: readonly Address[], words: string): ProseAbout {
+  if (new Set(all.map((name) => name.toLowerCase())).size > 1) {
+    const sections = sectionsOf(words.split('\n'), all)
+    return (recipient) => (sections.get(recipient?.toLowerCase() ?? '') ?? []).join(' ').slice(0, MAX_PROSE)
+  }
+  return (recipient) => {
+    const at = recipient === null ? -1 : words.toLowerCase().lastIndexOf(recipient.toLowerCase())
+    return words.slice(Math.max(at, 0), Math.max(at, 0) + MAX_PROSE)
+  }
 }
 
 function isStatus(text: string): boolean {

@@ -1,18 +1,35 @@
 /** Addresses out of strangers' text: fields of reports, and words for people. Linear, never throws. */
-import { type Address, addressOrNull } from '../../mail/address.js'
+import { type Address, addressOrNull, domainOf, localPartOf } from '../../mail/address.js'
 
-/** An address in running text: no quoted local part. */
-const inText = /[^\s<>()[\]:;,"'`@|=?]{1,64}(?:=[^\s<>()[\]:;,"'`@|=?]{1,64}){0,3}@[^\s<>()[\]:;,"'`@|?/\\]{1,255}/g
+/** An address in running text has no quoted local part. */
+const localCharacter = /[^\s<>()[\]:;,"'`@|?]/
+const domainCharacter = /[^\s<>()[\]:;,"'`@|?/\\]/
+const MAX_LOCAL = 64
+const MAX_DOMAIN = 255
 
 export function addressesIn(text: string, most = 50): readonly Address[] {
   const found: Address[] = []
-  for (const [match] of text.matchAll(inText)) {
+  for (let at = text.indexOf('@'); at !== -1 && found.length < most; at = text.indexOf('@', at + 1)) {
+    const match = `${localBefore(text, at)}@${domainAfter(text, at)}`
     const address = addressOrNull(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
-    if (address === null || !/@.*\./.test(address)) continue
+    if (address === null || !domainOf(address).includes('.')) continue
     if (!found.some((known) => sameAddress(known, address))) found.push(address)
-    if (found.length === most) break
   }
   return found
+}
+
+/** The characters up to the `@` at `at`; an `=` is one of them, but begins none. */
+function localBefore(text: string, at: number): string {
+  let start = at
+  while (start > 0 && at - start <= MAX_LOCAL && localCharacter.test(text.charAt(start - 1))) start--
+  const run = text.slice(start, at)
+  return run.slice(run.lastIndexOf('==') === -1 ? 0 : run.lastIndexOf('==') + 2).replace(/^=/, '')
+}
+
+function domainAfter(text: string, at: number): string {
+  let end = at + 1
+  while (end < text.length && end - at <= MAX_DOMAIN && domainCharacter.test(text.charAt(end))) end++
+  return text.slice(at + 1, end)
 }
 
 /** Also where servers on the way have changed the case of the local part. */
@@ -20,11 +37,22 @@ export function sameAddress(one: Address, other: Address): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
+/** The local part without its detail: `bob` of `bob+shop@…`. */
+export function mailboxPart(address: Address): string {
+  const local = localPartOf(address)
+  const at = local.indexOf('+')
+  return at > 0 ? local.slice(0, at) : local
+}
+
 /** Of Final-Recipient and its like: `rfc822; user@host`, brackets or not; utf-8 and xtext undone (RFC 3464, 6533). */
 export function typedAddress(value: string | null): Address | null {
   if (value === null) return null
-  const [, type = '', rest = ''] = /^\s*(?:([\w-]{1,40})\s*;)?\s*(.*)$/.exec(value.slice(0, 1_000)) ?? []
-  const bare = rest.trim().replace(/^<(.*)>$/, '$1')
+  const text = value.slice(0, 1_000)
+  const end = text.indexOf(';')
+  const named = /^[\w-]{1,40}$/.test(text.slice(0, Math.max(end, 0)).trim())
+  const type = named ? text.slice(0, end).trim() : ''
+  const rest = (named ? text.slice(end + 1) : text).trim()
+  const bare = rest.startsWith('<') && rest.endsWith('>') ? rest.slice(1, -1) : rest
   const plain = addressOrNull(type.toLowerCase() === 'utf-8' ? unescaped(bare) : bare)
   return plain ?? addressOrNull(unescaped(bare)) ?? addressesIn(rest, 1)[0] ?? null
 }

@@ -9,7 +9,7 @@ import type { ReportedField, ReportedHeader } from './report.js'
 const MAX_LINES = 5_000
 const MAX_VALUE = 8_192
 
-const fieldLine = /^([!-9;-~]{1,80})[ \t]*:([\s\S]*)$/
+const fieldLine = /^([!-9;-~]{1,80})[ \t]{0,80}:/
 
 export function fieldGroups(text: string): readonly ReportedHeader[] {
   const groups: ReportedField[][] = [[]]
@@ -19,8 +19,11 @@ export function fieldGroups(text: string): readonly ReportedHeader[] {
     if (line.trim() === '') {
       if (group.length > 0) groups.push([])
     } else if (field !== null) {
-      group.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim().slice(0, MAX_VALUE) })
-    } else if (/^[ \t]/.test(line)) {
+      group.push({
+        name: (field[1] ?? '').toLowerCase(),
+        value: line.slice(field[0].length).trim().slice(0, MAX_VALUE),
+      })
+    } else if (/^[ \t]/.test(line) || isLostParameter(group.at(-1), line)) {
       continueField(group, line)
     }
   }
@@ -38,6 +41,11 @@ export function firstValue(fields: ReportedHeader, ...names: readonly string[]):
     if (found !== undefined) return found.value
   }
   return null
+}
+
+/** `boundary="x"` at the beginning of a line, after a value that ends with `;`: some programs fold without a blank. */
+function isLostParameter(last: ReportedField | undefined, line: string): boolean {
+  return last?.value.endsWith(';') === true && /^[a-z][\w-]{0,40}=/i.test(line)
 }
 
 function continueField(group: ReportedField[], line: string): void {

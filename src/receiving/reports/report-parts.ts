@@ -41,7 +41,7 @@ function collect(source: string, depth: number, parts: ReportPart[]): void {
   const body = bodyAt(source)
   const header = headerOf(source.slice(0, body))
   const declared = firstValue(header, 'content-type') ?? 'text/plain'
-  const type = /^\s*([\w.+-]{1,60}\/[\w.+-]{1,60})/.exec(declared)?.[1]?.toLowerCase() ?? 'text/plain'
+  const type = /^\s{0,40}([\w.+-]{1,60}\/[\w.+-]{1,60})/.exec(declared)?.[1]?.toLowerCase() ?? 'text/plain'
   const boundary = type.startsWith('multipart/') && depth < MAX_DEPTH ? parameter(declared, 'boundary') : null
   const pieces = boundary === null ? [] : split(source, body, boundary)
   if (pieces.length > 0) {

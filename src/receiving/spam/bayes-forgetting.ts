@@ -22,11 +22,8 @@ const usual: BayesLimits = { tokens: 200_000, messages: 10_000 }
 /** Rows of a kind that one step removes: at least what one message can bring. */
 const STEP = 1000
 
-const countTokens = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('bayes_tokens')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('workspace_id', '=', slot('workspaceId')),
+const tokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** The newest message over the bound. */
@@ -72,7 +69,7 @@ const removeMessages = prepareWrite<{ workspaceId: string; upTo: number; rows: n
 
 /** What a workspace has too much of, at most a step of it; none: it is within its bounds. */
 export function forgetting(read: Read, workspaceId: string, limits: BayesLimits = usual): readonly Write[] {
-  const tooMany = (countTokens(read, { workspaceId })[0]?.count ?? 0) - limits.tokens
+  const tooMany = (tokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
   const old = firstTooMany(read, { workspaceId, kept: limits.messages })[0]
   return [
     ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, STEP) })] : []),

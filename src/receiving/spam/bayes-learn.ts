@@ -22,6 +22,7 @@ export interface BayesDeps {
 
 export interface BayesLesson extends Learnable {
   readonly verdict: BayesVerdict
+  /** Counts as recent mail by the moment that it came. */
   readonly message: SpamMessage
   readonly at: number
 }
@@ -34,7 +35,7 @@ export function messageFingerprint(raw: Uint8Array): string {
 /** Resolves to whether anything changed: false when it was learned so before. */
 export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: BayesLesson): Promise<boolean> {
   const { message, ...rest } = lesson
-  const writes = learning({ ...rest, tokens: bayesTokens(message) })
+  const writes = learning({ ...rest, tokens: bayesTokens(message), dated: message.receivedAt })
   for (;;) {
     const before = learnedBefore(read, lesson)
     if (before?.verdict === lesson.verdict) return false

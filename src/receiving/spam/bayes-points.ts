@@ -20,20 +20,25 @@ interface Step extends BayesContribution {
   readonly from: number
 }
 
-/** The highest first; the last one takes everything. */
+const unsure: Step = {
+  from: 0.3,
+  name: 'BAYES_UNSURE',
+  score: 0,
+  description: 'Its words are unknown, or those of spam and of ham',
+}
+
+/** The highest first; the last one takes every probability that is left. */
 const steps: readonly Step[] = [
   { from: 0.9999, name: 'BAYES_SPAM_CERTAIN', score: 8, description: 'Nearly all that is known of its words is spam' },
   { from: 0.99, name: 'BAYES_SPAM_LIKELY', score: 6, description: 'Its words are those of spam' },
   { from: 0.9, name: 'BAYES_SPAM_RATHER', score: 5, description: 'Its words are rather those of spam than of ham' },
   { from: 0.7, name: 'BAYES_SPAM_PERHAPS', score: 4, description: 'Its words lean towards spam' },
-  { from: 0.3, name: 'BAYES_UNSURE', score: 0, description: 'Its words are unknown, or those of spam and of ham' },
+  unsure,
   { from: 0.01, name: 'BAYES_HAM_LIKELY', score: -1, description: 'Its words are rather those of ham than of spam' },
   { from: 0, name: 'BAYES_HAM_CERTAIN', score: -3, description: 'Nearly all that is known of its words is ham' },
 ]
 
-/** Null stays null: too little was learned to say anything. */
-export function bayesContribution(probability: number | null): BayesContribution | null {
-  if (probability === null) return null
-  const step = steps.find(({ from }) => probability >= from)
-  return step === undefined ? null : { name: step.name, score: step.score, description: step.description }
+export function bayesContribution(probability: number): BayesContribution {
+  const { name, score, description } = steps.find(({ from }) => probability >= from) ?? unsure
+  return { name, score, description }
 }

@@ -14,6 +14,7 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { BayesVerdict, Tables } from '../../storage/tables.js'
 import type { Write } from '../../storage/write.js'
+import { countingDay, dayOf, learningDay, uncountingDay } from './bayes-days.js'
 import type { BayesCounts, TokenCount } from './bayes-score.js'
 import { packedKeys, tokenKey, unpackedKeys } from './bayes-token-keys.js'
 
@@ -28,6 +29,8 @@ export interface Learnable {
 interface Learning extends Learnable {
   readonly verdict: BayesVerdict
   readonly tokens: readonly string[]
+  /** When it came, as far as is known. */
+  readonly dated: number
   readonly at: number
 }
 
@@ -35,9 +38,9 @@ export interface Learned extends Learnable {
   readonly seq: number
   readonly verdict: BayesVerdict
   readonly keys: readonly number[]
+  /** That it counts on. */
+  readonly day: number
 }
-
-const DAY = 86_400_000
 
 /** Keys that one statement asks for. */
 const ASKED = 128
@@ -80,7 +83,7 @@ export function bayesCounts(read: Read, workspaceId: string, tokens: readonly st
 const learnedRow = prepareRead<Learnable>()(({ db, slot }) =>
   db
     .selectFrom('bayes_learned')
-    .select(['seq', 'verdict', 'tokens'])
+    .select(['seq', 'verdict', 'tokens', 'dated_on'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('fingerprint', '=', slot('fingerprint')),
 )
@@ -88,7 +91,8 @@ const learnedRow = prepareRead<Learnable>()(({ db, slot }) =>
 export function learnedBefore(read: Read, { workspaceId, fingerprint }: Learnable): Learned | null {
   const [row] = learnedRow(read, { workspaceId, fingerprint })
   if (row === undefined) return null
-  return { workspaceId, fingerprint, seq: row.seq, verdict: row.verdict, keys: unpackedKeys(row.tokens) }
+  const { seq, verdict, tokens, dated_on: day } = row
+  return { workspaceId, fingerprint, seq, verdict, keys: unpackedKeys(tokens), day }
 }
 
 const insertLearned = prepareWrite<Omit<Tables['bayes_learned'], 'seq'>>(
@@ -101,6 +105,7 @@ const insertLearned = prepareWrite<Omit<Tables['bayes_learned'], 'seq'>>(
         verdict: slot('verdict'),
         tokens: slot('tokens'),
         learned_at: slot('learned_at'),
+        dated_on: slot('dated_on'),
       })
       .onConflict((conflict) => conflict.columns(['workspace_id', 'fingerprint']).doNothing()),
   1,
@@ -151,20 +156,22 @@ const countToken = prepareWrite<TokenLearned>(({ db, slot }) =>
 )
 
 /** Counts a message; misses when it is learned already. */
-export function learning({ workspaceId, fingerprint, verdict, tokens, at }: Learning): readonly Write[] {
+export function learning({ workspaceId, fingerprint, verdict, tokens, dated, at }: Learning): readonly Write[] {
   const keys = [...new Set(tokens.map(tokenKey))]
-  const counted = {
-    workspaceId,
-    fingerprint,
-    spam: verdict === 'spam' ? 1 : 0,
-    ham: verdict === 'ham' ? 1 : 0,
-    day: Math.floor(at / DAY),
-  } as const
+  const counted = { workspaceId, ...one(verdict) }
+  const today = dayOf(at)
+  const day = learningDay(dated, at)
+  const packed = packedKeys(keys)
   return [
-    insertLearned({ workspace_id: workspaceId, fingerprint, verdict, tokens: packedKeys(keys), learned_at: at }),
+    insertLearned({ workspace_id: workspaceId, fingerprint, verdict, tokens: packed, learned_at: at, dated_on: day }),
     countMessage({ workspaceId, verdict }),
-    ...keys.map((key) => countToken({ ...counted, key })),
+    ...countingDay({ ...counted, day }, today),
+    ...keys.map((key) => countToken({ ...counted, fingerprint, key, day: today })),
   ]
+}
+
+function one(verdict: BayesVerdict): { readonly spam: 0 | 1; readonly ham: 0 | 1 } {
+  return verdict === 'spam' ? { spam: 1, ham: 0 } : { spam: 0, ham: 1 }
 }
 
 const removeLearned = prepareWrite<Pick<Learned, 'workspaceId' | 'seq'>>(
@@ -209,11 +216,12 @@ const removeToken = prepareWrite<{ workspaceId: string; key: number }>(({ db, sl
 )
 
 /** Takes a message out of the counts; misses when it was unlearned, or learned anew, meanwhile. */
-export function unlearning({ workspaceId, seq, verdict, keys }: Learned): readonly Write[] {
-  const counted = { workspaceId, seq, spam: verdict === 'spam' ? 1 : 0, ham: verdict === 'ham' ? 1 : 0 } as const
+export function unlearning({ workspaceId, seq, verdict, keys, day }: Learned): readonly Write[] {
+  const counted = { workspaceId, ...one(verdict) }
   return [
     removeLearned({ workspaceId, seq }),
     uncountMessage({ workspaceId, verdict }),
-    ...keys.flatMap((key) => [uncountToken({ ...counted, key }), removeToken({ workspaceId, key })]),
+    uncountingDay({ ...counted, day }),
+    ...keys.flatMap((key) => [uncountToken({ ...counted, seq, key }), removeToken({ workspaceId, key })]),
   ]
 }

@@ -13,7 +13,7 @@ const LONGEST = 24
 const run = /[\p{L}\p{N}\p{M}$€£¥%!'’_.-]+/gu
 const unparted = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 /** Punctuation at either end, save for what ends a shout or begins a price. */
-const edges = /^['’_.!-]+|['’_.-]+$/g
+const edges = /^['’_.!-]+|(?<!['’_.-])['’_.-]+$/g
 
 export function wordsOf(text: string, limit: number): string[] {
   const words: string[] = []
@@ -32,7 +32,7 @@ export function wordsOf(text: string, limit: number): string[] {
 function wordOf(found: string): string | null {
   const word = found
     .replace(edges, '')
-    .replace(/!{2,}$/, '!!')
+    .replace(/(?<!!)!{2,}$/, '!!')
     .toLowerCase()
   if (word.length < SHORTEST) return null
   if (word.length <= LONGEST) return word

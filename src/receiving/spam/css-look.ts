@@ -68,7 +68,7 @@ function colour(written: string | undefined): number | null {
   const word = written.trim().toLowerCase()
   const named = names.get(word)
   if (named !== undefined) return named
-  const rgb = /^rgba?\(\s*(\d{1,3})\s*[, ]\s*(\d{1,3})\s*[, ]\s*(\d{1,3})/.exec(word)
+  const rgb = /^rgba?\(\s{0,9}(\d{1,3})\s{0,9}[, ]\s{0,9}(\d{1,3})\s{0,9}[, ]\s{0,9}(\d{1,3})/.exec(word)
   if (rgb !== null) return (Number(rgb[1]) << 16) | (Number(rgb[2]) << 8) | Number(rgb[3])
   const hex = /^#?([0-9a-f]{6}|[0-9a-f]{3})(?![0-9a-f])/.exec(word)?.[1]
   if (hex === undefined) return null

@@ -31,6 +31,10 @@ export interface HtmlFacts {
   readonly links: readonly HtmlLink[]
   /** Addresses of pictures. */
   readonly images: readonly string[]
+  /** Pictures, also those that the message brings. */
+  readonly pictures: number
+  /** Where forms send what is filled in. */
+  readonly actions: readonly string[]
   /** How often each tag opens. */
   readonly tags: ReadonlyMap<string, number>
   /** Comments that stand between two letters. */
@@ -76,6 +80,7 @@ const blocks = new Set([
 type Counts = { -readonly [Name in keyof HtmlFacts]: HtmlFacts[Name] } & {
   readonly links: HtmlLink[]
   readonly images: string[]
+  readonly actions: string[]
   readonly tags: Map<string, number>
 }
 
@@ -87,6 +92,8 @@ function noCounts(): Counts {
     camouflaged: 0,
     links: [],
     images: [],
+    pictures: 0,
+    actions: [],
     tags: new Map(),
     broken: 0,
     encodedLetters: 0,
@@ -117,6 +124,7 @@ class Gatherer implements HtmlReader {
     if (blocks.has(name)) addVisible(this.counts, ' ')
     this.lastIsLetter = false
     if (name === 'a') this.beginLink(attributes.get('href'))
+    if (name === 'area') this.addArea(attributes.get('href'))
     keep(this.frames, name, lookOf(this.look(), attributes), this.look())
   }
 
@@ -145,6 +153,11 @@ class Gatherer implements HtmlReader {
     this.link = null
   }
 
+  /** A place of a picture that is a link. */
+  private addArea(href: string | undefined): void {
+    if (href !== undefined && this.counts.links.length < MAX_LINKS) this.counts.links.push({ href, text: '' })
+  }
+
   private beginLink(href: string | undefined): void {
     this.endLink()
     if (href !== undefined) this.link = { href, text: '' }
@@ -157,13 +170,19 @@ class Gatherer implements HtmlReader {
 
 function countTag(counts: Counts, name: string, attributes: ReadonlyMap<string, string>): void {
   if (counts.tags.size < MAX_LINKS) counts.tags.set(name, (counts.tags.get(name) ?? 0) + 1)
-  if (name === 'img' && counts.images.length < MAX_LINKS) counts.images.push(attributes.get('src') ?? '')
+  if (name === 'img') addPicture(counts, attributes.get('src') ?? '')
+  if (name === 'form' && counts.actions.length < MAX_LINKS) counts.actions.push(attributes.get('action') ?? '')
   if (name === 'input' && attributes.get('type')?.toLowerCase() === 'password') counts.passwords += 1
   if (name === 'meta' && attributes.get('http-equiv')?.toLowerCase() === 'refresh') counts.refresh = true
   if (name === 'font' && (attributes.has('color') || /^(?:\+[1-9]|[4-9])/.test(attributes.get('size') ?? ''))) {
     counts.loud += 1
   }
   for (const attribute of attributes.keys()) if (/^on[a-z]{3,}$/.test(attribute)) counts.handlers += 1
+}
+
+function addPicture(counts: Counts, source: string): void {
+  counts.pictures += 1
+  if (counts.images.length < MAX_LINKS) counts.images.push(source)
 }
 
 function keep(frames: Frame[], name: string, look: Look, outer: Look): void {

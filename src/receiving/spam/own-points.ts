@@ -8,45 +8,71 @@
  * rules on content make it suspicious at most: they know spam in general, it knows the mail
  * of this workspace.
  *
- * What the classifier never sees (authentication, the client, block lists) is evidence of its
- * own and is added, and so is whatever speaks for a message.
+ * What the classifier never sees (authentication, the client, block lists, whether names agree with
+ * domains) is evidence of its own and is added, and so is whatever speaks for a message.
  */
 import type { Arrival } from '../../messages/inbound-email.js'
 import { arrivalContributions } from './arrival-points.js'
 import { type BayesContribution, bayesContribution } from './bayes-points.js'
+import type { TokenCount } from './bayes-score.js'
+import { limitingTrust } from './classifier-limits.js'
 import { authenticationRules } from './rules/authentication.js'
 import { gtubeRules } from './rules/gtube.js'
+import { impersonationRules } from './rules/impersonation.js'
 import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
 
-const outsideContent = new Set([...authenticationRules, ...gtubeRules].map(({ name }) => name))
+const pretences = new Set(impersonationRules.map(({ name }) => name))
+
+const outsideContent = new Set([...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name))
 
 /** From so many points on the classifier takes a message for spam: a probability of 0.9. */
 const AGREES = 5
 
-/** `rules`: those that hold. `probability`: of the classifier; null: it has learned too little. */
+export interface ClassifierOpinion {
+  readonly probability: number
+  /** Messages learned whose mail is of the last 180 days. */
+  readonly recent: TokenCount
+}
+
+/** `rules`: those that hold. `opinion`: null: the classifier has learned too little to have one. */
 export function ownContributions(
   rules: readonly SpamContribution[],
-  probability: number | null,
+  opinion: ClassifierOpinion | null,
   arrival: Arrival,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const learned = bayesContribution(probability)
-  const content = totalScore(rules.filter(({ name }) => !outsideContent.has(name)))
   return [
     ...rules,
-    ...(learned === null ? [] : joining(content, learned, thresholds)),
+    ...(opinion === null ? [] : learnedContributions(rules, opinion, thresholds)),
     ...arrivalContributions(arrival),
   ]
 }
 
-/** What the classifier says, and what that makes of what the rules on content said. */
-function joining(content: number, learned: BayesContribution, thresholds: SpamThresholds): readonly SpamContribution[] {
-  const twice = countedTwice(content, learned.score)
-  const joined = content + learned.score - twice
-  const agrees = learned.score >= Math.min(AGREES, thresholds.spam)
+function learnedContributions(
+  rules: readonly SpamContribution[],
+  { probability, recent }: ClassifierOpinion,
+  thresholds: SpamThresholds,
+): readonly SpamContribution[] {
+  const said = bayesContribution(probability)
+  const dmarcPass = rules.some(({ name }) => name === 'DMARC_PASS')
+  const content = totalScore(rules.filter(({ name }) => !outsideContent.has(name)))
+  const pretence = totalScore(rules.filter(({ name }) => pretences.has(name)))
+  const limits = limitingTrust(said, { recent, dmarcPass, content, pretence }, thresholds)
+  return [said, ...limits, ...joining(content, said, totalScore([said, ...limits]), thresholds)]
+}
+
+/** What the classifier's opinion makes of what the rules on content said; `learned`: the points left to it. */
+function joining(
+  content: number,
+  said: BayesContribution,
+  learned: number,
+  thresholds: SpamThresholds,
+): readonly SpamContribution[] {
+  const twice = countedTwice(content, learned)
+  const joined = content + learned - twice
+  const agrees = said.score >= Math.min(AGREES, thresholds.spam)
   const most = agrees ? joined : thresholds.spam - 0.01
   return [
-    learned,
     ...lowering('SAME_EVIDENCE', twice, 'rules and classifier look at the same words: what both found counts once'),
     ...lowering(
       'CLASSIFIER_DOUBTS',

@@ -82,7 +82,7 @@ async function ask(post: HttpPost, question: RspamdQuestion): Promise<RspamdVerd
 
 function checkUrl(text: string): URL {
   const url = new URL(text)
-  url.pathname = `${url.pathname.replace(/\/+$/, '').replace(/\/checkv2$/, '')}/checkv2`
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/checkv2$/, '')}/checkv2`
   return url
 }
 

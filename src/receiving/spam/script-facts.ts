@@ -22,6 +22,13 @@ export function asRead(text: string): string {
   return plain.replace(word, (one) => (isMixed(one) ? fold(one) : one))
 }
 
+/** As `asRead`, and words wholly of another alphabet too, where each of their letters looks like an ASCII one. */
+export function looksFolded(text: string): string {
+  const plain = text.normalize('NFKC').replace(unseen, '')
+  if (!alien.test(plain)) return plain
+  return plain.replace(word, (one) => (isMixed(one) || isHomograph(one) ? fold(one) : one))
+}
+
 function fold(text: string): string {
   return text.replace(/./gu, (letter) => lookalikes.get(letter) ?? letter)
 }

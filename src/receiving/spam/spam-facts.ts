@@ -6,7 +6,10 @@
  * long letter holds every word once.
  */
 import { type Address, domainOf, localPartOf } from '../../mail/address.js'
+import { isThrowawayDomain } from './host-kinds.js'
 import { type HtmlFacts, htmlFacts } from './html-facts.js'
+import { type PageFacts, pageFacts } from './page-facts.js'
+import { formUrls, type PretenceFacts, pretenceFacts } from './pretence-facts.js'
 import { asRead } from './script-facts.js'
 import type { SpamField, SpamMessage } from './spam-message.js'
 import { imageUrls, linkUrls, registered, type SpamUrl, textUrls } from './url-facts.js'
@@ -29,6 +32,13 @@ export interface SpamFacts {
   /** Links of the HTML, and what stands in the text. */
   readonly urls: readonly SpamUrl[]
   readonly images: readonly SpamUrl[]
+  /** Where forms send what is filled in. */
+  readonly forms: readonly SpamUrl[]
+  /** The author or a link is of a top-level domain where names are bought to be thrown away. */
+  readonly throwaway: boolean
+  readonly pretence: PretenceFacts
+  /** Of web pages that are attached. */
+  readonly page: PageFacts
   /** Of the only or first author. */
   readonly author: Author | null
 }
@@ -46,16 +56,24 @@ export function spamFacts(message: SpamMessage): SpamFacts {
   const html = htmlFacts(message.html ?? '')
   const text = message.text?.slice(0, MAX_BODY) ?? ''
   const words = readable(`${message.subject}\n${text}\n${html.visible.slice(0, MAX_BODY)}`)
+  const lower = ends(words).toLowerCase()
+  const urls = [...linkUrls(html.links), ...textUrls(message.text ?? '')]
+  const author = authorOf(message)
+  const domain = author?.domain ?? null
   return {
     message,
     fields: byName(message.fields),
     html,
     words,
-    lower: ends(words).toLowerCase(),
+    lower,
     body: text.trim() === '' ? html.visible.slice(0, MAX_BODY) : text,
-    urls: [...linkUrls(html.links), ...textUrls(message.text ?? '')],
+    urls,
     images: imageUrls(html.images),
-    author: authorOf(message),
+    forms: formUrls(html.actions),
+    throwaway: [domain ?? '', ...urls.map(({ host }) => host)].some(isThrowawayDomain),
+    pretence: pretenceFacts({ from: message.from, subject: message.subject, domain, lower, urls }),
+    page: pageFacts(message.pages),
+    author,
   }
 }
 

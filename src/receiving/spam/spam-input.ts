@@ -8,7 +8,7 @@
  */
 import { fieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
 import { headerText } from '../../mail/header-text.js'
-import { type Mailbox, mailboxes } from '../../mail/mailbox-list.js'
+import { listWithin, type Mailbox, mailboxes } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { MimeParts } from '../../messages/mime-parts-protocol.js'
 import { dateOf } from './field-date.js'
@@ -33,6 +33,7 @@ export interface SpamCircumstances {
 /** `parts`: what the reader of messages made of `raw`. */
 export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCircumstances): SpamMessage {
   const header = headerOf(raw)
+  const outline = mimeOutline(raw, header)
   const fields = header.fields.slice(0, MAX_FIELDS).map((field) => ({
     name: field.name,
     value: fieldValue(raw, field).slice(0, MAX_VALUE),
@@ -50,7 +51,8 @@ export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCi
       contentType: content_type,
       size,
     })),
-    parts: mimeOutline(raw, header),
+    parts: outline.parts,
+    pages: outline.pages,
     size: raw.length,
     receivedAt: circumstances.receivedAt ?? arrival(fields),
     origin: circumstances.origin,
@@ -77,7 +79,8 @@ function headerOf(raw: Buffer): Header {
 function boxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
   try {
     const values = fields.filter((field) => field.name === name).slice(0, MAX_LISTS)
-    return values.flatMap(({ value }) => mailboxes(value)).slice(0, MAX_MAILBOXES)
+    // A value of the full length may have been cut within its last mailbox.
+    return values.flatMap(({ value }) => mailboxes(listWithin(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error

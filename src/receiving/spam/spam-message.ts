@@ -27,6 +27,8 @@ export interface SpamPart {
   readonly charset: string
   /** Content-Transfer-Encoding in lower case; empty where it is not said. */
   readonly encoding: string
+  /** It is a file beside the bodies: its disposition says so, or it has a name. */
+  readonly attached: boolean
 }
 
 /** How it came; null fields where nobody knows, as for a message out of a file. */
@@ -61,6 +63,8 @@ export interface SpamMessage {
   readonly attachments: readonly SpamAttachment[]
   /** The message itself first, then what is inside of it, in their order. */
   readonly parts: readonly SpamPart[]
+  /** Content of attached web pages, decoded. */
+  readonly pages: readonly string[]
   /** Bytes of the whole message. */
   readonly size: number
   readonly receivedAt: number

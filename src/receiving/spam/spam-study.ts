@@ -1,6 +1,6 @@
 /**
  * What the content of a message says, as far as it can be told without the database: made in the
- * thread that takes the message apart (`messages/mime-parts`), so that no rule and no word list
+ * process that takes the message apart (`messages/mime-parts`), so that no rule and no word list
  * ever holds up the daemon, whatever a stranger has written.
  */
 import type { MimeParts } from '../../messages/mime-parts-protocol.js'
@@ -25,5 +25,5 @@ export function studyOf(message: SpamMessage): SpamStudy {
   return { rules: spamReport(message).contributions, tokens: bayesTokens(message) }
 }
 
-/** This module, for the threads. */
+/** This module, for the processes. */
 export const studyModule = new URL(import.meta.url)

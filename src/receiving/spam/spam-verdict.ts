@@ -9,9 +9,10 @@
 import { arrivalOf, type InboundContent, type InboundEmail } from '../../messages/inbound-email.js'
 import type { Read } from '../../storage/prepared.js'
 import { liftingContribution } from './arrival-points.js'
+import { recentlyLearned } from './bayes-days.js'
 import { bayesCounts } from './bayes-records.js'
 import { bayesScore } from './bayes-score.js'
-import { ownContributions } from './own-points.js'
+import { type ClassifierOpinion, ownContributions } from './own-points.js'
 import { circumstancesOf } from './received-spam-message.js'
 import type { AskRspamd } from './rspamd.js'
 import { rspamdContributions } from './rspamd-points.js'
@@ -27,7 +28,7 @@ export interface SpamVerdictDeps {
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-/** `study`: of its content; null: the content was too much for the thread that looked at it. */
+/** `study`: of its content; null: the content was too much for the process that looked at it. */
 export type JudgeSpam = (email: InboundEmail, raw: Buffer, study: SpamStudy | null) => Promise<SpamVerdict>
 
 export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
@@ -35,7 +36,7 @@ export function spamVerdict({ read, thresholds, rspamd }: SpamVerdictDeps): Judg
     const asked = asking(rspamd, email, raw)
     const arrival = arrivalOf(email)
     const { rules, tokens } = study ?? notStudied
-    const own = ownContributions(rules, learnedProbability(read, email.workspace_id, tokens), arrival, thresholds)
+    const own = ownContributions(rules, classifierOpinion(read, email, tokens), arrival, thresholds)
     const verdict = await asked
     const merged = verdict === null ? own : [...own, ...rspamdContributions(totalScore(own), verdict, thresholds)]
     return verdictOf([...merged, ...liftingContribution(arrival, totalScore(merged), thresholds)], thresholds)
@@ -54,8 +55,10 @@ function asking(rspamd: AskRspamd | null, email: InboundEmail, raw: Buffer): Ret
 }
 
 /** Null: too little was learned, or there is nothing to ask about. */
-function learnedProbability(read: Read, workspaceId: string, tokens: readonly string[]): number | null {
-  return tokens.length === 0 ? null : bayesScore(tokens, bayesCounts(read, workspaceId, tokens))
+function classifierOpinion(read: Read, email: InboundEmail, tokens: readonly string[]): ClassifierOpinion | null {
+  const { workspace_id: workspaceId, received_at: receivedAt } = email
+  const probability = tokens.length === 0 ? null : bayesScore(tokens, bayesCounts(read, workspaceId, tokens))
+  return probability === null ? null : { probability, recent: recentlyLearned(read, workspaceId, receivedAt) }
 }
 
 function verdictOf(contributions: readonly SpamContribution[], thresholds: SpamThresholds): SpamVerdict {

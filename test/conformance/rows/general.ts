@@ -4,6 +4,7 @@ import {
   cursored,
   filledText,
   freeObject,
+  inboundBytes,
   integer,
   nullable,
   record,
@@ -21,6 +22,7 @@ const usage = record({
     period_start: timestamp,
     period_end: timestamp,
   }),
+  inbound: inboundBytes,
 })
 
 export const general: Resource = {

@@ -3,7 +3,7 @@
  * are those of the test file.
  */
 import type { Case } from '../support/row.js'
-import { integer, is, nullable, record, timestamp } from '../support/shapes.js'
+import { inboundBytes, integer, is, nullable, record, timestamp } from '../support/shapes.js'
 
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't' }
 const send = { request: 'POST /v1/emails', body: email }
@@ -15,6 +15,7 @@ const credits = record({
   credits_used: integer,
   credits_total: integer,
   credits_expire_at: nullable(timestamp),
+  inbound: inboundBytes,
 })
 const used: Case = { says: 'the plan counts', request: 'GET /v1/usage', until: true }
 

@@ -128,3 +128,6 @@ function field(value: Json, name: string, shape: Shape, at: string): readonly st
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** In both shapes of usage: what the interface's document has not. */
+export const inboundBytes = record({ bytes_held: integer, bytes_limit: nullable(integer) })

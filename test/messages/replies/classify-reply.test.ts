@@ -46,8 +46,27 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '550 5.1.6 recipient no longer on server: a@b.test',
     '550 Requested action not taken: mailbox unavailable or not local',
     '550 5.1.1',
+    '554 5.1.1 Rcpt <a@b.test> does not exist',
+    '553 sorry, you are in badrcptto (#5.7.1)',
+    '550 No mail box available for this user',
+    '550 a@b.test is not an active address at this host',
+    '550 BAD_RECIPIENT',
+    '550 5.1.1 the addressee has moved',
+    '550 Cannot find user a in the directory',
+    '550 The account could not be found',
+    '550 5.1.1 RCP-P1 Requested action not taken',
+    '550 5.4.1 RESOLVER.ADR.ExRecipNotFound; gone',
+    '550 El usuario no existe',
+    '550 Der Benutzer ist unbekannt',
+    '550 Casella postale inesistente',
+    '550 Пользователь не найден',
+    '550 收件人不存在',
   ],
   'mailbox-disabled': [
+    '550 The account was closed',
+    '550 User is locked because of long inactivity',
+    '550 5.2.1 The mailbox cannot receive messages',
+    '550 STOREDRV.Deliver.Exception:AccountDisabledException',
     '550 5.2.1 The email account that you tried to reach is inactive. https://support.google.com/mail/?p=DisabledUser',
     '554 30 Sorry, your message to a@yahoo.com cannot be delivered. This mailbox is disabled (554.30).',
     '550 Mailbox is frozen. See http://mail.i.ua/err/3/',
@@ -67,15 +86,45 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '452 4.2.2 Mailbox size limit exceeded',
     '552 sorry, mailbox a@b.test is over quota temporarily (#5.1.1)',
     '552 5.2.2',
+    '550 5.7.1 too many messages in this mailbox',
+    '450 The inbox holds too many messages',
+    '554 The account of a exceeded its disk space',
+    '552 insufficient disk space in mailbox',
+    '550 Das Postfach des Benutzers ist voll',
+    '552 Boîte aux lettres pleine',
+    '552 该邮箱已满',
   ],
-  'null-mx': ['556 5.1.10 Recipient address has null MX', '550 5.1.10 a@b.test: domain does not accept mail'],
+  'null-mx': [
+    '550 the MX or SRV record indicated no SMTP service',
+    '556 5.1.10 Recipient address has null MX',
+    '550 5.1.10 a@b.test: domain does not accept mail',
+  ],
+  dns: [
+    '550 Host not found, try again',
+    '450 4.4.3 Name service error for name=b.test type=MX: Host not found, try again',
+    '450 CNAME lookup failed temporarily',
+  ],
+  unreachable: [
+    '421 Host not reachable',
+    '450 4.4.1 mx.b.test did not answer',
+    '550 host mx.b.test could not be reached',
+  ],
+  'connection-lost': ['450 4.4.2 lost connection with mx.b.test while sending RCPT TO'],
   'bad-domain': [
+    '550 5.4.4 Name service error for name=b.test type=MX: Malformed or unexpected name server reply',
+    '550 SMTPSEND.DNS.NonExistentDomain; b.test',
+    '550 Unrouteable mail domain "b.test"',
+    '553 b.test does not exist',
     "553 5.1.2 We weren't able to find the recipient domain. Please check for any spelling errors",
     '550 5.1.2 <a@b.test>: Recipient address rejected: Domain not found',
     '550 Host unknown',
     "554 Sorry, I couldn't find any host named b.test. (#5.1.2)",
   ],
   'spam-block': [
+    '550 5.1.0 <x@y.test> sender rejected. AUP#CDRBL',
+    '554 5.7.1 BL000001',
+    '550 5.7.1 Mail from 192.0.2.7 refused',
+    '550 192.0.2.7 is listed in a list of ours',
     "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Please contact your Internet service provider since part of their network is on our block list (S3140).",
     '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org; https://www.spamhaus.org/query/ip/192.0.2.1',
     '554-gmx.net (mxgmx016) Nemesis ESMTP Service not available No SMTP service IP address is black listed.',
@@ -110,6 +159,8 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     "554 Transaction failed: Duplicate header 'DKIM-Signature'.",
   ],
   'too-large': [
+    '554 5.7.1 rejected: Class=size',
+    '550 larger than the current system limit',
     '552 5.3.4 Message size exceeds fixed limit',
     "552 5.3.4 Your message exceeded Google's message size limits.",
     '552 sorry, that message size exceeds my databytes limit (#5.3.4)',
@@ -160,6 +211,9 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '503 This mail server requires authentication when attempting to send to a non-local e-mail address.',
   ],
   'sender-rejected': [
+    '550 5.1.7 No such domain',
+    '553 5.1.8 Domain not found',
+    '550 AUP#CXSNDR',
     '550-Verification failed for <x@y.test> 550-No Such User Here 550 Sender verify failed',
     '553 5.1.8 <x@y.test>... Domain of sender address x@y.test does not exist',
     '501 5.1.8 Sender address rejected',
@@ -173,6 +227,9 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '554 This message is looping: it already has my Delivered-To line. (#5.4.6)',
   ],
   policy: [
+    '554 5.7.9 [PH01] not accepted',
+    '550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required',
+    '521 5.2.1 We will not accept delivery of this message',
     '554 5.7.9 Message not accepted for policy reasons. See https://postmaster.yahooinc.com/error-codes',
     '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required',
     '550 5.7.0 Local Policy Violation',
@@ -182,6 +239,8 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '554 5.7.1 <a@b.test>: Recipient address rejected: Access denied',
   ],
   'remote-error': [
+    '550 5.3.0 procmail exited with status 1',
+    '452 4.3.1 out of disk space',
     '451 4.3.0 Temporary System Problem. Try again later',
     '452 4.3.1 Insufficient system storage',
     '451 Temporary local problem - please try later',
@@ -221,6 +280,21 @@ t.test('words about our own account, host or sender kill no recipient', async (t
     '550-Verification failed for <x@y.test> 550-No Such User Here 550 Sender verify failed',
     '550 5.7.1 Client host blocked; mailbox unavailable',
     '554 5.7.1 Excessive unknown recipients - possible Open Relay',
+    '550 5.1.7 No such domain',
+    '550 5.1.7 unknown address',
+    '550 Your e-mail address is invalid',
+    '550 Reply-To address is not valid',
+    '550 Invalid address in the From header',
+    '550 The server for this recipient could not be found in DNS',
+    '550 Address [192.0.2.1] is not listed in our table of hosts',
+    '550 Mailbox of the sender does not exist',
+    '550 5.7.27 Requested action not taken: mailbox unavailable; sender address has a null MX',
+    '550 Requested action not taken: mailbox unavailable, invalid DNS MX or A resource record',
+    '550 5.2.1 We will not accept delivery of this message',
+    '550 5.7.1 User name or password invalid',
+    '550 5.2.1 Mailbox temporarily disabled',
+    '550 Domain of the recipient not found',
+    '550 Recipient address rejected: relay host unknown',
   ]
   for (const line of lines) t.notOk(classifyReply('rcpt', reply(line)).recipientsFault, line)
 })
@@ -245,6 +319,7 @@ t.test('an unclassified 5xx to RCPT is permanent and suppresses nothing', async 
     reason: 'unclassified',
     status: '5.0.0',
     recipientsFault: false,
+    passes: false,
   })
 })
 
@@ -265,6 +340,7 @@ t.test('a host that will not talk to us at all says nothing about the recipient'
 t.test('5xx of matters that pass are tried again', async (t) => {
   t.equal(classifyReply('rcpt', reply('554 5.7.1 greylisted')).kind, 'temporary')
   t.equal(classifyReply('message', reply('550 Ip frequency limited')).kind, 'temporary')
+  t.equal(classifyReply('rcpt', reply('550 Host not found, try again')).kind, 'temporary')
   t.equal(classifyReply('rcpt', reply('552 Too many recipients')).kind, 'temporary')
   t.equal(classifyReply('rcpt', reply('550 5.7.1 mailbox full')).kind, 'permanent')
   t.equal(classifyReply('message', reply('550 5.7.1 try again later')).kind, 'permanent')

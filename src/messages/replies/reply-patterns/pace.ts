@@ -19,8 +19,6 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     reason: 'spam-block',
     texts: [
       /(rate.?limited|deferred|delayed|throttled).{0,80}(reputation|complaint|unsolicited)/i,
-      /\[TSS?\d\d\]/,
-      /\b(RP|SC|DY|OU)-00\d\b/,
       /unusual rate of unsolicited/i,
     ],
   },
@@ -42,14 +40,15 @@ export const patternsOfPace: readonly ReplyPattern[] = [
     texts: [
       /\b(rate|frequency|volume|concurrency|connection|session) ?-?(is |was |has been )?(limit|control|exceed)/i,
       /\bratelimit|\bthrottl/i,
-      /receiving (mail|messages|e-?mail) (at a rate|too (quickly|fast))/i,
-      /\b(sending|relay|e-?mail|message|daily|hourly) (\w+ )?(quota|limit|rate) .{0,12}exceed/i,
-      /(exceed|reach)\w* .{0,40}\b(message|sending|relay|hourly|daily|connection|recipient) (rate|limit|quota|count)/i,
-      /too (many|much) (\w+ ){0,3}(connection|session|message|mail|recipient|e-?mail|error|request|command)/i,
-      /too (many|much) (\w+ ){0,2}(invalid|unknown|bad|failed|nonexist)/i,
+      /receiv\w{1,3} (mail|messages|e-?mail) (at a rate|too (quickly|fast))|temporarily deferred/i,
+      /\b(sending|relay|e-?mail|message|daily|hourly) (\w{1,30} )?(quota|limit|rate) .{0,12}exceed/i,
+      /(exceed|reach)\w{0,20} .{0,40}\b(message|sending|relay|hourly|daily|connection|recipient) (rate|limit|quota|count)/i,
+      /too (many|much) (\w{1,30} ){0,3}(connection|session|message|mail|recipient|e-?mail|error|request|command)/i,
+      /too (many|much) (\w{1,30} ){0,2}(invalid|unknown|bad|failed|nonexist)/i,
+      /(exceed|reach)\w{0,5} .{0,40}\b(per|an?|each) (second|minute|hour|day)\b/i,
       /excessive (unknown|connection|message|number)|mail ?flood|\bslow down\b/i,
       // NetEase, La Poste.
-      /\bMI:(DMC|SFQ|STC)\b|\bRP:(CEL|CFC|QRC|RCL|TRC|DRC)\b|\bHL:(ITC|ICC|IFC)\b|\b(OFR|LPN\d*)_10[3-5]\b/,
+      /\bMI:(DMC|SFQ|STC)\b|\bRP:(CEL|CFC|QRC|RCL|TRC|DRC)\b|\bHL:(ITC|ICC|IFC)\b|\b(OFR|LPN\d{0,9})_10[3-5]\b/,
     ],
   },
 ]

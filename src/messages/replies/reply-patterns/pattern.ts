@@ -11,6 +11,8 @@ export interface ReplyPattern {
     readonly codes?: readonly number[]
     /** Prefix of the enhanced code without its class, as `7.1`. */
     readonly status?: string
+    /** Any of these enhanced codes, whole, without their class. */
+    readonly statuses?: readonly string[]
     readonly stages?: readonly Stage[]
   }
   /** The provider says 5xx of a matter that passes: try again all the same. */

@@ -1,98 +1,137 @@
 /** The mailbox and its domain. Only here can a reply suppress an address: keep these narrow. */
 import type { ReplyPattern } from './pattern.js'
+import { absent, gap, gone, inactive, linking, mailbox, mailboxNoun, negation, sentence } from './vocabulary.js'
 
-/** Not ours: "your account is suspended" comes from a smarthost and must kill no recipient. */
-const theirs = "(?<!\\b(your|our|sender|sender's|sending|source|from|client|ip|host|server|return|mx|dns|smtp|login) )"
-const mailbox = `${theirs}\\b(user|mail ?box|recipient|account|alias|addressee|member|customer|address|inbox)\\S{0,3}`
-const inactive =
-  '(disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not active|dormant)'
-const kind = '(local |final |virtual |gateway |e-?mail |mail )?'
+const spare = '(?:more |free |disk |storage |mail ?box |enough )?'
 
-/** One alternative after another, as one case-insensitive pattern. */
-function words(...parts: readonly string[]): RegExp {
-  return new RegExp(parts.join(''), 'i')
-}
+/** What a full mailbox says of itself in the words of pace: to be read before those. */
+export const patternsOfFullMailbox: readonly ReplyPattern[] = [
+  {
+    reason: 'mailbox-full',
+    texts: [
+      /too many (e-?mails|mails|messages) (stored )?(in|on|for) (the |this |his |user'?s? |recipient'?s? )?(mail[ -]?(box|drop)|inbox|folder|account)/i,
+      /\b(mail ?box|mail drop|inbox|account|user|recipient)\b.{0,40}(has|have|contains?|holds?|with|:|of) too many (e-?mails|mails|messages)/i,
+      /(number|count) of (messages|mails|e-?mails) in .{0,40}(mail ?box|inbox|folder)/i,
+    ],
+  },
+]
 
 export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'expired',
     texts: [
-      /(message|envelope|delivery time) expired|retry time-?out exceeded|failing for a long time/i,
-      /(queue|retention) (time|lifetime) (expired|exceeded)|after multiple retries/i,
+      /(message|envelope|delivery time) (has |is |was )?expired|retry time-?out exceeded|failing for a long time/i,
+      /(queue|retention|delivery) (time|lifetime|period) (expired|exceeded)|after multiple retries/i,
+      /(unable to deliver|not delivered|undelivered|queued|in (the|our) queue|retried|tried) .{0,20}(for|in|after|within|than|over) \d{1,5} (second|minute|hour|day|week)/i,
+      /in the time limit|not reached for any host after a long failure|giving up after \d/i,
+      /(maximum|max\.?|number of|too many) (delivery |retry )?(retries|attempts)\b/i,
     ],
   },
-  { reason: 'null-mx', texts: [/null ?mx|(host|domain)\S* (does not accept|accepts no) (any )?(e-?)?mail\b/i] },
-  { reason: 'too-large', texts: [/RecipSizeLimit/] },
+  {
+    reason: 'null-mx',
+    texts: [
+      /null ?mx|(host|domain)\S{0,80} (does not accept|doesn.t accept|accepts no|does not receive) (any )?(e-?)?mails?\b/i,
+      /\b(mx|srv) (or srv )?records? .{0,40}no (smtp|mail|e-?mail) service/i,
+    ],
+  },
   {
     reason: 'mailbox-full',
     texts: [
-      /(mail ?(box|folder|drop|dir)|inbox|account|recipient|user|folder)\S{0,3}( \S+){0,3} full\b/i,
+      /(mail ?(box|folder|drop|dir)|inbox|account|recipient|user|folder)\S{0,3}( \S{1,80}){0,3} full\b/i,
       /\bfull (mail ?box|inbox)|out of (storage|mailbox) space/i,
-      /\bover (the |its |their |his )?(allotted |disk |storage |mailbox )?-?quota/i,
-      /(quota|storage|allocation|disk ?space).{0,30}(exceed|full|exhaust|reach)/i,
-      /(exceed|reach)\w*.{0,40}\b(quota|storage (allocation|limit|space)|mailbox (size|limit|capacity))/i,
-      /mailbox (size|limit) .{0,20}(exceed|reach)|mailbox exceeds|QuotaExceeded|recipient's mailbox exceeded/i,
-      /bo[iî]te .{0,40}pleine|postfach .{0,30}voll|buz[oó]n .{0,20}lleno|casella .{0,20}piena/i,
-      /caixa (postal )?cheia/i,
-      /メールボックスが一杯|\b(OFR|LPN\d*)_417\b/,
+      /\bover (the |its |their |his )?(allotted |allowed |disk |storage |mailbox )?-?quota/i,
+      /(quota|storage|allocation|disk ?space).{0,30}(exceed|full|exhaust|reach|violat)/i,
+      /(exceed|reach)\w{0,5}.{0,40}\b(quota|storage (allocation|limit|space)|mailbox (size|limit|capacity))/i,
+      /(exceed|reach|over|above)\w{0,5} .{0,30}\b(disk|storage|mail ?box|inbox|account|folder) (space|allocation|limit|size|capacity|usage|allowance)/i,
+      /mailbox (size|limit) .{0,20}(exceed|reach)|mailbox exceeds|recipient's mailbox exceeded/i,
+      sentence(mailbox, '.{0,40}(no|not|insufficient|out of|lacks) ', spare, spare, '(space|storage|room)\\b'),
+      /(insufficient|not enough|no) (\w{1,20} )?(space|storage|room) (left )?(in|on|for) (the |this |user|recipient|his )?.{0,20}(mail ?box|inbox|account|folder|user)/i,
+      /(boîte|boite|messagerie|espace) .{0,40}(pleine?|satur)|(postfach|mailbox|konto) .{0,30}(voll|überfüllt|überschritten)/i,
+      /(buz[oó]n|casilla|cuenta) .{0,20}(llen|exced)|(casella|spazio) .{0,20}(pien|esaurit|superat)/i,
+      /(caixa|conta) .{0,30}(chei|lotad|exced)|(ящик|квота) .{0,30}(переполнен|превышен)/i,
+      /メールボックスが(一杯|いっぱい)|容量.{0,20}(超|一杯)|(邮箱|空间|容量).{0,12}(已满|不足|超)|용량.{0,12}초과/,
     ],
   },
   {
     reason: 'mailbox-disabled',
     texts: [
-      words(mailbox, '( \\S+){0,6} (is|are|was|were|has been) (\\w+ )?', inactive),
-      words(theirs, '\\b(mail ?box|account|user|recipient) ', inactive),
-      words('\\b', inactive, ' (recipient|mail ?box|account|user|address)'),
-      /compte .{0,20}(desactiv|désactiv|suspendu)|konto .{0,20}(gesperrt|deaktiviert)/i,
+      sentence(mailbox, gap, linking, ' ', inactive),
+      sentence('\\b', inactive, ' (recipient|mail ?box|account|user|address)'),
+      sentence(mailbox, '.{0,60}\\binactivity'),
+      /(mail ?box|user|recipient|account|address)\b.{0,30}(cannot|can.t|can not|unable to|not able to|refuses to|no longer) (accept|receiv)\w{0,3} (any |new )?(e-?mail|mail|message)s?\b(?!.{0,30}(from|time|moment|size|larger|your))/i,
+      /(compte|bo[iî]te) .{0,20}(desactiv|désactiv|suspendu)|(konto|postfach) .{0,20}(gesperrt|deaktiviert)/i,
+      /(cuenta|conta|casella|buz[oó]n) .{0,20}(d?es(h?abilit|ativ|activ)|disabilit|disattiv|suspen|sospes|inactiv|inativ)/i,
+      /(ящик|аккаунт|пользователь) .{0,20}(заблокирован|отключ|неактив)|(邮箱|帐号|账号|用户).{0,8}(停用|禁用|冻结|锁定)/,
     ],
+  },
+  {
+    reason: 'bad-domain',
+    texts: [
+      /(unknown|no such|invalid|illegal|bad|unresolvable|un-?routeable|undefined|non-?existent) (recipient |address |mail |e-?mail |destination |remote )?(host|domain)\b/i,
+      /all relevant mx records point/i,
+    ],
+  },
+  {
+    reason: 'bad-domain',
+    texts: [/\b(domain|host( ?name)?|mx) (name )?look-?up (has )?fail/i],
+    when: { codes: [512, 550, 553, 554, 556] },
   },
   {
     reason: 'bad-mailbox',
     texts: [
       // Adjective first.
-      words(
-        '(unknown|unrecogni[sz]ed|invalid|non-?exist[ae]nt|no such|undefined|inexistent) ',
-        kind,
-        '(user|mail ?box|recipient|account|alias|addressee|local[- ]part|person)',
+      sentence(
+        '(?<!sender |from )\\b(unknown|unrecogni[sz]ed|invalid|illegal|wrong|incorrect|bad|non-?exist[ae]nt|no such|undefined|inexistent|unrouteable|undeliverable) ',
+        '(local |final |virtual |gateway |e-?mail |mail |destination |delivery |smtp |recipient |rcpt )?',
+        mailboxNoun,
+        '(?! ?(name|id)? ?(or|and|/) ?pass| domain| syntax| format| ip|.{0,40}(from|sender|header|helo|mail from)\\b)',
       ),
-      /unknown (destination )?address|no such (address|name)|invalid (e-?mail|mail|destination|delivery) address/i,
-      /no (mailbox|account|user|recipient)s? (here|by|with|of|for|found|named|exists)|no valid recipients/i,
-      /there is no (\w+ )?(account|user|mailbox|such)|(doesn.t|does not) have an? \S{1,80} account/i,
+      /no such (address|name)|no valid recipients/i,
+      sentence(
+        '\\bno (?:\\w{1,20} ){0,2}',
+        '(mail[ -]?box|account|user|recipient|person|alias)\\S{0,3} (available|here|by|with|of|for|found|named|exists?|matching|under|at|on|in|like)\\b(?! (enough|your))',
+      ),
+      /there is no (\w{1,20} )?(account|user|mailbox|such)|(doesn.t|does not|do not|don.t) have an? (\S{1,80} )?(account|mail ?box)\b/i,
+      /\bhas no (such )?(account|mail ?box|user)\b/i,
     ],
   },
   {
     reason: 'bad-mailbox',
     texts: [
       // Noun first.
-      words(mailbox, "( \\S+){0,6} (doesn.t|does n[o']t|do(es)? not|didn.t|did not) exist"),
-      words(
-        mailbox,
-        '( <>\\S?)? (is |was |are |has been )?(unknown|not (found|known|listed|recogni[sz]ed|exist|be found))',
+      sentence(mailbox, gap, ' (?:', negation, ')(?: \\w{1,20})? exist'),
+      sentence(mailbox, gap, linking, ':? ', absent),
+      sentence(mailbox, gap, ' (?:could not|couldn.t|cannot|can.t|can not|not) be (?:found|located|identified)'),
+      sentence(mailbox, gap, linking, ' ', gone),
+      sentence(
+        '(?:not|isn.t|is no|no longer) (?:an? |one of |our )?(?:currently )?(valid|known|existing|registered|active|working|deliverable|legitimate|recogni[sz]ed|real|current) (?:(?!ip|mx|dns|sender|return|host|server|client|from)\\w{1,20} )?',
+        '(?:user|mail ?box|recipient|account|address)',
       ),
-      words(mailbox, '( \\S+){0,4} (could not be found|couldn.t be found)'),
-      words(mailbox, '( \\S+){0,4} no longer (on|valid|available|exists|in use|here|with)'),
-      words(
-        '(not|isn.t|is no|no longer) (a |an )?(valid|known|existing|registered) (\\w+ )?',
-        '(user|mail ?box|recipient|account|address)',
-      ),
-      words(mailbox, ' (not in (our|the|this)|non-?exist[ae]nt|not listed in)'),
-      /not our customer/i,
-      /Recip(ient)?NotFound|NoSuchUser|unrouteable address|^\W*invalid recipient|<> invalid address/i,
+      /(could ?n[o']t|cannot|can.t|can not|unable to|failed to) (find|locate|identify|match) (\S{1,40} ){0,3}(user|mail ?box|recipient|account|addressee|alias|person)\b/i,
+      /not (our|a) customer|\bunrouteable address|^\W{0,20}invalid recipient|<> invalid address/i,
+      /\b(bad|invalid|unknown|no[_ ]such)[_-]?(recipient|rcpt|user|mailbox|address)\b|badrcptto|\buser[_-]?(unknown|not[_-]?found)\b/i,
     ],
   },
   {
     reason: 'bad-mailbox',
     texts: [
-      /destinataire (inconnu|invalide)|adresse .{0,30}(inconnue|invalide)|utilisateur inconnu/i,
-      /empf[aä]nger .{0,20}(unbekannt|existiert)|usuario (desconocido|no existe|inexistente)/i,
-      /usu[aá]rio (desconhecido|inexistente|n[aã]o)|utente sconosciuto|destinatario (sconosciuto|desconocido)/i,
-      /宛先.{0,12}(見つかり|存在し)|ディレクトリのリストにありません|\b(OFR|LPN\d*)_416\b/,
+      /(destinataire|adresse|utilisateur|compte|boîte|usager) .{0,30}(inconnue?|invalide|inexistante?|introuvable|n.existe)/i,
+      /(empf[aä]nger|benutzer|postfach|konto|adresse) .{0,30}(unbekannt|existiert nicht|existiert|nicht (gefunden|vorhanden)|ungültig)/i,
+      /(usuario|destinatario|buz[oó]n|cuenta|direcci[oó]n|casilla) .{0,20}(no existe|desconocid|inexistente|inv[aá]lid|no encontrad|no v[aá]lid)/i,
+      /(usu[aá]rio|destinat[aá]rio|caixa|conta|endere[cç]o) .{0,20}(n[aã]o existe|desconhecid|inexistente|inv[aá]lid|n[aã]o encontrad)/i,
+      /(utente|destinatario|casella|indirizzo) .{0,20}(sconosciut|inesistente|non esiste|non trovat|non valid)/i,
+      /(gebruiker|postbus|adres|ontvanger) .{0,20}(onbekend|bestaat niet|niet gevonden)|(użytkownik|skrzynka|adres|odbiorca) .{0,20}(nie istnieje|nieznan)/i,
+      /(пользовател|ящик|адресат|получател|адрес)\S{0,3} .{0,20}(не (существует|найден|зарегистрирован)|неизвест)/i,
+      /(宛先|あて先|ユーザー?|メールアドレス).{0,20}(見つかり|存在し|不明|登録されて)|ディレクトリのリストにありません/,
+      /(收件人|用户|邮箱|帐号|账号|地址).{0,12}(不存在|无效|未找到)|(수신자|사용자|계정|메일).{0,20}(존재하지|찾을 수)/,
     ],
   },
   {
     // Hotmail, GMX and the text that RFC 5321 itself gives 550.
     reason: 'bad-mailbox',
-    texts: [/mailbox (is )?(unavailable|not available)(?!.{0,40}(access denied|try|temporar|busy|lock|block))/i],
+    texts: [
+      /(mailbox|account|user|recipient) (is )?(unavailable|not available)(?!.{0,40}(access denied|try|temporar|busy|lock|block))/i,
+    ],
     when: { codes: [550, 551, 553, 554] },
   },
   {
@@ -104,16 +143,28 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     // Cisco's recipient table.
     reason: 'bad-mailbox',
-    texts: [/^\W*(<> *\W*)?address rejected/i],
+    texts: [/^\W{0,20}(<> {0,4}\W{0,20})?address rejected/i],
     when: { status: '1.', stages: ['rcpt'], codes: [550] },
+  },
+  {
+    // Of their own lookup, and to be repeated: no verdict on the domain, whatever the code.
+    reason: 'dns',
+    texts: [
+      /host not found,? (please )?try again|\bservfail\b|(temporary|transient) .{0,30}\b(dns|name server|look-?up|resol)/i,
+      /\b(dns|name server|look-?up|resol\w{1,6})\b.{0,80}(temporar|transient|try again|timed? ?out)/i,
+    ],
+    temporary: true,
   },
   {
     reason: 'bad-domain',
     texts: [
-      /(host|domain|mail exchanger|mx)\b( \S+){0,4} (unknown|not found|nonexist|(doesn.t|does not) exist)/i,
+      /(host|domain|mail exchanger|mx)\b( (?!try)\S{1,80}){0,4} (unknown|not found|nonexist|(doesn.t|does not) (exist|resolve))/i,
       /(unknown|no such|invalid|illegal|unresolvable) (host|domain|destination system|mail exchanger)/i,
-      /could ?n[o']t find (a|any) (mail exchanger|host|mx)|no (mx|mail exchanger) (record|host)|find any host/i,
-      /bad destination system|(point|points) to non-?existent hosts|InfoDomainNonexistent/i,
+      /could ?n[o']t find (a|any) (mail exchanger|host|mx)|no (mx|mail exchanger|a) (record|host|found|for)|find any host/i,
+      /no (mail )?(hosts?|servers?|exchangers?) (found |known |listed )?for (the |this )?domain|\bnxdomain\b/i,
+      /bad destination system|(point|points) to non-?existent hosts|name or service not known|(not|n.t) be found in (the )?(dns|domain name)/i,
+      /(malformed|invalid|unexpected) (or unexpected )?(name ?server|dns) (reply|data|answer|response)/i,
+      /^\W{0,20}(\w[\w-]{0,62}\.){1,8}[a-z]{2,24}\W{0,3} (does not|doesn.t) (exist|resolve)/i,
     ],
   },
 ]

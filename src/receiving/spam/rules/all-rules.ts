@@ -6,10 +6,13 @@ import { charsetRules } from './charset.js'
 import { dateRules } from './dates.js'
 import { gtubeRules } from './gtube.js'
 import { headerRules } from './headers.js'
+import { hostingRules } from './hosting.js'
 import { htmlRules } from './html.js'
+import { impersonationRules } from './impersonation.js'
 import { structureRules } from './structure.js'
 import { urlRules } from './urls.js'
 import { fraudWording } from './wording-frauds.js'
+import { lureWording } from './wording-lures.js'
 import { salesWording } from './wording-sales.js'
 import { waresWording } from './wording-wares.js'
 
@@ -19,11 +22,14 @@ export const spamRules: readonly SpamRule[] = [
   ...headerRules,
   ...dateRules,
   ...authenticationRules,
+  ...impersonationRules,
   ...urlRules,
+  ...hostingRules,
   ...htmlRules,
   ...charsetRules,
   ...attachmentRules,
   ...salesWording,
   ...waresWording,
   ...fraudWording,
+  ...lureWording,
 ]

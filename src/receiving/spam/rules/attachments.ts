@@ -15,6 +15,9 @@ const some = (test: (name: string, one: SpamAttachment) => boolean): SpamRule['t
   return ({ message }) => message.attachments.some((one) => test((one.filename ?? '').trim(), one))
 }
 
+const isPage = ({ filename }: SpamAttachment): boolean =>
+  /\.(?:s?html?|xht(?:ml)?|svg|mht)$/i.test((filename ?? '').trim())
+
 export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_PROGRAM',
@@ -34,7 +37,7 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'ATTACHED_HIDDEN_EXTENSION',
     weight: 4,
     description: 'the type of an attachment is far behind its name, or turned around',
-    test: some((name) => turnsAround(name) || /\s{8,}\.\w{1,5}$/.test(name)),
+    test: some((name) => turnsAround(name) || /\s{8}\.\w{1,5}$/.test(name)),
   },
   {
     name: 'ATTACHED_TYPE_MISMATCH',
@@ -52,6 +55,24 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'ATTACHED_PAGE',
     weight: 1.6,
     description: 'a web page as an attachment',
-    test: some((name) => /\.(?:s?html?|xht(?:ml)?|svg|mht)$/i.test(name)),
+    test: ({ message }) => message.attachments.some(isPage),
+  },
+  {
+    name: 'ATTACHED_PAGE_ASKS',
+    weight: 2.5,
+    description: 'an attached web page that asks for a password or sends a form away',
+    test: ({ page }) => page.asks,
+  },
+  {
+    name: 'ATTACHED_PAGE_UNFOLDS',
+    weight: 2,
+    description: 'an attached web page that leads elsewhere or is written by its own script',
+    test: ({ page }) => page.unfolds,
+  },
+  {
+    name: 'LURE_IN_ATTACHMENT',
+    weight: 1,
+    description: 'asks for something by an attached web page',
+    test: (facts) => facts.pretence.lures.size > 0 && facts.message.attachments.some(isPage),
   },
 ]

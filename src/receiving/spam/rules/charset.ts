@@ -30,6 +30,28 @@ export const charsetRules: readonly SpamRule[] = [
     test: (facts) => unseenInWords(everything(facts)) > 2,
   },
   {
+    name: 'HEADER_UNSEEN_CHARACTERS',
+    weight: 2,
+    description: 'a subject or author with words split by characters that show nothing',
+    test: ({ message }) =>
+      unseenInWords(message.subject) > 0 || message.from.slice(0, 5).some(({ name }) => unseenInWords(name) > 0),
+  },
+  {
+    name: 'SUBJECT_MIXED_ALPHABETS',
+    weight: 1.5,
+    description: 'a word of the subject in letters of several alphabets',
+    test: ({ message }) => mixedWords(message.subject.slice(0, 1_000)) > 0,
+  },
+  {
+    name: 'STYLED_LETTERS',
+    weight: 1.8,
+    description: 'a subject or author in letters of mathematics that only look like plain ones',
+    test: ({ message }) =>
+      [message.subject, ...message.from.slice(0, 5).map(({ name }) => name)].some((shown) =>
+        /[\u{1d400}-\u{1d7ff}\u{1f130}-\u{1f169}\u24b6-\u24e9]{3}/u.test(shown.slice(0, 1_000)),
+      ),
+  },
+  {
     name: 'TEXT_REVERSED',
     weight: 2,
     description: 'characters that turn the direction of reading',

@@ -1,4 +1,5 @@
 /** What the header fields say, and what is missing of them. */
+import { freeMail } from '../host-kinds.js'
 import { count, first, type SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import { registered } from '../url-facts.js'
@@ -7,12 +8,6 @@ const subjectWords = ({ message }: SpamFacts): string =>
   message.subject.replace(/^(?:\s*(?:re|fwd?|aw|\[[^\]]*\])\s*:?\s*)+/i, '')
 
 const once = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'cc']
-
-const freeMail = new Set([
-  ...['gmail.com', 'yahoo.com', 'hotmail.com', 'outlook.com', 'aol.com', 'msn.com', 'live.com', 'gmx.net', 'gmx.de'],
-  ...['mail.com', 'mail.ru', 'yandex.ru', 'excite.com', 'lycos.com', 'netscape.net', 'juno.com', 'yahoo.co.uk'],
-  ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
-])
 
 function replyOrganization({ message }: SpamFacts): string | null {
   const address = message.replyTo.find((box) => box.address !== null)?.address
@@ -43,7 +38,7 @@ export const headerRules: readonly SpamRule[] = [
     description: 'a Message-ID that no mail program makes',
     test: (facts) => {
       const id = first(facts, 'message-id')
-      return id !== '' && !/^<[^\s<>@]+@[^\s<>@]*[a-z0-9\]][^\s<>@]*>/i.test(id)
+      return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
     },
   },
   {
@@ -71,7 +66,10 @@ export const headerRules: readonly SpamRule[] = [
     name: 'UNDISCLOSED',
     weight: 0.9,
     description: 'its recipients are not named',
-    test: (facts) => /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)[^@]*$/i.test(first(facts, 'to')),
+    test: (facts) => {
+      const to = first(facts, 'to')
+      return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
+    },
   },
   {
     name: 'REPEATED_FIELDS',
@@ -173,8 +171,8 @@ export const headerRules: readonly SpamRule[] = [
     weight: 2,
     description: 'the name of the author is the address of somebody else',
     test: ({ author }) => {
-      const named = /([^\s@<>"']+)@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
-      return author !== null && named?.[2] !== undefined && registered(named[2].toLowerCase()) !== author.organization
+      const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
+      return author !== null && named?.[1] !== undefined && registered(named[1].toLowerCase()) !== author.organization
     },
   },
   {

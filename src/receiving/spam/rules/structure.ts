@@ -11,6 +11,15 @@ function shared(one: string, other: string): number {
   return some.length === 0 ? 1 : some.filter((word) => all.has(word)).length / some.length
 }
 
+/** A short notice under a picture of its sender's name: some words, and a link to the author's own organization. */
+function isShortNotice({ html, urls, author, throwaway, pretence }: SpamFacts): boolean {
+  if (throwaway || pretence.posed.length > 0 || shownLength(html) < LEAST_NOTICE) return false
+  return urls.some(({ organization }) => organization === author?.organization)
+}
+
+const LEAST_NOTICE = 80
+const shownLength = ({ visible }: SpamFacts['html']): number => visible.replace(/\s+/g, ' ').trim().length
+
 const empty = ({ message, body }: SpamFacts): boolean => body.trim() === '' && message.attachments.length === 0
 
 export const structureRules: readonly SpamRule[] = [
@@ -30,8 +39,22 @@ export const structureRules: readonly SpamRule[] = [
     name: 'IMAGE_ONLY',
     weight: 2.4,
     description: 'pictures with hardly any words',
-    test: ({ html, images, message }) =>
-      message.html !== null && images.length > 0 && html.visible.replace(/\s+/g, ' ').length < 250,
+    test: (facts) =>
+      facts.message.html !== null &&
+      facts.images.length > 0 &&
+      facts.html.visible.replace(/\s+/g, ' ').length < 250 &&
+      !isShortNotice(facts),
+  },
+  {
+    name: 'PICTURE_IS_LINK',
+    weight: 1.6,
+    description: 'hardly any words, and a picture that it brings itself as its link',
+    test: ({ html, images, urls, message }) =>
+      message.html !== null &&
+      images.length === 0 &&
+      html.pictures > 0 &&
+      urls.length > 0 &&
+      html.visible.replace(/\s+/g, ' ').length < 250,
   },
   {
     name: 'PICTURES_FOR_WORDS',
@@ -45,8 +68,11 @@ export const structureRules: readonly SpamRule[] = [
     description: 'text of one-byte letters hidden in base64',
     test: ({ message }) =>
       message.parts.some(
-        ({ contentType, charset, encoding }) =>
-          /^(?:text\/.*)?$/.test(contentType) && encoding === 'base64' && /^(?:us-ascii|iso-8859-1|)$/.test(charset),
+        ({ contentType, charset, encoding, attached }) =>
+          !attached &&
+          /^(?:text\/.*)?$/.test(contentType) &&
+          encoding === 'base64' &&
+          /^(?:us-ascii|iso-8859-1|)$/.test(charset),
       ),
   },
   {

@@ -1,15 +1,11 @@
 /** Where its links lead, and how they are written. */
 
 import { domainToUnicode } from 'node:url'
+import { shorteners } from '../host-kinds.js'
 import { isHomograph, isMixed } from '../script-facts.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 import { namedDomain, type SpamUrl } from '../url-facts.js'
-
-const shorteners = new Set([
-  ...['bit.ly', 'tinyurl.com', 't.co', 'goo.gl', 'ow.ly', 'is.gd', 'buff.ly', 'cutt.ly', 'rebrand.ly', 'shorturl.at'],
-  ...['t.ly', 'rb.gy', 'tiny.cc', 'v.gd', 'lnkd.in', 's.id', 'qr.ae', 'bl.ink'],
-])
 
 /** Of the recipients, so many are looked for. */
 const MAX_ADDRESSES = 20
@@ -24,10 +20,13 @@ const someAddress =
   ({ urls, images }: SpamFacts): boolean =>
     urls.some(test) || images.some(test)
 
-function liesAboutTarget({ text, organization }: SpamUrl): boolean {
-  if (text === null) return false
-  const shown = namedDomain(text)
-  return shown !== null && shown !== organization
+/** A name of the author's own that leads to a service which counts clicks is no lie, where it is proved to be the author's. */
+function liesAboutTarget({ urls, author, message }: SpamFacts): boolean {
+  const own = message.authentication?.dmarc === 'pass' ? author?.organization : undefined
+  return urls.some(({ text, organization }) => {
+    const shown = text === null ? null : namedDomain(text)
+    return shown !== null && shown !== organization && shown !== own
+  })
 }
 
 function looksLikeAnother({ host }: SpamUrl): boolean {
@@ -58,7 +57,7 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_NUMERIC_HOST',
     weight: 3,
     description: 'an IP address written as a single or odd number',
-    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2,}.*|0\d+(?:\.0?\d+){3})$/.test(host)),
+    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
   },
   {
     name: 'URL_USER',
@@ -106,7 +105,7 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_TEXT_MISMATCH',
     weight: 1.5,
     description: 'a link that shows another address than it leads to',
-    test: some(liesAboutTarget),
+    test: liesAboutTarget,
   },
   {
     name: 'URL_CHEAP_DOMAIN',

@@ -1,4 +1,4 @@
-/** Words of fraud: money from afar, threats, and letters in the name of a bank or a service. */
+/** Words of fraud: money from afar, threats, gift cards, chain letters. */
 import { type SpamRule, wording } from '../spam-rule.js'
 
 export const fraudWording: readonly SpamRule[] = [
@@ -19,12 +19,6 @@ export const fraudWording: readonly SpamRule[] = [
     1.2,
     'countries and offices that such letters come from',
     /\b(?:nigeria\w*|lagos|sierra leone|ivory coast|cote d'ivoire|burkina faso|zimbabwe|mobutu|abacha|savimbi|kabila|benin|togo|(?:central|apex) bank of|ministry of (?:mines|petroleum|finance)|(?:barrister|attorney) [a-z]+)\b/,
-  ),
-  wording(
-    'FRAUD_ACCOUNT',
-    2,
-    'an account that is said to be in danger',
-    /\b(?:(?:verify|confirm|update|validate|restore|reactivate|unlock) (?:your|the) (?:\w+ )?(?:account|identity|information|billing|details|password|mailbox|payment|e-?mail)|your (?:\w+ )?(?:account|mailbox|password|e-?mail) (?:has been |was |is |will be |is about to )?(?:suspended|limited|locked|blocked|disabled|deactivated|expir\w+|restricted|compromised|terminated|full)|unusual (?:sign-?in|log-?in|activity)|mailbox (?:quota|storage)|avoid (?:suspension|termination|deactivation))\b/,
   ),
   wording(
     'FRAUD_EXTORTION',

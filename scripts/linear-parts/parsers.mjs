@@ -1,0 +1,204 @@
+/**
+ * What reads strangers' bytes, each as a function of one input. A refusal is an answer like another: `tolerant`
+ * catches those, and nothing else.
+ */
+import { setImmediate as breath } from 'node:timers/promises'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { parseText } from '../../dist/src/content/template-text.js'
+import { ReplyParser } from '../../dist/src/delivery/reply-parser.js'
+import { readQuery } from '../../dist/src/dns/query.js'
+import { addressOrNull, domainNameOrNull, shown } from '../../dist/src/mail/address.js'
+import { fieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
+import { headerText } from '../../dist/src/mail/header-text.js'
+import { isUnambiguous, listWithin, mailboxes } from '../../dist/src/mail/mailbox-list.js'
+import { checkForm } from '../../dist/src/mail/message-form.js'
+import { isMessageId } from '../../dist/src/mail/message-id.js'
+import { namedAddressOrNull } from '../../dist/src/mail/named-address.js'
+import { MimeReader } from '../../dist/src/messages/mime-parts.js'
+import { classifyReply } from '../../dist/src/messages/replies/classify-reply.js'
+import { textOfHtml } from '../../dist/src/messages/text-of-html.js'
+import { csvRows } from '../../dist/src/platform/csv-rows.js'
+import { readReply } from '../../dist/src/platform/dns-message.js'
+import { canonicalName, isAskable } from '../../dist/src/platform/dns-name.js'
+import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
+import { inboundContent } from '../../dist/src/receiving/inbound-content.js'
+import { readReport } from '../../dist/src/receiving/reports/read-report.js'
+import { study } from '../../dist/src/receiving/spam/spam-study.js'
+import { prepareMessage, summarise } from '../../dist/src/sending/prepare-message.js'
+import { readServiceFields } from '../../dist/src/sending/service-headers.js'
+import { IncomingMessage } from '../../dist/src/smtp/collect.js'
+import { startDataMode } from '../../dist/src/smtp/data-mode.js'
+import { parsePlainMail } from '../../dist/src/smtp/mail-command.js'
+import { parsePlainRcpt } from '../../dist/src/smtp/rcpt-command.js'
+import { providerColumns, providerLine } from '../../dist/src/suppressions/provider-columns.js'
+import { lines, messages, texts } from './inputs.mjs'
+
+const nothing = { html: null, text: null, attachments: [], headers: [] }
+const none = { kind: 'no-domain' }
+const silentDns = { records: async () => none, mx: async () => none, addresses: async () => none }
+const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
+const circumstances = { receivedAt: 0, origin: null, authentication: null }
+const reader = new MimeReader()
+
+const tolerant = (read) => async (input) => {
+  try {
+    await read(input)
+  } catch (error) {
+    if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
+      throw error
+  }
+}
+
+/** What a thread gave up for its time is no growth that could be measured: it says so. */
+async function takenApart(raw) {
+  const result = await reader.read('linear', () => raw)
+  if (result.kind === 'unreadable' && result.why === 'time') return 'out of time'
+  return undefined
+}
+
+const origin = { hostname: 'mx.test', protocol: 'ESMTPSA', emailId: 'em_1', now: 0 }
+
+function submitted(raw) {
+  const header = scanHeader(raw)
+  checkForm(raw, { lineOctets: 998 })
+  prepareMessage(raw, header, origin)
+  summarise(raw, header)
+}
+
+function serviceFields(raw) {
+  const header = scanHeader(raw)
+  readServiceFields(
+    header.fields.map((field) => ({ name: field.name, value: fieldValue(raw, field) })),
+    0,
+  )
+}
+
+function addresses(text) {
+  addressOrNull(text)
+  addressOrNull(`${text}@b.test`)
+  domainNameOrNull(text)
+  namedAddressOrNull(text)
+  isMessageId(`<${text}>`)
+  shown(text)
+  canonicalName(text)
+  isAskable(text)
+}
+
+/** The limit of a list is put aside: what is within it must be read in linear time too. */
+function lists(text) {
+  const value = listWithin(text)
+  mailboxes(value)
+  isUnambiguous(value)
+}
+
+const segment = 1400
+const unlimited = { take: () => true, give: () => undefined }
+
+function* segments(octets) {
+  for (let at = 0; at < octets.length; at += segment) yield octets.subarray(at, at + segment)
+}
+
+async function inSession(octets, data) {
+  const stream = new SMTPStream()
+  stream.oncommand = (_line, done) => done()
+  // A line that is too long ends the session.
+  let over = false
+  stream.on('error', () => {
+    over = true
+  })
+  if (data) startDataMode(stream, 35_000_000, new IncomingMessage(35_000_000, unlimited))
+  for (const piece of segments(octets)) {
+    if (over) break
+    if (!stream.write(piece)) await breath()
+  }
+  stream.destroy()
+}
+
+async function suppressions(text) {
+  const head = 'email,reason,created\r\na@b.test,bounce,2026-01-01\r\n'
+  for await (const rows of csvRows(Buffer.from(head + text))) {
+    const columns = providerColumns({ line: 1, cells: ['email', 'reason', 'created'] })
+    for (const row of rows) if (columns !== null) providerLine(columns, row)
+  }
+}
+
+const dnsReply = (text) => {
+  const octets = Buffer.from(text).subarray(0, 65_000)
+  readReply(Buffer.concat([Buffer.from([0, 1, 0x81, 0x80, 0, 0, 0, 50, 0, 50, 0, 0]), octets]))
+  readQuery(octets.subarray(0, 1232))
+}
+
+export const parsers = [
+  { name: 'addresses', inputs: texts, read: tolerant(addresses) },
+  { name: 'lists of addresses', inputs: texts, read: tolerant(lists) },
+  { name: 'lists of addresses over the limit', inputs: texts, read: tolerant((text) => isUnambiguous(text)) },
+  { name: 'header text', inputs: texts, read: tolerant((text) => headerText(text, 1_000_000)) },
+  {
+    name: 'commands of SMTP',
+    inputs: texts,
+    read: tolerant((text) => {
+      const line = Buffer.from(`MAIL FROM:<${text}>`)
+      try {
+        parsePlainMail(line, 1_000_000)
+      } catch {}
+      parsePlainRcpt(Buffer.from(`RCPT TO:<${text}>`), { smtputf8: true, utf8: true })
+    }),
+  },
+  { name: 'lines of SMTP', inputs: lines, read: tolerant((octets) => inSession(octets, false)) },
+  { name: 'DATA of SMTP', inputs: texts, read: tolerant((text) => inSession(Buffer.from(text), true)) },
+  {
+    name: 'replies of SMTP',
+    inputs: lines,
+    read: tolerant((octets) => {
+      const parser = new ReplyParser()
+      for (const piece of segments(octets)) parser.feed(piece)
+    }),
+  },
+  {
+    name: 'meaning of replies',
+    inputs: texts,
+    read: tolerant((text) => classifyReply('rcpt', { code: 550, enhanced: null, text })),
+  },
+  { name: 'messages of DNS', inputs: texts, read: tolerant(dnsReply) },
+  { name: 'text of HTML', inputs: texts, read: tolerant(textOfHtml) },
+  { name: 'templates', inputs: texts, read: tolerant(parseText) },
+  {
+    name: 'CSV',
+    inputs: texts,
+    read: tolerant(async (text) => {
+      for await (const _ of csvRows(Buffer.from(text)));
+    }),
+  },
+  { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
+  { name: 'submitted messages', inputs: messages, read: tolerant(submitted) },
+  { name: 'fields that steer', inputs: messages, read: tolerant(serviceFields) },
+  {
+    name: 'authentication',
+    inputs: messages,
+    read: tolerant((raw) => authenticate(raw, client, { resolver: silentDns, clock: () => Date.now() })),
+  },
+  { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => inboundContent(raw, nothing)) },
+  { name: 'reports', inputs: messages, read: tolerant(readReport) },
+  {
+    name: 'spam rules and words, text',
+    inputs: texts,
+    read: tolerant((text) =>
+      study(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, text }, circumstances),
+    ),
+  },
+  {
+    name: 'spam rules and words, HTML',
+    inputs: texts,
+    read: tolerant((html) =>
+      study(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, html }, circumstances),
+    ),
+  },
+  {
+    name: 'spam rules and words, header',
+    inputs: messages,
+    read: tolerant((raw) => study(raw, nothing, circumstances)),
+  },
+  { name: 'parts of a message', inputs: messages, read: takenApart },
+]
+
+export const close = () => reader.close()

@@ -1,0 +1,112 @@
+// The load: messages of 34 MB to the MX listener and to the submission listener, emails of 15 MB with two
+// attachments over REST, each over several sessions at once, and all that was submitted goes out to a
+// host on this machine. What is refused for lack of room is brought again, as servers do.
+//
+// The peak is what the whole process tree holds, sampled ten times a second, with each page that
+// processes share counted once; the sum of the resident sets, which counts the program text of Node.js in
+// each of them, is printed too. Meanwhile /healthz is asked
+// for again and again: its slowest answers are printed beside those of the idle daemon.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { askForHealth, bring, postEmails } from './clients.mjs'
+import { startDaemon } from './daemon.mjs'
+import { heavySignatures, plainMessage } from './messages.mjs'
+import { startSink } from './sink.mjs'
+import { watchMemory } from './watch.mjs'
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '12' },
+    sessions: { type: 'string', default: '6' },
+    limit: { type: 'string', default: '512' },
+    disk: { type: 'string', default: tmpdir() },
+  },
+})
+const [messages, sessions, limit] = [values.messages, values.sessions, values.limit].map(Number)
+const SIZE = 34 * 1_000_000
+
+const folder = mkdtempSync(join(values.disk, 'posthorn-memory-'))
+const sink = await startSink()
+const daemon = await startDaemon(folder, sink.port)
+let peak = 0
+try {
+  await settle(5)
+  const idle = watchMemory(daemon.pid)
+  const calm = await askForHealth(daemon.api, () => sleep(3000))
+  show('idle', idle.end(), calm)
+
+  const ordinary = plainMessage(SIZE)
+  const load = (to) => ({ messages, sessions, raw: ordinary, ...to })
+  await phase(
+    'MX',
+    () => bring(load(daemon.mx)),
+    () => daemon.processed() === messages,
+  )
+  await phase(
+    'submission, and out',
+    () => bring(load(daemon.submission)),
+    () => sink.taken() >= messages,
+  )
+  await phase(
+    'REST, and out',
+    () => postEmails(daemon.api, { messages, sessions }),
+    () => sink.taken() >= 2 * messages,
+  )
+  await phase(
+    'all of them',
+    () =>
+      Promise.all([
+        bring(load(daemon.mx)),
+        bring(load(daemon.submission)),
+        postEmails(daemon.api, { messages, sessions }),
+      ]),
+    () => daemon.processed() === 2 * messages && sink.taken() >= 4 * messages,
+  )
+  const costly = heavySignatures(SIZE)
+  const six = { ...daemon.mx, messages: 6, sessions: 6, raw: costly }
+  await phase(
+    'six with ten signatures of parts of the body',
+    () => bring(six),
+    () => daemon.processed() === 2 * messages + 6,
+  )
+} finally {
+  await daemon.stop()
+  sink.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+console.log(`\npeak: ${peak.toFixed(0)} MB, at most ${limit} MB are allowed`)
+process.exit(peak > limit ? 1 : 0)
+
+/** One part of the load, until all of it is through. */
+async function phase(name, work, isOver) {
+  const memory = watchMemory(daemon.pid)
+  const begun = Date.now()
+  const health = await askForHealth(daemon.api, async () => {
+    await work()
+    for (let waited = 0; !isOver(); waited += 1) {
+      if (waited > 6000) throw new Error(`${name}: not over in ten minutes`)
+      await sleep(100)
+    }
+  })
+  const found = memory.end()
+  peak = Math.max(peak, found.proportional)
+  show(`${name} (${((Date.now() - begun) / 1000).toFixed(0)} s)`, found, health)
+}
+
+function show(name, { resident, proportional, processes }, { slowest, median }) {
+  const parts = processes.map((megabytes) => megabytes.toFixed(0)).join(' + ')
+  console.log(
+    `${name}\n  peak ${resident.toFixed(0)} MB resident (${parts}), ${proportional.toFixed(0)} MB without what they share; ` +
+      `/healthz median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(0)} ms`,
+  )
+}
+
+function sleep(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+async function settle(seconds) {
+  await sleep(seconds * 1000)
+}

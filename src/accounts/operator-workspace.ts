@@ -1,0 +1,50 @@
+/**
+ * The operator's workspace: whose mail to `postmaster` and `abuse` of the service is.
+ *
+ * It is stored, so that no other workspace ever takes its place by itself: the first one that the
+ * command line makes, until the operator names another. It cannot be closed (`storage/erase.ts`).
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { keepServiceState, OPERATOR_WORKSPACE } from '../storage/service-state.js'
+import type { Write } from '../storage/write.js'
+
+const stored = prepareRead<{ key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('service_state')
+    .innerJoin('workspaces', 'workspaces.id', 'service_state.value')
+    .select('workspaces.id')
+    .where('service_state.key', '=', slot('key')),
+)
+
+/** Null: there is none yet. */
+export function operatorWorkspace(read: Read): string | null {
+  return stored(read, { key: OPERATOR_WORKSPACE })[0]?.id ?? null
+}
+
+/** Of a workspace that the operator makes: it is theirs where none is yet. */
+export function keepOperatorWorkspace(id: string): Write {
+  return keepServiceState({ key: OPERATOR_WORKSPACE, value: id })
+}
+
+const set = prepareWrite<{ key: string; id: string }>(
+  ({ db, slot }) =>
+    db
+      .insertInto('service_state')
+      .columns(['key', 'value'])
+      .expression((eb) =>
+        eb
+          .selectFrom('workspaces')
+          .select([sql<string>`${slot('key')}`.as('key'), 'workspaces.id as value'])
+          .where('workspaces.id', '=', slot('id')),
+      )
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet({ value: sql<string>`${sql.ref('excluded.value')}` }),
+      ),
+  1,
+)
+
+/** Misses when there is no such workspace any more. */
+export function setOperatorWorkspace(id: string): Write {
+  return set({ key: OPERATOR_WORKSPACE, id })
+}

@@ -1,0 +1,117 @@
+/**
+ * The records of imports that go on behind their request.
+ *
+ *   processing -> completed | failed
+ *
+ * The record of one that is under way is asserted in each commit of its rows (`advance`), so that
+ * a row is taken in once, and none after the workspace was closed: that removes the record.
+ */
+import { type Selectable, sql } from 'kysely'
+import type { RefusalKind } from '../mail/refusal.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import type { Tables } from '../storage/tables.js'
+
+export type ImportRow = Selectable<Tables['imports']>
+
+/** Of a workspace, under way. */
+export const MAX_PENDING = 5
+/** A finished import is told about for so long: 30 days. */
+export const KEPT_FOR = 30 * 24 * 3_600_000
+
+/** Why one failed: what a request would have been refused with. */
+export interface ImportError {
+  readonly kind: RefusalKind | 'internal'
+  readonly message: string
+}
+
+type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
+
+/** Misses where the workspace is gone, or has too many under way. */
+export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, slot }) => {
+  const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
+  const pending = db
+    .selectFrom('imports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('status', '=', 'processing')
+  return db
+    .insertInto('imports')
+    .columns(['id', 'workspace_id', 'kind', 'status', 'options', 'total', 'done', 'created_at'])
+    .expression(
+      db
+        .selectNoFrom([
+          sql<string>`${slot('id')}`.as('id'),
+          sql<string>`${slot('workspace_id')}`.as('workspace_id'),
+          sql<ImportRow['kind']>`${slot('kind')}`.as('kind'),
+          sql.lit('processing' as const).as('status'),
+          sql<string>`${slot('options')}`.as('options'),
+          sql<number>`cast(${slot('total')} as bigint)`.as('total'),
+          sql.lit(0).as('done'),
+          sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
+        ])
+        .where(sql<boolean>`exists ${living} and ${pending} < ${slot('most')}`),
+    )
+}, 1)
+
+type Place = { id: string; workspaceId: string }
+
+/** Misses where it is over, or not where it is thought to be. */
+export const advance = prepareWrite<Place & { from: number; done: number; report: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('imports')
+      .set({ done: slot('done'), report: slot('report') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing')
+      .where('done', '=', slot('from')),
+  1,
+)
+
+/** Misses where it is over. */
+export const completeImport = prepareWrite<Place & { at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('imports')
+      .set({ status: 'completed', finished_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing'),
+  1,
+)
+
+/** Misses where it is over. What is through by then stays. */
+export const failImport = prepareWrite<Place & { at: number; error: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('imports')
+      .set({ status: 'failed', error: slot('error'), finished_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing'),
+  1,
+)
+
+export const importById = prepareRead<Place>()(({ db, slot }) =>
+  db.selectFrom('imports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** How many of a workspace are under way. */
+export const pendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('imports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', 'processing'),
+)
+
+/** Under way, of all workspaces, in the order in which they were asked for. A literal, so that the partial index serves. */
+export const importsUnderWay = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('imports')
+    .select(['id', 'workspace_id as workspaceId'])
+    .where('status', '=', sql.lit('processing' as const))
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(slot('limit')),
+)

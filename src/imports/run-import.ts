@@ -1,0 +1,71 @@
+/** One import, from where it is to its end: the rows of its file go to the room that they belong to. */
+import { recordAct } from '../accounts/audit-log.js'
+import { takeContacts } from '../audiences/import-contacts.js'
+import type { Clock } from '../platform/clock.js'
+import type { ImportJournal } from '../storage/import-journal.js'
+import type { Read } from '../storage/prepared.js'
+import type { Commit, Write } from '../storage/write.js'
+import { type SuppressionReport, takeSuppressions } from '../suppressions/import-suppressions.js'
+import { fileOf } from './import-file.js'
+import type { ImportOptions } from './import-options.js'
+import { advance, completeImport, type ImportRow, importById } from './import-records.js'
+
+export interface ImportDeps {
+  readonly read: Read
+  /** Rooms that remember lists hear of it. */
+  readonly commit: Commit
+  readonly clock: Clock
+}
+
+/** It is over, because its workspace is gone, or it is stopped for now. */
+export class ImportEnded extends Error {
+  override name = 'ImportEnded'
+}
+
+/** Resolves when it is completed. Rejects with ImportEnded, a Refusal that says why it fails, or a fault of ours. */
+export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
+  const { read, commit, clock } = deps
+  const { id, workspace_id: workspaceId } = row
+  const place = { id, workspaceId }
+  const options = JSON.parse(row.options) as ImportOptions
+  const noteEnd = await takeRows(deps, row, options, signal)
+  if (importById(read, place)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+  const at = clock()
+  await commit([completeImport({ ...place, at }), ...noteEnd(at)])
+}
+
+type NoteEnd = (at: number) => readonly Write[]
+
+async function takeRows(
+  deps: ImportDeps,
+  row: ImportRow,
+  options: ImportOptions,
+  signal: AbortSignal,
+): Promise<NoteEnd> {
+  const workspaceId = row.workspace_id
+  const file = fileOf(deps.read, { id: row.id, workspaceId })
+  if (options.kind === 'contacts') {
+    await takeContacts(deps, { ...options, workspaceId }, file, journalOf(deps, row, signal))
+    return () => []
+  }
+  const journal = journalOf<SuppressionReport>(deps, row, signal)
+  const { refusals: _, ...counts } = await takeSuppressions(deps, { ...options, workspaceId }, file, journal)
+  if (counts.added === 0) return () => []
+  const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const
+  return (at) => [recordAct({ ...act, at, details: counts })]
+}
+
+function journalOf<Report>({ read }: ImportDeps, row: ImportRow, signal: AbortSignal): ImportJournal<Report> {
+  const place = { id: row.id, workspaceId: row.workspace_id }
+  let from = row.done
+  return {
+    from: row.report === null ? null : { rows: row.done, report: JSON.parse(row.report) as Report },
+    note: (rows, report) => [advance({ ...place, from, done: rows, report: JSON.stringify(report) })],
+    check: () => {
+      if (signal.aborted) throw new ImportEnded('stopped for now')
+      const now = importById(read, place)[0]
+      if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+      from = now.done
+    },
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Names of DNS: octets on the wire (RFC 1035 section 3.1, RFC 2181 section 11), text in the program. Pure.
+ *
+ * The text is canonical: lower case (ASCII alone, RFC 4343), no last dot, and every octet that is not usual in host
+ * names as `\ddd`, a dot within a label too. So equal names are equal texts, no two names have one text, and what
+ * a stranger's name shows in a log or a header field is harmless.
+ *
+ * Text that others have written, for example by a macro of SPF, may hold any character: it stands for its octets in
+ * UTF-8. Known limit: where such text holds a backslash with three digits behind it, it is read as one octet.
+ */
+
+const longestName = 255
+const longestLabel = 63
+/** In characters, each octet written as `\ddd`. */
+const longestText = 4 * longestName
+/** RFC 1035 section 4.1.4: more labels than this a name cannot have, so neither may it leap more often. */
+const mostLeaps = 127
+
+const plain = /^[a-z0-9_/*+-]+(?:\.[a-z0-9_/*+-]+)*$/
+const piece = /\\(\d{3})|\.|[^\\.]+|\\/g
+
+/** What is too long for any name stays as it is. */
+export function canonicalName(name: string): string {
+  return name.length > longestText || plain.test(name)
+    ? name
+    : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
+}
+
+/** Whether a question can hold `name`, as `canonicalName` gives it. */
+export function isAskable(name: string): boolean {
+  if (name.length > longestText) return false
+  const labels = labelsOf(name)
+  const size = labels.reduce((sum, { length }) => sum + length + 1, 1)
+  return size <= longestName && labels.every(({ length }) => length > 0 && length <= longestLabel)
+}
+
+/** As a question holds it. */
+export function nameOctets(name: string): Buffer {
+  return Buffer.concat([...labelsOf(name).flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)])
+}
+
+/** The name that begins at `start` of `message`, with where the next thing begins. Throws where there is none. */
+export function readName(message: Buffer, start: number): { readonly name: string; readonly end: number } {
+  const labels: Buffer[] = []
+  let at = start
+  let end = -1
+  for (let leaps = 0, octets = 1; ; ) {
+    const size = message.readUInt8(at)
+    if (size >= 0xc0) {
+      const to = message.readUInt16BE(at) & 0x3fff
+      leaps += 1
+      if (leaps > mostLeaps || to >= at) throw new RangeError('a name points in circles')
+      if (end === -1) end = at + 2
+      at = to
+      continue
+    }
+    octets += size + 1
+    if (size > longestLabel || octets > longestName || at + size >= message.length) throw new RangeError('no name')
+    if (size === 0) return { name: textOf(labels), end: end === -1 ? at + 1 : end }
+    labels.push(message.subarray(at + 1, at + 1 + size))
+    at += size + 1
+  }
+}
+
+function labelsOf(name: string): readonly Buffer[] {
+  if (name === '') return []
+  const labels: Buffer[][] = [[]]
+  for (const [text, octet] of name.matchAll(piece)) {
+    if (text === '.') labels.push([])
+    else labels.at(-1)?.push(octet !== undefined && Number(octet) < 256 ? Buffer.of(Number(octet)) : Buffer.from(text))
+  }
+  return labels.map((parts) => Buffer.concat(parts))
+}
+
+function textOf(labels: readonly Buffer[]): string {
+  return labels
+    .map((label) =>
+      label
+        .toString('latin1')
+        .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+        .replace(/[^a-z0-9_/*+-]/g, (odd) => `\\${String(odd.charCodeAt(0)).padStart(3, '0')}`),
+    )
+    .join('.')
+}

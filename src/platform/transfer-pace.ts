@@ -1,0 +1,62 @@
+/**
+ * Whether what a client sends comes fast enough.
+ *
+ * A transfer has some patience to spend. It spends it as time passes and earns it back with every
+ * byte, at the least rate that is asked for, and never has more than it began with. So a client
+ * that keeps the rate may take as long as it needs, one that is faster may pause, and a fast
+ * beginning pays for no slow end.
+ *
+ * Time is that of a steady clock: a clock that is set ends no transfer.
+ */
+export interface TransferPace {
+  /** Milliseconds. */
+  readonly patience: number
+  readonly bytesPerSecond: number
+}
+
+/** A modem of 9,600 baud sends about 960 bytes a second. */
+export const leastPace: TransferPace = { patience: 60_000, bytesPerSecond: 500 }
+
+/** A transfer that has spent this part of its patience is behind. */
+const BEHIND = 1 / 6
+
+export class TransferWatch {
+  readonly #come: { readonly bytes: number }
+  readonly #pace: TransferPace
+  #patience: number
+  #bytes = 0
+  #at = performance.now()
+  #timer: NodeJS.Timeout
+
+  /** `come`: what has come so far. `tooSlow` is called once, when the patience is spent. */
+  constructor(come: { readonly bytes: number }, pace: TransferPace, tooSlow: () => void) {
+    this.#come = come
+    this.#pace = pace
+    this.#patience = pace.patience
+    const look = (): void => {
+      const left = this.#left()
+      if (left <= 0) tooSlow()
+      else this.#timer = setTimeout(look, Math.ceil(left))
+    }
+    this.#timer = setTimeout(look, pace.patience)
+  }
+
+  /** It comes far too slowly, though it has patience left. */
+  isBehind(): boolean {
+    return this.#left() <= this.#pace.patience * (1 - BEHIND)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #left(): number {
+    const { patience, bytesPerSecond } = this.#pace
+    const now = performance.now()
+    const earned = ((this.#come.bytes - this.#bytes) / bytesPerSecond) * 1000
+    this.#patience = Math.min(patience, this.#patience - (now - this.#at) + earned)
+    this.#at = now
+    this.#bytes = this.#come.bytes
+    return this.#patience
+  }
+}

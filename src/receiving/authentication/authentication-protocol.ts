@@ -1,0 +1,42 @@
+/** What the main thread and the authentication thread say to each other. */
+import type { RefusalKind } from '../../mail/refusal.js'
+import type { Lookup, MxRecord, RecordType } from '../../platform/resolver.js'
+import type { Authentication, Connection } from './authentication.js'
+
+/** A DNS question; the cache and its limits are on the main thread. */
+export interface DnsQuestion {
+  readonly name: string
+  readonly type: RecordType | 'MX'
+}
+
+export type DnsAnswer = Lookup<string> | Lookup<MxRecord>
+
+export type ToAuthenticator =
+  | {
+      readonly kind: 'message'
+      readonly id: number
+      readonly raw: Uint8Array
+      /** Its memory was moved and goes back with the answer. */
+      readonly moved: boolean
+      readonly connection: Connection
+      /** Epoch milliseconds by the clock of the main thread. */
+      readonly now: number
+    }
+  | { readonly kind: 'answers'; readonly answers: readonly (readonly [question: number, answer: DnsAnswer])[] }
+
+/** `raw`: of a message whose memory was moved; null: it is still on the main thread. */
+export type FromAuthenticator =
+  | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuestion])[] }
+  | {
+      readonly kind: 'found'
+      readonly id: number
+      readonly found: Authentication
+      readonly raw: Uint8Array<ArrayBuffer> | null
+    }
+  | {
+      readonly kind: 'refused'
+      readonly id: number
+      readonly refusal: { readonly kind: RefusalKind; readonly message: string } | null
+      /** Of a bug of ours; for the log. */
+      readonly message: string
+    }

@@ -1,0 +1,79 @@
+/**
+ * mailauth's DKIM verifier with a bound on what it hashes: a sender chooses how many signatures
+ * a message has and how each of them canonicalizes the body, and each way is another pass over it.
+ *
+ * A signature with `l=` covers only a part of the body, to which anybody can add (RFC 6376
+ * section 8.2): it could never count, so nothing is hashed for it. All others of a message, its
+ * newest ARC message signature among them, share `hashBudget` octets of body. The first way of
+ * hashing is always taken, however long the body; what would exceed the budget is not verified.
+ *
+ * Without `l=` there are four ways at most (two canonicalizations, two hashes). Seals hash header
+ * fields alone, whose size has its own limit.
+ */
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as breath } from 'node:timers/promises'
+import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
+import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
+
+/** Two ways for a body of the largest size that a listener takes unless it is configured otherwise. */
+export const hashBudget = 70 * 1_048_576
+
+/** How the reasons begin of signatures that were passed over by us and broke no rule. */
+export const notVerified = 'not verified: '
+
+class BoundedVerifier extends DkimVerifier {
+  private readonly ways = new Set<string>()
+
+  constructor(
+    options: DKIMVerifyOptions,
+    private readonly bodyOctets: number,
+    private readonly budget: number,
+  ) {
+    super(options)
+  }
+
+  override prepareSignature(signature: PreparedSignature): void {
+    super.prepareSignature(signature)
+    if (signature.skip !== undefined || signature.invalid !== undefined) return
+    if (signature.maxBodyLength !== '') {
+      signature.skip = `${notVerified}body only partly signed`
+      return
+    }
+    const way = `${signature.bodyCanon} ${signature.hashAlgo}`
+    if (this.ways.has(way)) return
+    if (this.ways.size > 0 && (this.ways.size + 1) * this.bodyOctets > this.budget) {
+      signature.skip = `${notVerified}more than ${this.budget} octets to hash`
+    } else this.ways.add(way)
+  }
+
+  /** The rest of the message changes nothing. */
+  get hasSeenEnough(): boolean {
+    return this.headers !== false && this.bodyHashes.size === 0
+  }
+}
+
+export interface Verified {
+  readonly results: DKIMVerifyResult['results']
+  readonly arc: DKIMVerifyResult['arc']
+}
+
+/** Octets that are hashed between two turns of others on the same thread. */
+const piece = 65_536
+
+/** `bodyStart`: where the body of `raw` begins. */
+export async function verifySignatures(
+  raw: Buffer,
+  bodyStart: number,
+  options: DKIMVerifyOptions,
+  budget: number,
+): Promise<Verified> {
+  const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget)
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < raw.length && !verifier.hasSeenEnough; at += piece) {
+      if (at > 0) await breath()
+      yield raw.subarray(at, at + piece)
+    }
+  }
+  await pipeline(pieces, verifier)
+  return { results: verifier.results, arc: verifier.arc }
+}

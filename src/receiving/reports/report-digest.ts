@@ -1,0 +1,18 @@
+/** A report read in the process that takes messages apart: a `Digest` of messages/mime-parts-protocol. */
+import { isAnswer } from './auto-reply.js'
+import type { ReportMail } from './claim.js'
+import { readReport } from './read-report.js'
+import { takeApart } from './report-parts.js'
+
+export interface ReportFacts {
+  /** Of its envelope; empty: `<>`. */
+  readonly envelopeFrom: string
+}
+
+export function digest(raw: Buffer, facts: unknown): ReportMail {
+  const { envelopeFrom } = facts as ReportFacts
+  return { report: readReport(raw), answer: envelopeFrom === '' || isAnswer(takeApart(raw).header) }
+}
+
+/** This module, for the process. */
+export const reportDigest = new URL(import.meta.url)

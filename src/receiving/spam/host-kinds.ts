@@ -1,0 +1,161 @@
+/**
+ * Kinds of hosts and mailboxes that anybody can have within minutes, mostly for free: data for rules.
+ *
+ * None of them is bad: each has honest users. What weighs is what is asked for there.
+ */
+import { getDomain, getPublicSuffix } from 'tldts'
+
+export const freeMail: ReadonlySet<string> = new Set([
+  ...['gmail.com', 'yahoo.com', 'hotmail.com', 'outlook.com', 'aol.com', 'msn.com', 'live.com', 'gmx.net', 'gmx.de'],
+  ...['mail.com', 'mail.ru', 'yandex.ru', 'excite.com', 'lycos.com', 'netscape.net', 'juno.com', 'yahoo.co.uk'],
+  ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
+])
+
+/** Beside `freeMail`, whose weight was fitted without these. */
+const moreFreeMail: ReadonlySet<string> = new Set([
+  ...['googlemail.com', 'me.com', 'mac.com', 'yandex.com', 'ya.ru', 'bk.ru', 'inbox.ru', 'list.ru', 'rambler.ru'],
+  ...['hotmail.co.uk', 'hotmail.fr', 'hotmail.de', 'hotmail.it', 'hotmail.es', 'live.co.uk', 'live.nl', 'outlook.de'],
+  ...['outlook.fr', 'outlook.es', 'outlook.it', 'yahoo.fr', 'yahoo.de', 'yahoo.es', 'yahoo.it', 'yahoo.co.jp'],
+  ...['yahoo.com.br', 'yahoo.co.in', 'ymail.com', 'rocketmail.com', 'gmx.com', 'gmx.at', 'gmx.ch', 'freenet.de'],
+  ...['t-online.de', 'orange.fr', 'wanadoo.fr', 'free.fr', 'laposte.net', 'sfr.fr', 'libero.it', 'virgilio.it'],
+  ...['tiscali.it', 'alice.it', 'uol.com.br', 'bol.com.br', 'terra.com.br', 'hotmail.com.br', 'outlook.com.br'],
+  ...['seznam.cz', 'wp.pl', 'o2.pl', 'onet.pl', 'interia.pl', 'abv.bg', 'ukr.net', 'zoho.com', 'zohomail.com'],
+  ...['tutanota.com', 'tuta.io', 'fastmail.com', 'hushmail.com', 'comcast.net', 'verizon.net', 'att.net', 'cox.net'],
+  ...['sbcglobal.net', 'bellsouth.net', 'btinternet.com', 'naver.com', 'daum.net', 'hanmail.net', 'sina.com'],
+  ...['foxmail.com', 'rediffmail.com', 'vip.163.com', 'yeah.net', 'aliyun.com', 'docomo.ne.jp', 'nifty.com'],
+])
+
+export function isFreeMail(domain: string): boolean {
+  return freeMail.has(domain) || moreFreeMail.has(domain)
+}
+
+/** Where a page, a form or a file is put without a domain of one's own. A host under one of them counts. */
+const freeHosts: ReadonlySet<string> = new Set([
+  // Sites that are clicked together.
+  ...['weebly.com', 'weeblysite.com', 'wixsite.com', 'wixstudio.io', 'editorx.io', 'webflow.io', 'square.site'],
+  ...['godaddysites.com', 'mystrikingly.com', 'strikingly.com', 'carrd.co', 'framer.app', 'framer.website'],
+  ...['framer.ai', 'notion.site', 'canva.site', 'my.canva.site', 'blogspot.com', 'wordpress.com', 'jimdosite.com'],
+  ...['jimdofree.com', 'site123.me', 'webnode.page', 'webnode.com', 'yolasite.com', 'ucraft.net', 'tilda.ws'],
+  ...['zyrosite.com', 'websites.co.in', 'mobirisesite.com', 'gitbook.io', 'sites.google.com', 'softr.app'],
+  ...['webador.com', 'bravesites.com', 'simdif.com', 'durablesites.com', 'hubspotpagebuilder.com', 'typedream.app'],
+  ...['clickfunnels.com', 'myclickfunnels.com', 'systeme.io', 'swipepages.net', 'unbounce.com', 'lpages.co'],
+  ...['000webhostapp.com', 'infinityfreeapp.com', 'epizy.com', 'rf.gd', 'byethost.com', 'wuaze.com', 'atwebpages.com'],
+  ...['justns.ru', 'beget.tech', 'hostingersite.com', 'mybluehost.me', 'cprapid.com', 'plesk.page', 'temp.site'],
+  ...['linktr.ee', 'tripod.com', 'angelfire.com', 'geocities.ws', 'myportfolio.com', 'creatorlink.net', 'telegra.ph'],
+  // Programs that are run for anybody.
+  ...['web.app', 'firebaseapp.com', 'pages.dev', 'workers.dev', 'r2.dev', 'trycloudflare.com', 'vercel.app'],
+  ...['netlify.app', 'github.io', 'gitlab.io', 'glitch.me', 'replit.app', 'repl.co', 'replit.dev', 'onrender.com'],
+  ...['herokuapp.com', 'fly.dev', 'surge.sh', 'deno.dev', 'railway.app', 'up.railway.app', 'azurewebsites.net'],
+  ...['azurestaticapps.net', 'azurefd.net', 'azureedge.net', 'cloudapp.azure.com', 'appspot.com', 'run.app'],
+  ...['amplifyapp.com', 'elasticbeanstalk.com', 'appdomain.cloud', 'ngrok.io', 'ngrok.app', 'ngrok-free.app'],
+  ...['loca.lt', 'codesandbox.io', 'csb.app', 'stackblitz.io', 'lovable.app', 'bubbleapps.io', 'streamlit.app'],
+  ...['translate.goog', 'powerappsportals.com', 'dynamics.com', 'mendixcloud.com', 'zapier.app', 'retool.com'],
+  // Files and objects.
+  ...['storage.googleapis.com', 'firebasestorage.googleapis.com', 's3.amazonaws.com', 'blob.core.windows.net'],
+  ...['web.core.windows.net', 'digitaloceanspaces.com', 'backblazeb2.com', 'linodeobjects.com', 'wasabisys.com'],
+  ...[
+    'contabostorage.com',
+    'objectstorage.cloud',
+    'oraclecloud.com',
+    'myqcloud.com',
+    'aliyuncs.com',
+    'vultrobjects.com',
+  ],
+  ...['cloud-object-storage.appdomain.cloud', 'scw.cloud', 'ovh.net', 'file.fm', 'mediafire.com', 'gofile.io'],
+  ...['ipfs.io', 'dweb.link', 'cf-ipfs.com', 'cloudflare-ipfs.com', 'nftstorage.link', 'w3s.link', 'fleek.co'],
+  ...['4everland.io', 'pinata.cloud', 'mypinata.cloud', 'infura-ipfs.io', 'gateway.pinata.cloud', 'arweave.net'],
+  ...['fleek.cool', 'on-fleek.app', 'web3.storage', 'skynetlabs.com', 'hardbin.com'],
+  // Forms.
+  ...['forms.gle', 'forms.office.com', 'forms.zohopublic.com', 'typeform.com', 'jotform.com', 'jotform.me'],
+  ...['formstack.com', 'wufoo.com', 'cognitoforms.com', 'formsite.com', '123formbuilder.com', 'paperform.co'],
+  ...['surveymonkey.com', 'tally.so', 'fillout.com', 'form.run', 'formspree.io', 'smartsurvey.co.uk', 'aidaform.com'],
+  // Names for changing addresses.
+  ...['duckdns.org', 'ddns.net', 'no-ip.org', 'no-ip.biz', 'hopto.org', 'zapto.org', 'sytes.net', 'myftp.org'],
+  ...['servehttp.com', 'serveftp.com', 'dynu.net', 'ddnsfree.com', 'dynv6.net', 'freedns.afraid.org', 'mooo.com'],
+  ...['chickenkiller.com', 'us.to', 'dyndns.org', 'ddns.me', 'webhop.me', 'camdvr.org', 'kozow.com', 'giize.com'],
+])
+
+/** Paths of hosts that hold much else. */
+const freePaths: readonly RegExp[] = [
+  /^docs\.google\.com\/(?:forms|presentation|drawings)\//,
+  /^(?:www\.)?canva\.com\/design\//,
+  /^[a-z0-9-]{1,63}\.s3[.-][a-z0-9.-]{1,80}\.amazonaws\.com\//,
+  /^s3[.-][a-z0-9.-]{1,80}\.amazonaws\.com\//,
+  /^(?:www\.)?google\.[a-z.]{2,10}\/(?:amp\/|url\?)/,
+]
+
+export const shorteners: ReadonlySet<string> = new Set([
+  ...['bit.ly', 'tinyurl.com', 't.co', 'goo.gl', 'ow.ly', 'is.gd', 'buff.ly', 'cutt.ly', 'rebrand.ly', 'shorturl.at'],
+  ...['t.ly', 'rb.gy', 'tiny.cc', 'v.gd', 'lnkd.in', 's.id', 'qr.ae', 'bl.ink'],
+])
+
+const moreShorteners: ReadonlySet<string> = new Set([
+  ...['bitly.com', 'shorturl.asia', 'short.gy', 'urlz.fr', 'u.to', 'clck.ru', 'vk.cc', 'tny.im', 'x.co', 'soo.gd'],
+  ...['qrco.de', 'qr.page', 'me-qr.com', 'qr-code-generator.com', 'linkin.bio', 'page.link', 'app.link', 'onelink.me'],
+  ...[
+    'tinylink.net',
+    'shorte.st',
+    'adf.ly',
+    'ouo.io',
+    'hyperurl.co',
+    'dub.sh',
+    'n9.cl',
+    'abre.ai',
+    'encurtador.com.br',
+  ],
+  ...['linkd.in', 'kutt.it', 'rotf.lol', 'tr.ee', 'snip.ly', 'lihi.cc', 'reurl.cc', 'urlshort.dev', 'did.li', 'goo.su'],
+])
+
+export function isShortener(host: string): boolean {
+  return shorteners.has(host) || moreShorteners.has(host) || moreShorteners.has(getDomain(host) ?? host)
+}
+
+/** `path` with its leading slash. */
+export function isFreeHost(host: string, path: string): boolean {
+  if (suffixes(host).some((suffix) => freeHosts.has(suffix))) return true
+  const whole = `${host}${path.slice(0, 200)}`
+  return freePaths.some((one) => one.test(whole))
+}
+
+/** The host and what it is under, down to two labels. */
+function suffixes(host: string): readonly string[] {
+  const labels = host.slice(-253).split('.').slice(-6)
+  return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'))
+}
+
+/** Top-level domains that cost next to nothing, and whose names are mostly registered to be thrown away. */
+const throwaway: ReadonlySet<string> = new Set(
+  (
+    'top xyz click icu buzz cfd sbs rest cyou bond quest lol monster hair skin makeup beauty autos boats homes ' +
+    'motorcycles yachts tk ml ga cf gq pw zip mov stream download racing review date faith science party accountant ' +
+    'cricket win bid trade loan men country kim gdn mom work surf fit shop online site website space fun vip uno pics'
+  ).split(' '),
+)
+
+export function isThrowawayDomain(host: string): boolean {
+  return throwaway.has(host.slice(host.lastIndexOf('.') + 1))
+}
+
+/** Given out by the companies themselves. */
+const companies: ReadonlySet<string> = new Set(
+  'google youtube apple amazon microsoft office azure xbox dhl fedex hsbc barclays chase visa netflix walmart lidl'.split(
+    ' ',
+  ),
+)
+
+export function isCompanySuffix(host: string): boolean {
+  return companies.has(host.slice(host.lastIndexOf('.') + 1))
+}
+
+/** What stands before the public suffix of what is registered; empty: nothing does. */
+export function registeredLabel(host: string): string {
+  const domain = getDomain(host, { allowPrivateDomains: true })
+  return domain === null ? '' : domain.slice(0, domain.indexOf('.'))
+}
+
+/** A suffix under which names are guarded or watched: com, net, org, or of a country. */
+export function isGuardedSuffix(host: string): boolean {
+  const suffix = getPublicSuffix(host) ?? ''
+  const last = suffix.slice(suffix.lastIndexOf('.') + 1)
+  return /^(?:com|net|org|gov|edu|bank|email)$/.test(last) || (last.length === 2 && !throwaway.has(last))
+}

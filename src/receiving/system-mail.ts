@@ -1,0 +1,19 @@
+/**
+ * Mail to the people behind the service, which anybody may write: a letter, no archive. Reports of
+ * other systems, which may return whole messages, have the limit of all mail.
+ */
+import { Refusal } from '../mail/refusal.js'
+import type { InboundRecipient, SystemName } from './recipient-policy.js'
+
+/** Bytes of one message, as it comes. */
+export const MAX_SYSTEM_MAIL = 1_048_576
+
+const limited: ReadonlySet<SystemName> = new Set<SystemName>(['postmaster', 'abuse', 'unsubscribe'])
+
+export function isTooLargeFor(recipient: InboundRecipient, size: number): boolean {
+  return recipient.kind === 'system' && limited.has(recipient.name) && size > MAX_SYSTEM_MAIL
+}
+
+export function systemMailTooLarge(): Refusal {
+  return new Refusal('too-large', `mail to this address may have ${MAX_SYSTEM_MAIL} octets`)
+}

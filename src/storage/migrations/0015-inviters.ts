@@ -1,0 +1,27 @@
+/**
+ * Invitations know the user who sent them, and end when that user may no longer invite, whatever
+ * statement takes the right away. The operator's workspace is stored: of an existing database the
+ * oldest that lives, which is the one that system mail went to before.
+ */
+import { type Kysely, sql } from 'kysely'
+
+const cancelTheirs = `update invitations set status = 'cancelled'
+  where workspace_id = old.workspace_id and invited_by = old.user_id and status = 'pending';`
+
+const statements = [
+  `alter table invitations add column invited_by text not null default ''`,
+  `update invitations set invited_by = coalesce((select id from users where users.email = invited_by_email), '')`,
+  `update invitations set status = 'cancelled' where status = 'pending' and not exists (
+    select 1 from members where members.workspace_id = invitations.workspace_id
+      and members.user_id = invitations.invited_by and members.role in ('owner', 'admin'))`,
+  `create index invitations_of_inviter on invitations (workspace_id, invited_by) where status = 'pending'`,
+  `create trigger inviters_go after delete on members begin ${cancelTheirs} end`,
+  `create trigger inviters_step_down after update of role on members
+    when old.role <> 'member' and new.role = 'member' begin ${cancelTheirs} end`,
+  `insert into service_state (key, value)
+    select 'operator_workspace', id from workspaces order by created_at, id limit 1`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}

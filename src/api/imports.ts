@@ -61,9 +61,9 @@ const resource = z
   .strictObject({
     import_id: z.string(),
     kind: z.enum(['contacts', 'suppressions']),
-    status: z.enum(['processing', 'completed', 'failed']),
+    status: z.enum(['processing', 'completed', 'failed']).meta({ example: 'completed' }),
     rows: z.int().meta({ description: 'Lines of the file, without that of the columns.' }),
-    done: z.int().meta({ description: 'Lines that are through, refused ones included.' }),
+    done: z.int().meta({ description: 'Lines that are through, refused ones included.', example: 1_500 }),
     report: z
       .union([contactReport, suppressionReport])
       .nullable()

@@ -28,7 +28,7 @@ interface Field {
 const shapes = new WeakMap<z.core.$ZodType, { readonly shape: Shape | null }>()
 const emptyMatters = new WeakSet<z.core.$ZodType>()
 
-/** An optional list of which an empty one is refused, because taking it for absent would grant what nobody asked for. */
+/** An optional list of which an empty one is refused, because taking it for absent would grant more than was asked for. */
 export function refusingEmpty<Schema extends z.ZodType>(schema: Schema): Schema {
   emptyMatters.add(schema)
   return schema

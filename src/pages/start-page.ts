@@ -13,8 +13,8 @@ There are no mailboxes to read here.</p>
 <li><a href="docs">The interface</a>: every request, with examples</li>
 <li><a href="../v1/openapi.json">The same for tools</a>, an OpenAPI document</li>
 </ul>
-<p class="hint">Requests need a key, which a person who manages a workspace makes. Whoever was invited follows the link of
-the mail. How the server is run is described in the folder <code>docs</code> of the program.</p>
+<p class="hint">Requests need a key, which a person who manages a workspace makes. People who were invited follow the
+link of the mail. How the server is run is described in the folder <code>docs</code> of the program.</p>
 </main>`,
 )
 

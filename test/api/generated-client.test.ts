@@ -57,7 +57,7 @@ function bin(): string {
   return about.bin['redocly'] ?? ''
 }
 
-/** What somebody would write with it. Lines that must not compile say so. */
+/** A program that uses it. Lines that must not compile say so. */
 const CLIENT = `
 import createClient from 'openapi-fetch'
 import type { components, paths } from './schema.js'

@@ -102,6 +102,33 @@ t.test('every problem of every request is told in our words, with field, rule an
   t.same(aText, Array(2).fill('must be a list, found text'), 'a text is not measured where a list is wanted')
 })
 
+t.test('a problem names its field, the rule and the value, shortened, and no secret', async (t) => {
+  const text = (shape: z.ZodRawShape, given: object) => problemsOf(z.strictObject(shape), given).at(-1)
+  const rows: readonly (readonly [z.ZodType, unknown, string, FieldError['value']])[] = [
+    [z.string(), 5, 'must be text, found a number', 5],
+    [z.string(), ['x'], 'must be text, found a list', null],
+    [z.string().max(3), 'four', 'must have at most 3 characters, found 4', 'four'],
+    [z.string().min(2), 'x', 'must have at least 2 characters, found 1', 'x'],
+    [z.string().min(1), '', 'must not be empty', ''],
+    [z.string().max(3), 'x'.repeat(500), 'must have at most 3 characters, found 500', `${'x'.repeat(97)}...`],
+    [z.array(z.string()).max(1), ['a', 'b'], 'must have at most 1 item, found 2', null],
+    [z.int().max(3), 4, 'must be at most 3', 4],
+    [z.int().min(3), 2, 'must be at least 3', 2],
+    [z.int(), 1.5, 'must be a whole number, found a number', 1.5],
+    [z.number().multipleOf(5), 7, 'must be a multiple of 5', 7],
+    [z.boolean(), 'yes', 'must be true or false, found text', 'yes'],
+    [z.enum(['a', 'b']), 'c', 'allowed: a, b', 'c'],
+    [z.literal(1), 2, 'allowed: 1', 2],
+    [z.uuid(), 'x', 'must be a UUID', 'x'],
+    [z.union([z.string(), z.array(z.string())]), 5, 'must be text or a list', 5],
+    [z.record(z.string(), z.string()), [1], 'must be an object, found a list', null],
+  ]
+  for (const [schema, given, message, value] of rows) {
+    t.same(text({ field: schema }, { field: given }), { field: 'field', message, value })
+  }
+  t.match(text({ password: z.string().max(3) }, { password: 'secret' }), { field: 'password', value: null })
+})
+
 /** The example with one field made wrong, for each field; and what is no object at all. */
 function wrongValues(schema: z.ZodType): readonly unknown[] {
   const { value } = exampleOf(schema)

@@ -18,6 +18,7 @@ import { timestamp as iso } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { unlessMissed } from '../storage/unless-missed.js'
 import type { Commit } from '../storage/write.js'
+import { refusingEmpty } from './absent-fields.js'
 import { atMost } from './bounded.js'
 import { sliceQuery } from './paging.js'
 import { type Answer, type Call, json, type KeyRoute, route } from './route.js'
@@ -46,37 +47,43 @@ function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.
   return atMost(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
 }
 
-const wantedKey = z.strictObject({
-  name: name.meta({ description: 'What it is for.', example: 'shop' }),
-  workspace_id: z
-    .string('allowed: the id of a workspace')
-    .max(100, 'allowed: the id of a workspace')
-    .optional()
-    .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
-  scopes: scopeList
-    .default(['full'])
-    .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
-  expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
-  allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
-  allowed_domains: listOf(domainName).meta({
-    description: 'From which it may send; empty: from all of the workspace.',
-  }),
-})
+const wantedKey = z
+  .strictObject({
+    name: name.meta({ description: 'What it is for.', example: 'shop' }),
+    workspace_id: z
+      .string('allowed: the id of a workspace')
+      .max(100, 'allowed: the id of a workspace')
+      .optional()
+      .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
+    scopes: refusingEmpty(
+      scopeList
+        .default(['full'])
+        .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+    ),
+    expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
+    allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
+    allowed_domains: listOf(domainName).meta({
+      description: 'From which it may send; empty: from all of the workspace.',
+    }),
+  })
+  .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
 
 const common = {
   id: uuid,
-  name: z.string(),
+  name: z.string().meta({ example: 'shop' }),
   key_prefix: z.string(),
   created_at: timestamp,
   scopes: z.array(z.enum(scopes)),
-  expires_at: timestamp.nullable(),
+  expires_at: timestamp.nullable().meta({ description: 'Null: never.', example: null }),
   allowed_networks: z.array(z.string()),
   allowed_domains: z.array(z.string()),
 }
-const createdKey = z.strictObject({ ...common, key: z.string() })
-const listedKey = z.strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
+const createdKey = z.strictObject({ ...common, key: z.string() }).meta({ id: 'CreatedApiKey' })
+const listedKey = z
+  .strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
+  .meta({ id: 'ApiKey' })
 
-const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp })
+const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp }).meta({ id: 'RevokedApiKey' })
 
 const tag = 'API keys'
 

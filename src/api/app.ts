@@ -19,7 +19,7 @@ import type { ApiContext, ApiState } from './api-state.js'
 import type { Peer } from './client-address.js'
 import { handle, type MountDeps } from './mount.js'
 import { type Outside, outsideText } from './outside-answer.js'
-import { isPagePath, type Pages, pageDoor } from './page-door.js'
+import { isForPage, type Pages, pageDoor } from './page-door.js'
 import { BodyTooSlow, ClientGone } from './read-body.js'
 import type { Readiness } from './readiness.js'
 import type { Route } from './route.js'
@@ -131,7 +131,7 @@ async function served(ctx: ApiContext, phase: Phase, path: string): Promise<void
   }
   // RFC 9112 section 3.2. Node would refuse it too, but without a word.
   if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
-  if (phase.showPage !== null && isPagePath(url)) await phase.showPage(ctx)
+  if (phase.showPage !== null && isForPage(ctx.req)) await phase.showPage(ctx)
   else await phase.dispatch(ctx, path)
 }
 

@@ -22,7 +22,7 @@ const truth = z
 
 const importQuery = z.strictObject({
   resubscribe: truth.meta({
-    description: 'Whether a `true` in the file subscribes those again who have unsubscribed.',
+    description: 'Whether a `true` in the file subscribes those again who have unsubscribed. Default false.',
   }),
 })
 
@@ -43,6 +43,7 @@ function importRoute(deps: ImportRouteDeps): Route {
     query: importQuery,
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line, one of them \`email\`; up to ${MAX_LINES} lines.`,
+    fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
     answers: { 200: { description: 'What became of the lines.', schema: contactReport }, 202: begunAnswer },
     refusals: ['audience_not_found', 'payload_too_large'],
     receive: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query, file, now }) => {
@@ -71,7 +72,14 @@ function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
     tag,
     summary: 'Export the contacts of an audience as a CSV file',
     description: 'An import takes it back. Cells that spreadsheets would take for formulas begin with an apostrophe.',
-    answers: { 200: { description: 'The contacts, newest first.', type: 'text/csv' } },
+    answers: {
+      200: {
+        description: 'The contacts, newest first.',
+        type: 'text/csv',
+        example: 'email,first_name,last_name,subscribed\r\nbob@example.com,Bob,Lee,true\r\n',
+        headers: ['Content-Disposition'],
+      },
+    },
     refusals: ['audience_not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       const { name } = foundAudience(read, workspaceId, id)

@@ -35,16 +35,22 @@ const description = z
   .nullable()
   .optional()
 
-const wanted = z.strictObject({ name, description })
-const change = z.strictObject({ name: name.optional(), description })
+const wanted = z
+  .strictObject({ name, description })
+  .meta({ id: 'AudienceRequest', example: { name: 'Customers', description: 'Customers of the shop' } })
+const change = z
+  .strictObject({ name: name.optional(), description })
+  .meta({ id: 'AudienceChange', example: { name: 'Customers in Europe' } })
 
-const added = z.strictObject({
-  id: uuid,
-  name: z.string(),
-  description: z.string().nullable(),
-  created_at: timestamp,
-})
-const audience = added.extend({ contacts_count: z.int(), updated_at: timestamp })
+const added = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'CreatedAudience' })
+const audience = added.extend({ contacts_count: z.int(), updated_at: timestamp }).meta({ id: 'Audience' })
 
 const tag = 'Audiences'
 

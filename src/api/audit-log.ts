@@ -14,14 +14,16 @@ import { timestamp, uuid } from './values.js'
 
 const listQuery = z.strictObject({ limit, cursor: seqCursor })
 
-const act = z.strictObject({
-  id: uuid,
-  at: timestamp,
-  actor: z.string().meta({ description: 'Id of the user, or `operator`.' }),
-  action: z.string(),
-  target: z.string().meta({ description: 'Id of what was acted on.' }),
-  details: z.record(z.string(), z.unknown()),
-})
+const act = z
+  .strictObject({
+    id: uuid,
+    at: timestamp,
+    actor: z.string().meta({ description: 'Id of the user, or `operator`.' }),
+    action: z.string(),
+    target: z.string().meta({ description: 'Id of what was acted on.' }),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'AuditAct' })
 
 type Row = ReturnType<typeof actsOfWorkspace>[number]
 

@@ -31,12 +31,16 @@ const optional = {
   metadata: metadata.optional(),
 }
 
-export const newContact = z.strictObject({ email: address, ...optional, subscribed: subscribed.default(true) })
-export const contactChange = z.strictObject({
-  email: address.optional(),
-  ...optional,
-  subscribed: subscribed.optional(),
-})
+export const newContact = z
+  .strictObject({ email: address, ...optional, subscribed: subscribed.default(true) })
+  .meta({ id: 'ContactRequest', example: { email: 'bob@example.com', first_name: 'Bob', metadata: { plan: 'pro' } } })
+export const contactChange = z
+  .strictObject({
+    email: address.optional(),
+    ...optional,
+    subscribed: subscribed.optional(),
+  })
+  .meta({ id: 'ContactChange', example: { last_name: 'Lee', subscribed: false } })
 
 const fields = {
   id: uuid,
@@ -49,8 +53,8 @@ const fields = {
   created_at: timestamp,
 }
 
-export const addedContact = z.strictObject(fields)
-export const contact = z.strictObject({ ...fields, updated_at: timestamp })
+export const addedContact = z.strictObject(fields).meta({ id: 'CreatedContact' })
+export const contact = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Contact' })
 
 export function shownWhenAdded(row: Contact): z.output<typeof addedContact> {
   return {

@@ -30,13 +30,22 @@ const request = z
       context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot stand beside ${operation}` })
     }
   })
+  .meta({
+    id: 'BulkRequest',
+    example: { contact_ids: ['01a1ff35-3880-7ef5-bbba-0d7e1de2529c'], operation: 'unsubscribe' },
+  })
 
-const counts = z.strictObject({
-  operation,
-  affected: z.int(),
-  skipped: z.int().meta({ description: 'Not there, as wished already, or in a move with an address that is there.' }),
-  message: z.string(),
-})
+const counts = z
+  .strictObject({
+    operation,
+    affected: z.int(),
+    skipped: z.int().meta({ description: 'Not there, as wished already, or in a move with an address that is there.' }),
+    message: z.string(),
+  })
+  .meta({
+    id: 'BulkResult',
+    example: { operation: 'unsubscribe', affected: 1, skipped: 0, message: '1 contact unsubscribed, 0 skipped' },
+  })
 
 export function bulkRoute(deps: ContactDeps): Route {
   return route({

@@ -37,7 +37,7 @@ const DEFAULT_LIMIT = 50
 const listQuery = z
   .strictObject({
     ...twoForms(DEFAULT_LIMIT),
-    audience_id: audienceId.optional(),
+    audience_id: audienceId.optional().meta({ description: 'Of contacts of this audience alone.' }),
     email: addressInQuery.optional().meta({ description: 'Of contacts with this address alone.' }),
   })
   .superRefine(oneForm)

@@ -14,14 +14,16 @@ export interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'mayTake'> {}
 const cachedFile = z
   .strictObject({
     file_cache_key: z.string(),
-    name: z.string(),
+    name: z.string().meta({ example: 'bill.pdf' }),
     size: z.int(),
     content_type: z.string(),
     created_at: timestamp,
   })
   .meta({ id: 'CachedFile' })
 
-const stored = z.strictObject({ message: z.string(), data: cachedFile })
+const stored = z
+  .strictObject({ message: z.string().meta({ example: 'the file is stored' }), data: cachedFile })
+  .meta({ id: 'StoredFile' })
 
 export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
   return [
@@ -35,6 +37,7 @@ export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
       query: z.strictObject({ name: filename }),
       limit: { bytes: MAX_FILE, tooLarge: 'attachment-too-large' },
       fileDescription: 'Its type is that of the part, else found out from `name`.',
+      fileExample: 'The terms, as bytes.',
       answers: { 200: { description: 'It is stored.', schema: stored } },
       refusals: ['missing_required_field', 'attachment_too_large', 'insufficient_quota'],
       receive: async ({ principal: { workspaceId }, query: { name }, file }) => {

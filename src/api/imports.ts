@@ -33,7 +33,9 @@ export const MAX_AT_ONCE = 1_000
 /** Answered where a file has more. */
 export const begunAnswer: Documented = {
   description: `The file has more than ${MAX_AT_ONCE} lines: it is stored, and goes on behind the request.`,
-  schema: z.strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) }),
+  schema: z
+    .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
+    .meta({ id: 'BegunImport' }),
 }
 
 /** Rejects with a Refusal: rate-limited, bad-credentials. */
@@ -59,9 +61,9 @@ const resource = z
   .strictObject({
     import_id: z.string(),
     kind: z.enum(['contacts', 'suppressions']),
-    status: z.enum(['processing', 'completed', 'failed']),
+    status: z.enum(['processing', 'completed', 'failed']).meta({ example: 'completed' }),
     rows: z.int().meta({ description: 'Lines of the file, without that of the columns.' }),
-    done: z.int().meta({ description: 'Lines that are through, refused ones included.' }),
+    done: z.int().meta({ description: 'Lines that are through, refused ones included.', example: 1_500 }),
     report: z
       .union([contactReport, suppressionReport])
       .nullable()
@@ -69,7 +71,7 @@ const resource = z
     error: z
       .strictObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'Why it failed; what was done before stays.' }),
+      .meta({ description: 'Why it failed; what was done before stays.', example: null }),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })

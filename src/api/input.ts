@@ -8,6 +8,8 @@
 import type { z } from 'zod'
 import { shown } from '../mail/address.js'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
+import { withoutAbsent } from './absent-fields.js'
+import { inOurWords, kindNamed, NO_FORM, UNKNOWN_FIELD } from './issue-words.js'
 
 /** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
 export const ofAddress = { of: 'address' }
@@ -21,7 +23,7 @@ export interface FieldError {
   /** As `to[2]` or `attachments[0].content`; empty: the body as a whole. */
   readonly field: string
   readonly message: string
-  /** Shortened; null where it is an object, or missing. */
+  /** Shortened; null where it is an object, missing, or a secret. */
   readonly value: string | number | boolean | null
 }
 
@@ -30,9 +32,10 @@ type Path = readonly PropertyKey[]
 
 /** The parsed value; throws a Refusal that names every field at fault. */
 export function parse<T>(schema: z.ZodType<T>, given: unknown): T {
-  const result = schema.safeParse(given)
+  const present = withoutAbsent(schema, given)
+  const result = schema.safeParse(present, { error: inOurWords })
   if (result.success) return result.data
-  throw inputRefusal(result.error.issues, given)
+  throw inputRefusal(result.error.issues, present)
 }
 
 export function inputRefusal(issues: readonly Issue[], given: unknown): Refusal {
@@ -66,20 +69,29 @@ function first<T>(most: number, made: Iterable<T>): readonly T[] {
 }
 
 function* problemsOf(issues: readonly Issue[], above: Path, given: unknown): Generator<Problem> {
+  let mistyped: Issue | null = null
   for (const issue of issues) {
+    if (issue.code === 'invalid_type') mistyped = issue
+    else if (mistyped !== null && isSizeOf(issue, mistyped)) continue
     const path = [...above, ...issue.path]
     const inside = issue.code === 'invalid_union' ? likeliest(issue.errors) : []
     if (inside.length > 0) yield* problemsOf(inside, path, given)
     else if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) yield problem('invalid-parameter', [...path, key], 'is not a known field', given)
+      for (const key of issue.keys) yield problem('invalid-parameter', [...path, key], UNKNOWN_FIELD, given)
     } else yield problemOf(issue, path, given)
   }
 }
 
+/** Zod measures a text where a list is wanted, after it has said so: that size means nothing. */
+function isSizeOf({ code, path }: Issue, mistyped: Issue): boolean {
+  return (code === 'too_big' || code === 'too_small') && path.join('.') === mistyped.path.join('.')
+}
+
 function problemOf(issue: Issue, path: Path, given: unknown): Problem {
   const found = valueAt(path, given)
-  const forms = issue.code === 'invalid_union' && found !== undefined ? formsOf(issue.errors) : ''
-  if (forms !== '') return problem('invalid-parameter', path, `Invalid input: expected ${forms}`, given)
+  const isUnworded = issue.code === 'invalid_union' && issue.message === NO_FORM
+  const forms = isUnworded && found !== undefined ? formsOf(issue.errors) : ''
+  if (forms !== '') return problem('invalid-parameter', path, `must be ${forms}`, given)
   if (issue.code === 'custom') {
     const kind = kinds.get(issue.params?.['of']) ?? 'invalid-parameter'
     return problem(kind, path, issue.message, given)
@@ -93,9 +105,9 @@ const kinds: ReadonlyMap<unknown, RefusalKind> = new Map([
   ['missing', 'missing-field'],
 ])
 
-/** `string, array or object`. */
+/** `text, a list or an object`. */
 function formsOf(branches: readonly (readonly Issue[])[]): string {
-  const types = branches.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []))
+  const types = branches.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [kindNamed(issue.expected)] : []))
   return [...new Set<string>(types)].join(', ').replace(/, ([^,]+)$/, ' or $1')
 }
 
@@ -103,15 +115,24 @@ function formsOf(branches: readonly (readonly Issue[])[]): string {
 function likeliest(branches: readonly (readonly Issue[])[]): readonly Issue[] {
   const faults = (issues: readonly Issue[]): number =>
     issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0)
-  const ofItsType = branches.filter(
-    (issues) => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
-  )
+  const ofItsType = branches.filter((issues) => !issues.some(isOfAnotherType))
   return ofItsType.toSorted((a, b) => faults(a) - faults(b))[0] ?? []
 }
 
-function problem(kind: RefusalKind, path: Path, message: string, given: unknown): Problem {
-  return { kind, error: { field: fieldOf(path), message, value: shownValue(valueAt(path, given)) } }
+/** Forms may have forms themselves: then it is of none of their types. */
+function isOfAnotherType(issue: Issue): boolean {
+  if (issue.path.length > 0) return false
+  if (issue.code === 'invalid_union') return issue.errors.every((issues) => issues.some(isOfAnotherType))
+  return issue.code === 'invalid_type'
 }
+
+function problem(kind: RefusalKind, path: Path, message: string, given: unknown): Problem {
+  const value = secrets.has(path.at(-1)) ? null : shownValue(valueAt(path, given))
+  return { kind, error: { field: fieldOf(path), message, value } }
+}
+
+/** Fields of which the value is never repeated, wherever they stand. */
+const secrets: ReadonlySet<PropertyKey | undefined> = new Set(['password', 'token', 'signature'])
 
 function fieldOf(path: Path): string {
   return shown(

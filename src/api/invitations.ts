@@ -27,26 +27,33 @@ export interface InvitationDeps {
 }
 
 const anId = 'allowed: the id of an invitation'
-const invitationId = z.string(anId).max(100, anId)
+const invitationId = z.string(anId).max(100, anId).meta({ description: 'Id of the invitation.' })
 
 const listQuery = z.strictObject({ workspaceId, ...slice })
-const cancelByPath = z.strictObject({ workspaceId, invitationId: invitationId.optional() })
+const cancelByPath = z.strictObject({
+  workspaceId,
+  invitationId: invitationId.optional().meta({ description: 'The same as in the path.' }),
+})
 const cancelByQuery = z.strictObject({ workspaceId, invitationId })
 
-const acceptance = z.strictObject({
-  token: z.string('allowed: the token of the link').max(200, 'allowed: the token of the link'),
-  full_name: name,
-  password: password.meta({ description: 'Of the account of that address; chosen now where there is none.' }),
-})
+const acceptance = z
+  .strictObject({
+    token: z.string('allowed: the token of the link').max(200, 'allowed: the token of the link'),
+    full_name: name,
+    password: password.meta({ description: 'Of the account of that address; chosen now where there is none.' }),
+  })
+  .meta({ id: 'Acceptance' })
 
-const invitation = z.strictObject({
-  id: uuid,
-  email: z.string(),
-  role: z.enum(givenRoles),
-  created_at: timestamp,
-  expires_at: timestamp,
-  invited_by: z.strictObject({ full_name: z.string(), email: z.string() }),
-})
+const invitation = z
+  .strictObject({
+    id: uuid,
+    email: z.string(),
+    role: z.enum(givenRoles),
+    created_at: timestamp,
+    expires_at: timestamp,
+    invited_by: z.strictObject({ full_name: z.string(), email: z.string() }),
+  })
+  .meta({ id: 'Invitation' })
 const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 const cancelled = of(z.strictObject({ cancelled: z.literal(true), id: uuid }))
 const accepted = of(

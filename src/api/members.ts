@@ -36,24 +36,31 @@ export interface MemberDeps {
 }
 
 const role = z.enum(givenRoles, `allowed: ${givenRoles.join(', ')}`)
-const wantedMember = z.strictObject({ email: address, workspaceId, role })
-const change = z.strictObject({ workspaceId, role })
+const wantedMember = z.strictObject({ email: address, workspaceId, role }).meta({
+  id: 'MemberRequest',
+  example: { email: 'bob@example.com', workspaceId: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', role: 'member' },
+})
+const change = z.strictObject({ workspaceId, role }).meta({ id: 'MemberChange' })
 const listQuery = z.strictObject({ workspaceId, ...slice })
 const inWorkspace = z.strictObject({ workspaceId })
 
-export const member = z.strictObject({
-  id: uuid,
-  role: z.enum(['owner', 'admin', 'member']),
-  joined_at: timestamp,
-  user: z.strictObject({
+export const member = z
+  .strictObject({
     id: uuid,
-    email: z.string(),
-    full_name: z.string(),
-    avatar_url: z.string().nullable(),
-  }),
-})
-const invitation = z.strictObject({ id: uuid, email: z.string(), role, expires_at: timestamp, created_at: timestamp })
-const changedMember = z.strictObject({ id: uuid, role, updated_at: timestamp })
+    role: z.enum(['owner', 'admin', 'member']),
+    joined_at: timestamp,
+    user: z.strictObject({
+      id: uuid,
+      email: z.string(),
+      full_name: z.string(),
+      avatar_url: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'Member' })
+const invitation = z
+  .strictObject({ id: uuid, email: z.string(), role, expires_at: timestamp, created_at: timestamp })
+  .meta({ id: 'CreatedInvitation' })
+const changedMember = z.strictObject({ id: uuid, role, updated_at: timestamp }).meta({ id: 'ChangedMember' })
 const removedMember = z.strictObject({ removed: z.literal(true), id: uuid })
 const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 

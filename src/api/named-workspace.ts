@@ -17,7 +17,10 @@ import { notFound } from './values.js'
 const anId = 'allowed: the id of a workspace'
 
 /** As a parameter. */
-export const workspaceId = z.string(anId).max(100, anId).meta({ description: 'Id of the workspace, `ws_…`.' })
+export const workspaceId = z
+  .string(anId)
+  .max(100, anId)
+  .meta({ description: 'Id of the workspace, `ws_…`.', example: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
 
 /** Of the lists of a workspace, which are short: all of it unless somebody asks for less. */
 export const slice = {

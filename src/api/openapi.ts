@@ -2,51 +2,18 @@
  * The OpenAPI 3.1 document, made from the routes and the very schemas that validate, so
  * that it cannot drift from what the door does.
  *
- * A request's schema is shown as what may be sent (`input`), an answer's as what comes.
+ * A request's schema is shown as what may be sent (`input`), an answer's as what comes. Names,
+ * examples and headers come from the routes' data: `openapi-schemas.ts`, `example.ts`,
+ * `openapi-answers.ts`.
  */
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
-import { type ErrorCode, statusOfCode } from './answer.js'
-import { type Documented, isForAll, type Route } from './route.js'
-
-/** What any route may answer beside its own codes: the pace, our own faults. */
-const everywhere: readonly ErrorCode[] = ['rate_limit_exceeded', 'internal_server_error', 'service_unavailable']
-const withKey: readonly ErrorCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'api_key_expired',
-  'insufficient_permissions',
-]
-const withBody: readonly ErrorCode[] = [
-  'invalid_json',
-  'validation_error',
-  'missing_required_field',
-  'payload_too_large',
-  'unsupported_media_type',
-]
-
-const withFile: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
-
-const fieldError = z.object({
-  field: z.string().meta({ description: 'Such as `to[2]`; empty: the body as a whole.' }),
-  message: z.string(),
-  value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
-})
-
-const errorBody = z
-  .object({
-    error: z.object({
-      code: z.string(),
-      message: z.string(),
-      status: z.int(),
-      details: z
-        .looseObject({ errors: z.array(fieldError).optional(), retry_after: z.int().optional() })
-        .optional()
-        .meta({ description: 'What the code needs: fields at fault, the id that was not found, a limit.' }),
-      retry_after: z.int().optional().meta({ description: 'Seconds; with status 429.' }),
-    }),
-  })
-  .meta({ id: 'Error' })
+import { exampleOf } from './example.js'
+import { headerFields } from './header-fields.js'
+import { answersOf, refusalResponses } from './openapi-answers.js'
+import { asDocumented, nameBodies, operationId } from './openapi-schemas.js'
+import { tagDescriptions } from './openapi-tags.js'
+import { isForAll, type Route, type UploadRoute } from './route.js'
 
 export interface About {
   readonly version: string
@@ -54,22 +21,36 @@ export interface About {
   readonly server: string
 }
 
+const DESCRIPTION = [
+  'Sends and receives mail. The same paths answer under `/v1`, under `/api/v1` and without a prefix.',
+  'In a request an optional field that is null or an empty list counts as absent, unless its schema takes that value.',
+  'Answers may have more fields in later versions.',
+].join(' ')
+
 export function openApiDocument(routes: readonly Route[], { version, server }: About): object {
-  return createDocument({
-    openapi: '3.1.0',
-    info: {
-      title: 'Posthorn',
-      version,
-      description: 'Sends and receives mail. The same paths answer under `/v1`, under `/api/v1` and without a prefix.',
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title: 'Posthorn', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      servers: [{ url: server }],
+      security: [{ key: [] }],
+      tags: [...new Set(routes.map(({ tag }) => tag))].map(tagNamed),
+      paths: pathsOf(routes),
+      components: {
+        responses: refusalResponses(routes),
+        headers: headerFields,
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
+      },
     },
-    servers: [{ url: server }],
-    security: [{ key: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths: pathsOf(routes),
-    components: {
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
-    },
-  })
+    { override: asDocumented },
+  )
+  nameBodies(document)
+  return document
+}
+
+function tagNamed(name: string): { readonly name: string; readonly description?: string } {
+  const description = tagDescriptions[name]
+  return description === undefined ? { name } : { name, description }
 }
 
 function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
@@ -91,70 +72,50 @@ function operation(route: Route): ZodOpenApiOperationObject {
     requestParams: parameters(route),
     ...requestBody(route),
     ...(isForAll(route) ? { security: [] } : {}),
-    responses: { ...answers(route), ...refusals(route) },
+    responses: answersOf(route),
   }
 }
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  if (route.body !== null)
-    return { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } }
-  if (!('receive' in route)) return {}
+  const { body } = route
+  if (body !== null) {
+    const { value } = exampleOf(body)
+    const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
+    return { requestBody: { required: true, content: { 'application/json': content } } }
+  }
+  return 'receive' in route ? { requestBody: form(route) } : {}
+}
+
+/** Bytes are described as OpenAPI 3.1 has it for parts of forms. */
+function form({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',
-    description: route.fileDescription,
+    description: `The file, with a filename. ${fileDescription}`,
   } as const
-  const properties = { file }
-  const schema = { type: 'object' as const, required: ['file'], properties, additionalProperties: false }
-  return { requestBody: { required: true, content: { 'multipart/form-data': { schema } } } }
+  const schema = { type: 'object' as const, required: ['file'], properties: { file }, additionalProperties: false }
+  const example = fileExample === undefined ? {} : { example: { file: fileExample } }
+  return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
 }
 
-/** `POST /emails/:id/cancel` is `post_emails_id_cancel`. */
-function operationId({ method, path }: Route): string {
-  return `${method.toLowerCase()}${path.replace(/[^a-z0-9]+/gi, '_')}`
-}
-
-function parameters({ path, query, headers }: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+function parameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+  const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const described = { id: `Id of the ${thingOf(tag)}.`, ...params }
+  const inPath = names.map((name) => [name, pathParameter(described[name as keyof typeof described])] as const)
   return {
-    ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
+    ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
     ...(headers === undefined ? {} : { header: headers }),
   }
 }
 
-function answers({ answers: documented }: Route): ZodOpenApiOperationObject['responses'] {
-  return Object.fromEntries(Object.entries(documented).map(([status, answer]) => [status, response(answer)]))
+function pathParameter(description: string | undefined): z.ZodType {
+  return description === undefined ? z.string() : z.string().meta({ description })
 }
 
-function response({ description, schema, type }: Documented): { description: string } {
-  if (type !== undefined) {
-    const bytes = { type: 'string', contentMediaType: type } as const
-    return { description, ...{ content: { [type]: { schema: bytes } } } }
-  }
-  return schema === undefined ? { description } : { description, ...{ content: { 'application/json': { schema } } } }
-}
-
-/** One entry a status, with the codes that it may bear. */
-function refusals(route: Route): ZodOpenApiOperationObject['responses'] {
-  const codes = codesOf(route)
-  const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
-  const entries = statuses.map((status) => {
-    const own = codes.filter((code) => statusOfCode[code] === status)
-    const description = own.map((code) => `\`${code}\``).join(', ')
-    return [String(status), { description, content: { 'application/json': { schema: errorBody } } }] as const
-  })
-  return Object.fromEntries(entries)
-}
-
-/** Every code that a route may answer. */
-function codesOf(route: Route): readonly ErrorCode[] {
-  const { refusals: own, query } = route
-  const ofInput = hasBody(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isForAll(route) ? [] : withKey), ...everywhere, ...ofInput, ...own])]
-}
-
-function hasBody(route: Route): readonly ErrorCode[] | null {
-  if ('receive' in route) return withFile
-  return route.body === null ? null : withBody
+/** `API key` of `API keys`, `inbound email` of `Inbound email`. */
+function thingOf(tag: string): string {
+  const one = tag.replace(/s$/, '')
+  return /^[A-Z]{2}/.test(one) ? one : `${one.charAt(0).toLowerCase()}${one.slice(1)}`
 }

@@ -56,9 +56,14 @@ export interface PageDoorDeps {
   readonly answerTo: (error: unknown, requestId: string) => ErrorBody
 }
 
-/** Is this the path of a page, whether there is one or not? */
-export function isPagePath(url: string): boolean {
-  return /^\/ui(?:[/?]|$)/.test(url)
+/**
+ * Is a page asked for, whether there is one or not? At `/` by a browser alone, which says that it
+ * takes HTML: a program is told as everywhere that there is no such resource.
+ */
+export function isForPage({ url = '', method, headers }: IncomingMessage): boolean {
+  if (/^\/ui(?:[/?]|$)/.test(url)) return true
+  const looks = method === 'GET' || method === 'HEAD'
+  return looks && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
 }
 
 const HTML = 'text/html; charset=utf-8'

@@ -65,7 +65,11 @@ export function page<Row, Shown>(
 export function pageOf<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
-  return z.strictObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() })
+  return z.strictObject({
+    data: z.array(item),
+    has_more: z.boolean().meta({ example: false }),
+    next_cursor: z.string().nullable(),
+  })
 }
 
 /** Of lists that come in two forms: with `limit` and `offset`, or in numbered pages with totals. */
@@ -89,12 +93,14 @@ export function twoForms(
   return {
     limit: wholeNumber(1, MOST_AT_ONCE)
       .optional()
-      .meta({ description: `Default ${defaultLimit}.` }),
-    offset: wholeNumber(0, MOST_PASSED).optional().meta({ description: 'Default 0.' }),
-    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Default 1.' }),
+      .meta({ description: `How many at most, without \`page\`. Default ${defaultLimit}.` }),
+    offset: wholeNumber(0, MOST_PASSED)
+      .optional()
+      .meta({ description: 'How many to pass over, without `page`. Default 0.' }),
+    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Which page, from 1. Default 1.' }),
     per_page: wholeNumber(1, MOST_AT_ONCE)
       .optional()
-      .meta({ description: `Default ${DEFAULT_PER_PAGE}.` }),
+      .meta({ description: `How many on a page. Default ${DEFAULT_PER_PAGE}.` }),
   }
 }
 

@@ -10,6 +10,7 @@ import type { z } from 'zod'
 import type { Area } from '../accounts/permissions.js'
 import type { Principal } from '../accounts/principal.js'
 import type { ErrorCode } from './answer.js'
+import type { HeaderName } from './header-fields.js'
 import type { FileLimit, UploadedFile } from './upload.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -62,6 +63,10 @@ export interface Documented {
   readonly schema?: z.ZodType
   /** Of a body that is no JSON. */
   readonly type?: string
+  /** Of a body that is no JSON: that of JSON comes from its schema. */
+  readonly example?: string
+  /** Header fields beside those of every answer. */
+  readonly headers?: readonly HeaderName[]
 }
 
 interface Common {
@@ -71,6 +76,8 @@ interface Common {
   readonly tag: string
   readonly summary: string
   readonly description?: string
+  /** What the parameters of the path are, for the OpenAPI document; `id` is that of the resource of the tag. */
+  readonly params?: Readonly<Record<string, string>>
   /** Header fields that the route reads, for the OpenAPI document. */
   readonly headers?: z.ZodObject
   /** By status: those of success. */
@@ -115,6 +122,8 @@ interface UploadCommon extends KeyCommon {
   readonly limit: FileLimit
   /** What the file must be, for the OpenAPI document. */
   readonly fileDescription: string
+  /** What it may look like, for the OpenAPI document. */
+  readonly fileExample?: string
 }
 
 export interface UploadSpec<Query> extends UploadCommon {

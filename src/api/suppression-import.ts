@@ -28,6 +28,7 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
     query,
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line; up to ${MAX_LINES} lines.`,
+    fileExample: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
     answers: { 200: { description: 'What became of the lines.', schema: suppressionReport }, 202: begunAnswer },
     refusals: ['payload_too_large'],
     receive: ({ principal, query: { reason }, file, now }) =>

@@ -26,17 +26,25 @@ export interface SuppressionDeps {
 }
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
-const listQuery = z.strictObject({ limit, cursor: idCursor, reason: reason.optional() })
-const added = z.strictObject({ email: address, reason: reason.default('manual') })
-const named = z.strictObject({ email: addressInQuery })
+const listQuery = z.strictObject({
+  limit,
+  cursor: idCursor,
+  reason: reason.optional().meta({ description: 'Of addresses that are there for this alone.' }),
+})
+const added = z
+  .strictObject({ email: address, reason: reason.default('manual') })
+  .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
+const named = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
 const brief = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
-const addedRecord = z.strictObject(brief)
-const record = z.strictObject({
-  ...brief,
-  source_email_id: z.string().nullable(),
-  metadata: z.record(z.string(), z.unknown()),
-})
+const addedRecord = z.strictObject(brief).meta({ id: 'AddedSuppression' })
+const record = z
+  .strictObject({
+    ...brief,
+    source_email_id: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Suppression' })
 
 const tag = 'Suppressions'
 

@@ -35,7 +35,10 @@ export const wantedTemplate = z
     text: text.default(null),
     variables: variables.default(null),
   })
-  .meta({ id: 'TemplateRequest' })
+  .meta({
+    id: 'TemplateRequest',
+    example: { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>Hello {{first_name}}</p>' },
+  })
 
 export const templateChange = z
   .strictObject({
@@ -45,19 +48,19 @@ export const templateChange = z
     text: text.optional(),
     variables: variables.optional(),
   })
-  .meta({ id: 'TemplateChange' })
+  .meta({ id: 'TemplateChange', example: { subject: 'Welcome, {{first_name}}' } })
 
 const fields = {
   id: uuid,
-  name: z.string(),
-  subject: z.string(),
-  html: z.string().nullable(),
-  text: z.string().nullable(),
+  name: z.string().meta({ example: 'Welcome' }),
+  subject: z.string().meta({ example: 'Hello {{first_name}}' }),
+  html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
+  text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
   variables: z.array(z.string()),
   created_at: timestamp,
 }
 
-export const createdTemplate = z.strictObject(fields)
+export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplate' })
 export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
 
 type Created = z.output<typeof createdTemplate>

@@ -37,8 +37,10 @@ export interface TemplateRouteDeps {
 /** Octets of bodies in one page of the list. */
 const PAGE_BYTES = 8 * 1_048_576
 
-const rendering = z.strictObject({ template_data: templateData.default({}) })
-const rendered = z.strictObject({ subject: z.string(), html: z.string().nullable(), text: z.string().nullable() })
+const rendering = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
+const rendered = z
+  .strictObject({ subject: z.string(), html: z.string().nullable(), text: z.string().nullable() })
+  .meta({ id: 'RenderedTemplate' })
 
 const tag = 'Templates'
 const limits = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together.`

@@ -17,24 +17,28 @@ const inbound = z
   .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
   .meta({ description: 'Mail from outside that is kept, in bytes as stored.' })
 
-const ofPlan = z.strictObject({
-  plan: z.string(),
-  rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
-  usage: z.strictObject({
-    emails_sent: z.int(),
-    emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
-    period_start: timestamp,
-    period_end: timestamp,
-  }),
-  inbound,
-})
-const ofCredits = z.strictObject({
-  credits_remaining: z.int(),
-  credits_used: z.int(),
-  credits_total: z.int(),
-  credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
-  inbound,
-})
+const ofPlan = z
+  .strictObject({
+    plan: z.string(),
+    rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
+    usage: z.strictObject({
+      emails_sent: z.int(),
+      emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
+      period_start: timestamp,
+      period_end: timestamp,
+    }),
+    inbound,
+  })
+  .meta({ id: 'PlanUsage' })
+const ofCredits = z
+  .strictObject({
+    credits_remaining: z.int(),
+    credits_used: z.int(),
+    credits_total: z.int(),
+    credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
+    inbound,
+  })
+  .meta({ id: 'CreditsUsage' })
 
 export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly Route[] {
   return [

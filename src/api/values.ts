@@ -48,7 +48,7 @@ export const addressInQuery: z.ZodType<Address, string> = text(
   LONGEST_NAME,
   (given) => addressOrNull(given) ?? addressOrNull(given.replaceAll(' ', '+')),
   ofAddress,
-)
+).meta({ example: 'bob@example.com' })
 
 export const domainName: z.ZodType<DomainName, string> = text('allowed: a domain name', LONGEST_NAME, domainNameOrNull)
 

@@ -30,7 +30,8 @@ import { unlessMissed } from '../storage/unless-missed.js'
 import { type Commit, ConstraintViolated, type Write } from '../storage/write.js'
 import { inNamed, slice, userOf } from './named-workspace.js'
 import { type Answer, type Call, json, type Route, route } from './route.js'
-import { httpsUrl, name, notFound, timestamp, uuid } from './values.js'
+import { notFound } from './values.js'
+import { workspaceChange as change, detailed, wantedWorkspace, workspace } from './workspace-fields.js'
 
 export interface WorkspaceDeps {
   readonly read: Read
@@ -47,21 +48,6 @@ const MAX_OWNED = 100
 const PER_HOUR = 30
 const creations = { kind: WORKSPACES, most: PER_HOUR, act: `make ${PER_HOUR} workspaces` }
 
-const iconUrl = httpsUrl.nullable().optional().meta({ description: 'Of a picture; https, or null for none.' })
-const wantedWorkspace = z.strictObject({ name, icon_url: iconUrl })
-const change = z.strictObject({ name: name.optional(), icon_url: iconUrl })
-
-const fields = {
-  id: z.string(),
-  name: z.string(),
-  slug: z.string().meta({ description: 'The name in lower case, for addresses; unique.' }),
-  icon_url: z.string().nullable(),
-  owner_id: uuid,
-  role: z.enum(['owner', 'admin', 'member']).meta({ description: 'What you are in it.' }),
-  created_at: timestamp,
-}
-const workspace = z.strictObject(fields)
-const detailed = z.strictObject({ ...fields, member_count: z.int() })
 const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 
 const tag = 'Workspaces'
@@ -244,7 +230,10 @@ function remove({ read, commit, closed }: WorkspaceDeps): Route {
       "For its owner. From the answer on none of its keys works and nothing of it is sent. The operator's workspace " +
       'cannot be deleted.',
     answers: {
-      200: { description: 'It is gone.', schema: of(z.strictObject({ deleted: z.literal(true), id: z.string() })) },
+      200: {
+        description: 'It is gone.',
+        schema: of(z.strictObject({ deleted: z.literal(true), id: workspace.shape.id })),
+      },
     },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, now }) => {

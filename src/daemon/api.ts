@@ -27,14 +27,12 @@ import { memoryBudget } from '../platform/memory-budget.js'
 import { memoryShares } from '../platform/memory-shares.js'
 import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
+import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import type { Limits } from './limits.js'
 import type { MessageMemory } from './message-memory.js'
 import { apiRoutes, type RouteParts } from './routes.js'
 import { readinessProbe } from './storage-watch.js'
-
-/** Of the interface, in the OpenAPI document. */
-const VERSION = '1.0.0'
 
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request gives way to another. */
@@ -87,7 +85,7 @@ export async function openApi(parts: ApiDoorParts): Promise<Api> {
     listener,
     serve: (more) => {
       const routes = apiRoutes(more)
-      const document = openApiDocument(routes, { version: VERSION, server: config.service.public_url })
+      const document = openApiDocument(routes, { version, server: config.service.public_url })
       app.serve(routes, JSON.stringify(document), uiPages({ accepting: more.accepting, document }))
       return routes
     },

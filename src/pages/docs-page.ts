@@ -5,6 +5,7 @@
  */
 
 import { html, type Markup } from '../mail/markup.js'
+import { answerExample, requestExample } from './docs-examples.js'
 import { type Page, pageOf } from './layout.js'
 import {
   about,
@@ -15,6 +16,8 @@ import {
   type OpenApi,
   type Operation,
   type Parameter,
+  type Response,
+  responseOf,
   type Schema,
   typeOf,
 } from './openapi-form.js'
@@ -32,11 +35,14 @@ export function docsPage(document: object): Page {
     200,
     `${title}: the interface`,
     html`<div class="docs">
+<div class="index">
+<input type="checkbox" id="index"><label for="index">Index</label>
 <nav aria-label="Endpoints">${groups.map(
       (group) => html`<a href="#${group.id}"><b>${group.name}</b></a>
 <ul>${group.endpoints.map(entry)}</ul>
 `,
     )}</nav>
+</div>
 <main>
 <h1>${title} <span class="lead">${version}</span></h1>
 <p>${prose(description)}</p>
@@ -81,6 +87,7 @@ ${description === undefined ? null : html`<p>${prose(description)}</p>`}
 ${security === undefined ? null : html`<p>Needs no key.</p>`}
 ${parameters(api, operation)}
 ${body(api, operation)}
+${requestExample(api, { method, path, operation })}
 ${answers(api, operation)}
 </div>
 </details>
@@ -105,15 +112,17 @@ function body(api: OpenApi, { requestBody }: Operation): Markup | null {
 }
 
 function answers(api: OpenApi, { responses }: Operation): readonly Markup[] {
-  const all = Object.entries(responses)
+  const all = Object.entries(responses).map(([status, it]): [string, Response] => [status, responseOf(api, it)])
   const good = all.filter(([status]) => status < '400')
-  const refused = all.filter(([status]) => status >= '400')
+  // Another method is another endpoint, or none: it is told once, on top.
+  const refused = all.filter(([status]) => status >= '400' && status !== '405')
   return [
     ...good.map(([status, { description, content = {} }]) => {
       const [type, shape] = Object.entries(content)[0] ?? []
       const schema = type === 'application/json' ? shape?.schema : undefined
       return html`<h4>Answer ${status}</h4><p>${prose(description)}${type === undefined || schema !== undefined ? null : html` <code>${type}</code>`}</p>
-${schema === undefined ? null : schemaTable(api, schema, 'answer')}`
+${schema === undefined ? null : schemaTable(api, schema, 'answer')}
+${answerExample(content)}`
     }),
     html`<h4>Refusals</h4><table>${refused.map(
       ([status, { description }]) => html`<tr><td class="type">${status}</td><td>${codes(description)}</td></tr>`,

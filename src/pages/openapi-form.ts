@@ -10,6 +10,7 @@ export interface Schema {
   readonly enum?: readonly unknown[]
   readonly const?: unknown
   readonly default?: unknown
+  readonly examples?: readonly unknown[]
   readonly format?: string
   /** Bytes. */
   readonly contentMediaType?: string
@@ -31,7 +32,17 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+export interface Media {
+  readonly schema?: Schema
+  readonly example?: unknown
+}
+
+export type Content = Readonly<Record<string, Media>>
+
+export interface Response {
+  readonly description: string
+  readonly content?: Content
+}
 
 export interface Operation {
   readonly tags: readonly string[]
@@ -41,7 +52,7 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Content }
   readonly security?: readonly object[]
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+  readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>
 }
 
 export interface OpenApi {
@@ -49,7 +60,17 @@ export interface OpenApi {
   readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> }
+  readonly components?: {
+    readonly schemas?: Readonly<Record<string, Schema>>
+    readonly responses?: Readonly<Record<string, Response>>
+  }
+}
+
+/** A response that several operations share stands among the components. */
+export function responseOf(document: OpenApi, response: Operation['responses'][string]): Response {
+  if (!('$ref' in response)) return response
+  const name = response.$ref.split('/').at(-1) ?? ''
+  return document.components?.responses?.[name] ?? { description: '' }
 }
 
 export interface Endpoint {
@@ -87,7 +108,14 @@ export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 
     })
   }
   if (items !== undefined) return fieldsOf(document, items, `${above}[]`, depth + 1)
-  return ofForms([...(anyOf ?? []), ...(oneOf ?? [])].map((form) => fieldsOf(document, form, above, depth + 1)))
+  const forms = withoutSingles([...(anyOf ?? []), ...(oneOf ?? [])])
+  return ofForms(forms.map((form) => fieldsOf(document, form, above, depth + 1)))
+}
+
+/** Where one of something may stand or a list of them, the fields of the items say all. */
+function withoutSingles(forms: readonly Schema[]): readonly Schema[] {
+  const listed = new Set(forms.flatMap(({ items }) => items?.$ref ?? []))
+  return forms.filter(({ $ref }) => $ref === undefined || !listed.has($ref))
 }
 
 /** Of several forms each field once, as the first form has it; required where no form of its object does without it. */

@@ -13,7 +13,8 @@ html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 a { color: var(--accent); }
 code, pre, .path { font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .875em; }
-pre { overflow-x: auto; }
+pre { overflow: auto; max-height: 26rem; margin: .25rem 0; padding: .7rem .9rem; border-radius: 6px; background: var(--shade); }
+pre code { padding: 0; background: none; font-size: .8rem; }
 code { background: var(--shade); border-radius: 4px; padding: .1em .35em; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .5rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
@@ -30,7 +31,18 @@ button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4
 .docs { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 78rem; margin: 0 auto; padding: 2rem 1.25rem 6rem; gap: 2rem; }
 @media (min-width: 62rem) {
   .docs { grid-template-columns: 17rem minmax(0, 1fr); }
-  .docs > nav { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 2rem 0; margin-top: -2rem; }
+  .docs > .index { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 2rem 0; margin-top: -2rem; }
+}
+.index input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
+.index label { display: block; margin: 0; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
+.index label::before { content: "\\25b8"; margin-right: .5rem; }
+.index input:checked + label::before { content: "\\25be"; }
+.index input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
+.index input:not(:checked) ~ nav { display: none; }
+nav { margin-top: 1rem; }
+@media (min-width: 62rem) {
+  .index label, .index input { display: none; }
+  .index input:not(:checked) ~ nav { display: block; }
 }
 nav ul { list-style: none; padding: 0; margin: .15rem 0 1rem; font-size: .875rem; }
 nav li a { display: block; padding: .1rem 0; text-decoration: none; color: var(--soft); }
@@ -48,6 +60,14 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; display: block
 th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.type { color: var(--soft); white-space: nowrap; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  tbody { display: block; }
+  td.type { white-space: normal; }
+  tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  td { display: inline; border: 0; padding: 0 .5rem 0 0; }
+  td:last-child { display: block; padding: .15rem 0 0; }
+}
 .must, .may { color: var(--bad); font-size: .75rem; margin-left: .4rem; }
 .may { color: var(--soft); }
 `

@@ -1,8 +1,9 @@
-/** All pages under `/ui/`, by their paths. */
+/** All pages under `/ui/`, by their paths, and what leads there. */
 import type { AcceptDeps } from '../accounts/accept-invitation.js'
 import { docsPage } from './docs-page.js'
 import { formAgain, noInvitation, showInvitation, takeInvitation } from './invitation-page.js'
 import { notePage, type Page } from './layout.js'
+import { startPage, toStartPage } from './start-page.js'
 
 export interface PageRequest {
   readonly path: string
@@ -27,19 +28,22 @@ export interface UiPagesDeps {
 }
 
 const DOCS = '/ui/docs'
+/** Pages that are the same for everybody, and known from the start. */
+const START: readonly (readonly [path: string, page: Page])[] = [
+  ['/', toStartPage],
+  ['/ui', toStartPage],
+  ['/ui/', startPage],
+]
 const INVITATION = '/ui/invitation'
 
 export function uiPages({ accepting, document }: UiPagesDeps): UiPages {
-  const docs = docsPage(document)
-  const paths: ReadonlyMap<string, { readonly form: boolean }> = new Map([
-    [DOCS, { form: false }],
-    [INVITATION, { form: true }],
-  ])
+  const fixed = new Map([...START, [DOCS, docsPage(document)]])
   return {
-    find: (path) => paths.get(path) ?? null,
+    find: (path) => (path === INVITATION ? { form: true } : fixed.has(path) ? { form: false } : null),
     show: (request) => {
       const { path, form } = request
-      if (path === DOCS) return docs
+      const page = fixed.get(path)
+      if (page !== undefined) return page
       return form === null ? showInvitation(accepting, request) : takeInvitation(accepting, { ...request, form })
     },
     fault: (status, message, request) => {

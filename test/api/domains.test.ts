@@ -145,7 +145,7 @@ t.test('what a domain takes in is changed: all mail or none, and addresses to wh
     [{ inbound: 'yes' }, 'inbound'],
     [{ tracking: { open: 1 } }, 'tracking.open'],
     [{ tracking: { opens: true } }, 'tracking.opens'],
-    [{ tracking: null }, 'tracking'],
+    [{ tracking: 'open' }, 'tracking'],
     [{ domain: 'c.test' }, 'domain'],
   ] as const) {
     const { message, ...wrong } = error(await change(body))

@@ -250,7 +250,7 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
   t.equal(inputRefusal([], {}).kind, 'invalid-parameter')
   t.match(
     refusal(() => parse(schema, { to: 5 })),
-    { message: 'to: Invalid input: expected string, array or object' },
+    { message: 'to: must be text, a list or an object' },
   )
   t.match(
     refusal(() => parse(schema, undefined)),

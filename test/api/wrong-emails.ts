@@ -37,7 +37,7 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['an address literal', { ...email, to: 'bob@[192.0.2.1]' }, ADDRESS, 'to'],
   ['an address with a line break', { ...email, to: 'bob@b.test\r\nX: y' }, ADDRESS, 'to'],
   ['a local part that is too long', { ...email, to: `${'x'.repeat(65)}@b.test` }, ADDRESS, 'to'],
-  ['an object without email_address', { ...email, to: [{ address: 'a@b.test' }] }, MISSING, 'to[0].email_address'],
+  ['an object without an address', { ...email, to: [{ name: 'Ann' }] }, MISSING, 'to[0].address'],
   [
     'an email_address without address',
     { ...email, to: [{ email_address: {} }] },
@@ -68,7 +68,7 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['text that is an object', { ...email, text: {} }, WRONG, 'text'],
   ['html in both names', { ...email, html: '<p>', htmlbody: '<p>' }, WRONG],
   ['text in both names', { ...email, textbody: 'a' }, WRONG],
-  ['headers that are a list', { ...email, headers: [] }, WRONG, 'headers'],
+  ['headers that are a list', { ...email, headers: ['X-A'] }, WRONG, 'headers'],
   ['a header that is a number', { ...email, headers: { 'X-A': 1 } }, WRONG, 'headers.X-A'],
   ['a header with a line break', { ...email, headers: { 'X-A': 'a\r\nBcc: x@y.test' } }, WRONG, 'headers.X-A'],
   ['a header with NUL', { ...email, headers: { 'X-A': 'a\0' } }, WRONG, 'headers.X-A'],
@@ -189,6 +189,6 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
     404,
   ],
   ['a template_id that is a number', { ...email, template_id: 5 }, WRONG, 'template_id'],
-  ['template_data that is a list', { ...email, template_data: [] }, WRONG, 'template_data'],
+  ['template_data that is a list', { ...email, template_data: ['x'] }, WRONG, 'template_data'],
   ['only suppressed recipients', { ...email, to: 'gone@b.test' }, 'all_recipients_suppressed', undefined, 422],
 ])

@@ -140,6 +140,43 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   t.ok(told('from.addressrequired'))
   t.ok(told('data.member_countinteger'), 'what an answer always has is not called required')
   t.notMatch(text, '`')
+  for (const sample of [
+    `curl '${app.config.service.public_url}/v1/emails' \\\n  -H 'Authorization: Bearer KEY'`,
+    `-X DELETE '${app.config.service.public_url}/v1/suppressions?email=bob%40example.com'`,
+    `-F 'file=@FILE'`,
+    '"subject": "Your bill"',
+    '"dkim_keys": [',
+  ]) {
+    t.ok(text.includes(sample), sample)
+  }
+  t.match(docs.text, /<input type="checkbox" id="index"><label for="index">/, 'the index folds without a script')
+})
+
+t.test('a browser is led from the address of the service to its pages, a program is told as everywhere', async (t) => {
+  const app = await testDaemon(t)
+  const browser = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
+  for (const path of ['/', '/?next=https://evil.test/', '/ui', '/ui?next=//evil.test']) {
+    const answer = await page(app, path, undefined, browser)
+    t.same([answer.status, answer.headers['location'], answer.text], [302, 'ui/', ''], path)
+    const head = await app.rest('HEAD', path, { key: null, headers: browser })
+    t.same([head.status, head.headers['location']], [302, 'ui/'], `HEAD ${path}`)
+  }
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as const) {
+    const answer = await page(app, '/', undefined, headers)
+    t.match(answer, { status: 404, headers: { 'content-type': /json/ } }, JSON.stringify(headers))
+    t.match(answer.json(), { error: { code: 'not_found' } })
+  }
+  t.equal((await app.rest('POST', '/', { key: null, headers: browser, body: {} })).status, 404)
+  const start = await page(app, '/ui/')
+  t.equal(start.status, 200)
+  harmless(t, start)
+  const links = seen(start.text).attributes.filter(([name]) => name === 'href')
+  for (const [, link] of links) {
+    const { pathname } = new URL(link, 'https://own.test/ui/')
+    t.equal((await page(app, pathname)).status, 200, `${link} leads somewhere`)
+  }
+  t.equal(links.length, 2)
+  t.same(app.errors, [])
 })
 
 async function invited(app: TestDaemon, email: string): Promise<string> {
@@ -213,7 +250,8 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
     ['no token at all', 404, page(app, '/ui/invitation')],
     ['a token that is made up', 404, page(app, `/ui/invitation?token=${'x'.repeat(80)}`)],
     ['no page', 404, page(app, '/ui/nothing')],
-    ['no page', 404, page(app, '/ui/')],
+    ['no page', 404, page(app, '/ui//')],
+    ['at the start', 405, page(app, '/ui/', form)],
   ]
   for (const [what, status, asked] of cases) {
     const answer = await asked

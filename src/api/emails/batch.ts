@@ -29,11 +29,34 @@ const failedItem = z
 
 type FailedItem = z.output<typeof failedItem>
 
-const batchAnswer = z.object({
-  data: z.array(z.union([createdEmail, failedItem])),
-  success_count: z.int(),
-  error_count: z.int(),
-})
+/** One email that is sent, and one that is not. */
+const batchExample = {
+  request: [
+    { from: 'app@example.com', to: 'bob@example.com', subject: 'Hello', text: 'Hello Bob' },
+    { from: 'app@example.com', to: 'carol@example.com', text: 'Hello Carol' },
+  ],
+  answer: {
+    data: [
+      {
+        id: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c',
+        from: 'app@example.com',
+        to: ['bob@example.com'],
+        created_at: '2030-01-31T09:00:00.000Z',
+      },
+      { error: 'subject: is required', index: 1 },
+    ],
+    success_count: 1,
+    error_count: 1,
+  },
+}
+
+const batchAnswer = z
+  .object({
+    data: z.array(z.union([createdEmail, failedItem])),
+    success_count: z.int(),
+    error_count: z.int(),
+  })
+  .meta({ id: 'BatchAnswer', example: batchExample.answer })
 
 /** An item whose form is wrong becomes what is wrong with it: the others go on. */
 const item: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(whatIsWrong as never)
@@ -43,7 +66,10 @@ function whatIsWrong(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : inputRefusal(context.error.issues, context.value)
 }
 
-const batch = atMost(MAX_BATCH, 'emails', z.array(item).min(1).max(MAX_BATCH))
+const batch = atMost(MAX_BATCH, 'emails', z.array(item).min(1).max(MAX_BATCH)).meta({
+  id: 'BatchRequest',
+  example: batchExample.request,
+})
 
 export interface BatchDeps extends CreateDeps {
   /** A quota that does not hold all emails that are asked for refuses them before any is looked at. */

@@ -13,12 +13,14 @@ export interface EmailChangeDeps extends ResourceDeps, ChangeDeps {
   readonly noticeDue: (workspaceId: string, at: number) => void
 }
 
-const body = z.strictObject({
-  scheduled_for: releaseText.meta({
-    description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
-    examples: ['2030-01-31T09:00:00Z'],
-  }),
-})
+const body = z
+  .strictObject({
+    scheduled_for: releaseText.meta({
+      description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
+      example: '2030-01-31T09:00:00Z',
+    }),
+  })
+  .meta({ id: 'EmailChange' })
 
 export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
   return route({

@@ -47,21 +47,11 @@ export const mailboxObject = z
 
 const recipientObject = z.strictObject({ email_address: mailboxObject }).transform(({ email_address }) => email_address)
 
-const error = 'must be an address or {email_address: {address, name}}, or a list of these'
-/** One or several, in either form. */
+const error = 'must be an address, {address, name} or {email_address: {address, name}}, or a list of these'
+const mailbox = z.union([mailboxText, mailboxObject, recipientObject], { error }).meta({ id: 'Mailbox' })
+/** One or several, in any form. */
 export const mailboxes = z.union(
-  [
-    mailboxText.transform((one) => [one]),
-    recipientObject.transform((one) => [one]),
-    atMost(
-      MAX_RECIPIENTS,
-      'addresses',
-      z
-        .array(z.union([mailboxText, recipientObject], { error }))
-        .min(1)
-        .max(MAX_RECIPIENTS),
-    ),
-  ],
+  [mailbox.transform((one) => [one]), atMost(MAX_RECIPIENTS, 'addresses', z.array(mailbox).min(1).max(MAX_RECIPIENTS))],
   { error },
 )
 

@@ -135,6 +135,16 @@ function hasEqualIds({ inline_images: images }: Draft): boolean {
   return new Set(ids).size < ids.length
 }
 
+const emailExample = {
+  from: 'The App <app@example.com>',
+  to: ['bob@example.com'],
+  subject: 'Your bill',
+  html: '<p>It is attached.</p>',
+  text: 'It is attached.',
+  attachments: [{ filename: 'bill.txt', content: 'OTkuMDAK', content_type: 'text/plain' }],
+  tags: [{ name: 'campaign', value: 'spring' }],
+}
+
 export const emailRequest = fields
   .check(
     rule(({ subject, template_id }) => given(subject) || given(template_id), 'subject', 'is required', ofMissing),
@@ -158,6 +168,6 @@ export const emailRequest = fields
     ),
     rule((draft) => !hasEqualIds(draft), 'inline_images', 'each needs a cid of its own'),
   )
-  .meta({ id: 'EmailRequest' })
+  .meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields

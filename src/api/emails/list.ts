@@ -15,28 +15,37 @@ import { emailStatus } from './statuses.js'
 
 const DEFAULT_LIMIT = 10
 
-const query = z.strictObject({ ...twoForms(DEFAULT_LIMIT), status: emailStatus.optional() }).superRefine(oneForm)
+const query = z
+  .strictObject({
+    ...twoForms(DEFAULT_LIMIT),
+    status: emailStatus.optional().meta({ description: 'Of emails in this state alone.' }),
+  })
+  .superRefine(oneForm)
 
 type Query = z.infer<typeof query>
 
-const limitItem = z.object({
-  id: z.string(),
-  from_email: z.string(),
-  from_name: z.string(),
-  to_emails: z.array(z.string()),
-  subject: z.string(),
-  status: emailStatus,
-  created_at: z.iso.datetime(),
-  sent_at: z.iso.datetime().nullable(),
-})
-const pageItem = z.object({
-  id: z.string(),
-  from: z.string(),
-  to: z.array(z.string()),
-  subject: z.string(),
-  status: emailStatus,
-  created_at: z.iso.datetime(),
-})
+const limitItem = z
+  .object({
+    id: z.string(),
+    from_email: z.string(),
+    from_name: z.string(),
+    to_emails: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    created_at: z.iso.datetime(),
+    sent_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ListedEmail' })
+const pageItem = z
+  .object({
+    id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'ListedEmailOfPage' })
 
 const limitForm = z.object({ data: z.array(limitItem) })
 const pageForm = numberedPageOf(pageItem)

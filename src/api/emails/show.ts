@@ -6,29 +6,34 @@ import { emailStatus, recipientStatus } from './statuses.js'
 import { viewerOf } from './viewer.js'
 
 const moment = z.iso.datetime()
+const MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
 
-const attempt = z.object({
-  number: z.int(),
-  at: moment,
-  duration_ms: z.int(),
-  mx: z.string().nullable(),
-  tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
-  outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
-  reason: z.string().nullable(),
-  response: z.string(),
-  next_attempt_at: moment.nullable(),
-})
+const attempt = z
+  .object({
+    number: z.int(),
+    at: moment,
+    duration_ms: z.int(),
+    mx: z.string().nullable(),
+    tls: z.string().nullable().meta({ description: 'Such as `TLSv1.3`; null: plain text.' }),
+    outcome: z.enum(['delivered', 'sent', 'deferred', 'bounced', 'failed']),
+    reason: z.string().nullable().meta({ example: null }),
+    response: z.string(),
+    next_attempt_at: moment.nullable(),
+  })
+  .meta({ id: 'DeliveryAttempt' })
 
-const recipient = z.object({
-  email: z.string(),
-  status: recipientStatus,
-  attempts: z.int().meta({ description: 'How many there were.' }),
-  last_response: z.string().nullable(),
-  mx: z.string().nullable(),
-  next_attempt_at: moment.nullable(),
-  delivered_at: moment.nullable(),
-  attempt_log: z.array(attempt),
-})
+const recipient = z
+  .object({
+    email: z.string(),
+    status: recipientStatus,
+    attempts: z.int().meta({ description: 'How many there were.' }),
+    last_response: z.string().nullable(),
+    mx: z.string().nullable(),
+    next_attempt_at: moment.nullable(),
+    delivered_at: moment.nullable(),
+    attempt_log: z.array(attempt),
+  })
+  .meta({ id: 'Recipient' })
 
 /** Typed by the record itself: a field that it has and the document lacks does not compile. */
 export const emailRecord = z
@@ -37,17 +42,19 @@ export const emailRecord = z
     message_id: z.string(),
     from: z.string(),
     to: z.array(z.string()),
-    cc: z.array(z.string()),
-    bcc: z.array(z.string()),
+    cc: z.array(z.string()).meta({ example: [] }),
+    bcc: z.array(z.string()).meta({ example: [] }),
     reply_to: z.array(z.string()),
     subject: z.string(),
     html: z.string().nullable(),
     text: z.string().nullable(),
     headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
-    tags: z.array(z.object({ name: z.string(), value: z.string() })),
+    tags: z
+      .array(z.object({ name: z.string(), value: z.string() }))
+      .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
     attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
     tracking: z.object({ open: z.boolean(), click: z.boolean() }),
-    priority: z.enum(['high', 'normal', 'low']),
+    priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
     template_id: z.string().nullable(),
     status: emailStatus,
     created_at: moment,
@@ -88,7 +95,7 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     tag: 'Emails',
     summary: 'Read the message as it goes out',
     description: 'Its DKIM signature stands on top from the first attempt on.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
     refusals: ['email_not_found'],
     run: ({ principal, params: { id = '' } }) => ({
       kind: 'bytes',

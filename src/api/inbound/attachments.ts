@@ -82,12 +82,13 @@ function shownAttachment(
 }
 
 const signed = z.strictObject({
-  workspace: z.string(),
+  workspace: z.string().meta({ description: 'As the link has it.' }),
   expires: z
     .string()
     .regex(/^[1-9]\d{0,14}$/, 'allowed: what the link says')
-    .transform(Number),
-  signature: z.string(),
+    .transform(Number)
+    .meta({ description: 'As the link has it.' }),
+  signature: z.string().meta({ description: 'As the link has it.' }),
 })
 
 type Signed = z.output<typeof signed>
@@ -103,7 +104,15 @@ export function downloadRoute(deps: AttachmentDeps): LinkRoute {
       'By a link from the list of attachments, without a key. The answer is to be saved, not shown: types that a ' +
       'browser would run come as `application/octet-stream`.',
     query: signed,
-    answers: { 200: { description: 'Its bytes.', type: 'application/octet-stream' } },
+    params: { place: 'Its place in the message, from 0.' },
+    answers: {
+      200: {
+        description: 'Its bytes, of the type that it declares where no browser would run that.',
+        type: '*/*',
+        example: 'The bill, as bytes.',
+        headers: ['Content-Disposition'],
+      },
+    },
     refusals: ['missing_required_field', 'insufficient_permissions', 'not_found'],
     follow: (visitor) => download(deps, visitor),
   })

@@ -17,14 +17,16 @@ import { json, type Route, route } from '../route.js'
 import { notFound } from '../values.js'
 import type { InboundDeps } from './show.js'
 
-const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') })
+const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') }).meta({ id: 'FeedbackRequest' })
 
-const answer = z.object({
-  id: z.string(),
-  verdict: z.enum(['spam', 'ham']),
-  learned: z.boolean().meta({ description: 'False: it was learned so before.' }),
-  spam_status: z.enum(['clean', 'spam']),
-})
+const answer = z
+  .object({
+    id: z.string(),
+    verdict: z.enum(['spam', 'ham']),
+    learned: z.boolean().meta({ description: 'False: it was learned so before.' }),
+    spam_status: z.enum(['clean', 'spam']).meta({ example: 'spam' }),
+  })
+  .meta({ id: 'Feedback' })
 
 export function feedbackRoute(deps: InboundDeps): Route {
   return route<undefined, z.output<typeof body>>({

@@ -17,10 +17,10 @@ const spamStatus = z.enum(['clean', 'suspicious', 'spam'], 'allowed: clean, susp
 const query = z.strictObject({
   limit: wholeNumber(1, MOST_AT_ONCE)
     .optional()
-    .meta({ description: `Default ${DEFAULT_LIMIT}.` }),
-  offset: wholeNumber(0, MOST).optional().meta({ description: 'Default 0.' }),
-  status: inboundStatus.optional(),
-  spam_status: spamStatus.optional(),
+    .meta({ description: `How many at most. Default ${DEFAULT_LIMIT}.` }),
+  offset: wholeNumber(0, MOST).optional().meta({ description: 'How many to pass over. Default 0.' }),
+  status: inboundStatus.optional().meta({ description: 'Of emails in this state alone.' }),
+  spam_status: spamStatus.optional().meta({ description: 'Of emails that were judged so alone.' }),
   domain: domainName.optional().meta({ description: 'That it was written to.' }),
   from: addressInQuery.optional().meta({ description: 'Address of its From field.' }),
   since: moment.optional().meta({ description: 'Received at this moment or later.' }),
@@ -30,10 +30,10 @@ type Query = z.infer<typeof query>
 
 export const listedFields = {
   id: z.string(),
-  from: z.string(),
-  from_name: z.string(),
-  to: z.array(z.string()),
-  cc: z.array(z.string()).nullable(),
+  from: z.string().meta({ example: 'ann@example.org' }),
+  from_name: z.string().meta({ example: 'Ann' }),
+  to: z.array(z.string()).meta({ example: ['support@example.com'] }),
+  cc: z.array(z.string()).nullable().meta({ example: null }),
   subject: z.string(),
   has_html: z.boolean(),
   has_text: z.boolean(),
@@ -44,7 +44,7 @@ export const listedFields = {
   spam_score: z.number().nullable(),
 }
 
-const item = z.strictObject(listedFields)
+const item = z.strictObject(listedFields).meta({ id: 'ListedInboundEmail' })
 
 export function listRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({

@@ -13,10 +13,11 @@ const reply = z
   .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })
   .superRefine(({ html, text }, context) => {
     if (html !== undefined || text !== undefined) return
-    context.addIssue({ code: 'custom', path: ['html'], params: ofMissing, message: 'html or text is required' })
+    context.addIssue({ code: 'custom', path: ['html'], params: ofMissing, message: 'is required, or text' })
   })
+  .meta({ id: 'ReplyRequest', example: { text: 'Thank you, we look into it.' } })
 
-const sent = z.object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() })
+const sent = z.object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() }).meta({ id: 'SentReply' })
 
 type ReplyRequest = z.output<typeof reply>
 

@@ -30,7 +30,9 @@ export interface InboundDeps {
   readonly mime: MimeReader
 }
 
-const contribution = z.object({ name: z.string(), score: z.number(), description: z.string() })
+const contribution = z
+  .object({ name: z.string(), score: z.number(), description: z.string() })
+  .meta({ example: { name: 'HTML_ONLY', score: 0.5, description: 'There is HTML and no text' } })
 
 const record = z
   .strictObject({
@@ -43,16 +45,22 @@ const record = z
       .string()
       .nullable()
       .meta({ description: 'Of the HTML, where the message has no text (`has_text` is false).' }),
-    headers: z.array(z.object({ name: z.string(), value: z.string() })),
+    headers: z
+      .array(z.object({ name: z.string(), value: z.string() }))
+      .meta({ example: [{ name: 'Subject', value: 'Hello' }] }),
     attachments: z.array(z.object({ id: z.string(), filename: z.string(), contentType: z.string(), size: z.int() })),
     spf_result: z.enum(['pass', 'fail', 'neutral']),
     dkim_result: z.string(),
     dmarc_result: z.string(),
-    authentication: z.record(z.string(), z.unknown()),
+    authentication: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'The full results.', example: { spf: { result: 'pass' } } }),
     spam_report: z.array(contribution).meta({ description: 'What the score is made of.' }),
     processed_at: timestamp.nullable(),
   })
   .meta({ id: 'InboundEmail' })
+
+const MESSAGE = 'From: Ann <ann@example.org>\r\nTo: support@example.com\r\nSubject: Hello\r\n\r\nHello\r\n'
 
 const tag = 'Inbound email'
 const path = '/inbound/:id'
@@ -83,7 +91,7 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
     tag,
     summary: 'Read the message as it came in',
     description: 'With the fields on top that say how it came and what its authentication gave.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822' } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       found(read, workspaceId, id)

@@ -1,0 +1,123 @@
+/**
+ * An example of what a schema describes, put together from data: what stands in the schema's own
+ * `example`, else the usual value of the field's name (`example-values.ts`), else what its type alone
+ * says (a literal, the first word of an enumeration, a moment, an id).
+ *
+ * Fields that may be left out are shown only where their schema has an example of its own. What
+ * nothing is known of is named in `missing`.
+ */
+import { z } from 'zod'
+import { exampleValues } from './example-values.js'
+
+export interface Example {
+  /** Undefined where something is missing. */
+  readonly value: unknown
+  /** Paths such as `data[].name`, of which no example is known. */
+  readonly missing: readonly string[]
+}
+
+export function exampleOf(schema: z.core.$ZodType): Example {
+  const missing: string[] = []
+  const value = valueFor(schema, { name: '', path: '', missing })
+  return { value: missing.length === 0 ? value : undefined, missing }
+}
+
+interface Place {
+  /** Of the field, or of the list that it is an item of. */
+  readonly name: string
+  readonly path: string
+  readonly missing: string[]
+}
+
+/** Undefined: the field may be left out, and is. */
+function valueFor(schema: z.core.$ZodType, place: Place): unknown {
+  const own = ownExample(schema)
+  if (own !== undefined) return own
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'object':
+      return objectFor(def.shape, place)
+    case 'array':
+      return [valueFor(def.element, { ...place, path: `${place.path}[]` })]
+    case 'union':
+      return firstWhole(def.options, place)
+    case 'optional':
+    case 'default':
+      return hasExample(def.innerType) ? valueFor(def.innerType, place) : undefined
+    case 'nullable':
+      return usualOf(schema, place.name) === null ? null : valueFor(def.innerType, place)
+    case 'catch':
+    case 'readonly':
+      return valueFor(def.innerType, place)
+    case 'pipe':
+      return isTransform(def.in) ? valueFor(def.out, place) : leaf(schema, place)
+    default:
+      return leaf(schema, place)
+  }
+}
+
+function ownExample(schema: z.core.$ZodType): unknown {
+  return z.globalRegistry.get(schema)?.['example']
+}
+
+function hasExample(schema: z.core.$ZodType): boolean {
+  return ownExample(schema) !== undefined
+}
+
+function isTransform(schema: z.core.$ZodType): boolean {
+  return (schema as z.core.$ZodTypes)._zod.def.type === 'transform'
+}
+
+function objectFor(shape: z.core.$ZodShape, { path, missing }: Place): Readonly<Record<string, unknown>> {
+  const fields = Object.entries(shape).map(([name, field]) => {
+    const inner = { name, path: path === '' ? name : `${path}.${name}`, missing }
+    return [name, valueFor(field, inner)] as const
+  })
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
+}
+
+function firstWhole(options: readonly z.core.$ZodType[], place: Place): unknown {
+  for (const option of options) {
+    const missing: string[] = []
+    const value = valueFor(option, { ...place, missing })
+    if (missing.length === 0) return value
+  }
+  place.missing.push(place.path)
+  return undefined
+}
+
+/** The field's usual value. Null is one; undefined: there is none. */
+function usualOf(schema: z.core.$ZodType, name: string): unknown {
+  const usual = Object.hasOwn(exampleValues, name) ? (exampleValues[name] ?? []) : []
+  return usual.find((value) => z.safeParse(schema, value).success)
+}
+
+function leaf(schema: z.core.$ZodType, { name, path, missing }: Place): unknown {
+  const known = [usualOf(schema, name), ...ofType(schema)].find(
+    (value) => value !== undefined && z.safeParse(schema, value).success,
+  )
+  if (known === undefined) missing.push(path)
+  return known
+}
+
+/** Moments and ids of all examples. */
+const MOMENT = '2030-01-31T09:00:00.000Z'
+const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
+
+function ofType(schema: z.core.$ZodType): readonly unknown[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'literal':
+      return def.values
+    case 'enum':
+      return Object.values(def.entries)
+    case 'boolean':
+      return [true]
+    case 'record':
+      return [{}]
+    case 'string':
+      return 'format' in def ? [MOMENT, ID] : []
+    default:
+      return []
+  }
+}

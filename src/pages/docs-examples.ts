@@ -1,0 +1,48 @@
+/** Examples of an endpoint for people: the request as a command, and what is answered. */
+import { html, type Markup } from '../mail/markup.js'
+import type { Content, Endpoint, OpenApi, Parameter } from './openapi-form.js'
+
+export function requestExample(api: OpenApi, { method, path, operation }: Endpoint): Markup {
+  const { parameters = [], requestBody, security } = operation
+  const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  const address = `${api.servers[0]?.url ?? ''}${filledIn(path, parameters)}`
+  const parts = [
+    `curl ${method === 'get' || (requestBody !== undefined && method === 'post') ? '' : `-X ${method.toUpperCase()} `}${quoted(address)}`,
+    ...(security === undefined ? ["-H 'Authorization: Bearer KEY'"] : []),
+    ...(type === undefined ? [] : bodyParts(type, media?.example)),
+  ]
+  return html`<h4>Example</h4><pre><code>${parts.join(' \\\n  ')}</code></pre>`
+}
+
+/** Null where there is none. */
+export function answerExample(content: Content): Markup | null {
+  const [media] = Object.values(content)
+  if (media?.example === undefined) return null
+  return html`<h4>Example</h4><pre><code>${written(media.example)}</code></pre>`
+}
+
+function bodyParts(type: string, example: unknown): readonly string[] {
+  if (type === 'multipart/form-data') return ["-F 'file=@FILE'"]
+  return [`-H ${quoted(`Content-Type: ${type}`)}`, `-d ${quoted(written(example ?? {}))}`]
+}
+
+function written(example: unknown): string {
+  return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
+}
+
+/** With what must be there: parameters of the path, and those of the query that are required. */
+function filledIn(path: string, parameters: readonly Parameter[]): string {
+  const query = parameters.filter((it) => it.in === 'query' && it.required === true)
+  const asked = query.map((it) => `${it.name}=${encodeURIComponent(sampleOf(it))}`).join('&')
+  const whole = path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())
+  return asked === '' ? whole : `${whole}?${asked}`
+}
+
+function sampleOf({ name, schema }: Parameter): string {
+  return String(schema.examples?.[0] ?? name.toUpperCase())
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

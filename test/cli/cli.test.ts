@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -187,6 +187,8 @@ t.test('a configuration with problems stops every command, with all of them at o
   t.match(await good.run('check'), { status: 0, out: said })
   t.same((await good.run('check', '--json')).json(), { ok: true, problems: [], user })
   t.equal(existsSync(good.data), false, 'a check makes nothing')
+  writeFileSync(good.data, 'a file')
+  t.match(await good.run('check'), { status: 1, out: /service\.data_dir: .* is not a directory/ })
 })
 
 t.test('the first workspace, before the daemon ever ran', async (t) => {
@@ -620,6 +622,13 @@ t.test(
     chmodSync(data, 0o500)
     t.match(program('check', '--config', config), { status: 1, stdout: /service\.data_dir: EACCES/ })
     chmodSync(data, 0o700)
+    chmodSync(folder, 0o750)
+    const hidden = readFileSync(config, 'utf8')
+    const reachable = join(temporaryFolder(t), 'posthorn.toml')
+    chmodSync(dirname(reachable), 0o755)
+    writeFileSync(reachable, hidden.replace(/^\[tls\][^[]*/m, ''))
+    t.match(program('check', '--config', reachable), { status: 1, stdout: /service\.data_dir: EACCES/ }, 'not absent')
+    chmodSync(folder, 0o755)
     t.match(program('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
     const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
     t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody/ })

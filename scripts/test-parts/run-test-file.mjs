@@ -21,7 +21,7 @@ export async function runTestFile(root, file) {
   const parser = new Parser()
   countAssertions(parser, outcome)
   child.stdout.pipe(parser)
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT)
+  const timer = setTimeout(() => end(child, parser), LIMIT)
   const read = once(parser, 'complete')
   const [status, signal] = await once(child, 'close')
   clearTimeout(timer)
@@ -29,6 +29,14 @@ export async function runTestFile(root, file) {
   outcome.seconds = (performance.now() - begun) / 1000
   if (outcome.fail === 0) noteBreak(outcome, { status, signal, results })
   return outcome
+}
+
+/** Children of the test file may live on and hold its standard output open: no more is read of it. */
+function end(child, parser) {
+  child.kill('SIGKILL')
+  child.stdout.unpipe(parser)
+  child.stdout.destroy()
+  parser.end()
 }
 
 /** A test point that follows a subtest is its summary. */

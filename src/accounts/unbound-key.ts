@@ -13,7 +13,7 @@ import type { Principal, Scope } from './principal.js'
 /** As the fields of the key are called. */
 export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 
-export function boundsOf(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
+function boundsOf(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   const { expiresAt, allowedNetworks, allowedDomains } = limitsOf(row)
   const scopes = JSON.parse(row.scopes) as readonly Scope[]
   const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [

@@ -67,6 +67,7 @@ function sendLarge(ctx: ApiContext, reply: Reply, held: Held, limits: LargeAnswe
     throw noRoom()
   }
   ctx.respond = false
+  state.bytes = size
   const { requestId, rate } = visit
   res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, requestId, rate))
   const timer = setTimeout(() => req.socket.destroy(), limits.patience + (size / limits.pace) * 1_000)

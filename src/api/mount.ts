@@ -23,6 +23,7 @@ import type { TransferPace } from '../platform/transfer-pace.js'
 import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
+import { hasLargeText, jsonInSteps } from './json-in-steps.js'
 import type { LargeAnswers } from './large-answer.js'
 import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply } from './send.js'
@@ -160,6 +161,10 @@ function fieldOf({ req }: ApiContext, name: string): string | undefined {
 
 async function answerWith(ctx: ApiContext, answer: Answer, { answers, streaming }: MountDeps): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streaming)
+  if (answer.kind === 'json' && hasLargeText(answer.body)) {
+    const payload = await jsonInSteps(answer.body)
+    return answers.send(ctx, { status: answer.status, type: JSON_TYPE, payload })
+  }
   return answers.send(ctx, replyOf(answer))
 }
 

@@ -6,7 +6,7 @@
  * It judges with the rights of the daemon's user and says which user that is: what root can read says nothing
  * about the daemon.
  */
-import { constants, existsSync } from 'node:fs'
+import { constants, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../config/complete.js'
@@ -52,15 +52,19 @@ async function problemsBehind({ service, tls, outbound }: Config): Promise<reado
 }
 
 async function mustBeUsable(folder: string): Promise<void> {
-  if (existsSync(folder)) await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-  const space = await diskSpace(existingFolder(folder))
+  const existing = existingFolder(folder)
+  if (existing === folder) await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  const space = await diskSpace(existing)
   if (mayTake(space)) return
   throw new Error(
     `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdWords}`,
   )
 }
 
-/** The folder, or the next one above it that is there. */
+/** The folder, or the next one above it that is there. Throws where it cannot be made, or may not be looked for. */
 function existingFolder(folder: string): string {
-  return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder))
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (found === undefined && dirname(folder) !== folder) return existingFolder(dirname(folder))
+  if (found?.isDirectory() === false) throw new Error(`${folder} is not a directory`)
+  return folder
 }

@@ -4,7 +4,7 @@ import { type Command, UsageError } from './command.js'
 export type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
 
 /** The commands that need no database. */
-export const bareCommands: readonly Described[] = [
+const bareCommands: readonly Described[] = [
   {
     name: 'serve',
     usage: '',
@@ -74,7 +74,7 @@ function begins(name: readonly string[], words: readonly string[]): boolean {
 }
 
 function sheet({ name, usage, summary, options: own }: Described): string {
-  const rows = [...Object.keys(own).map((option) => [`--${option}`, descriptionOf(name, option)] as const)]
+  const rows = Object.keys(own).map((option) => [`--${option}`, descriptionOf(name, option)] as const)
   const all = [...rows, ...Object.entries(commonOptions)]
   const width = Math.max(...all.map(([option]) => option.length))
   return [
@@ -86,6 +86,6 @@ function sheet({ name, usage, summary, options: own }: Described): string {
   ].join('\n')
 }
 
-export function descriptionOf(command: string, option: string): string {
+function descriptionOf(command: string, option: string): string {
   return options[`${command} ${option}`] ?? options[option] ?? ''
 }

@@ -48,7 +48,7 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
 }
 
 /** Names as `inbound.max_size`, beside those that a reload takes over. */
-export function settingsThatDiffer(before: Config, after: Config): readonly string[] {
+function settingsThatDiffer(before: Config, after: Config): readonly string[] {
   const sections = Object.keys(after) as (keyof Config)[]
   const names = sections.flatMap((section) => {
     const [old, now] = [before[section], after[section]] as [Record<string, unknown>, Record<string, unknown>]

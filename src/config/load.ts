@@ -2,10 +2,10 @@
  * Finds the configuration file, reads it, and answers a configuration or everything that is wrong with it.
  *
  * `--config FILE`, else POSTHORN_CONFIG, else /etc/posthorn/posthorn.toml if it is there, else
- * built-in defaults, which listen on loopback alone. A file that is named and cannot be read is a
- * problem, never a reason to go on with defaults. The environment is read here and nowhere below.
+ * built-in defaults, which listen on loopback alone. A file that is named, or that is there, and cannot be
+ * read is a problem, never a reason to go on with defaults. The environment is read here and nowhere below.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
@@ -31,12 +31,11 @@ export interface Source {
 
 export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.toml' }: Source): Loaded {
   const named = file ?? (env['POSTHORN_CONFIG'] || null)
-  if (named === null && !existsSync(systemFile)) return parseConfig('', null, thisMachine(env))
   const path = resolve(named ?? systemFile)
-  const text = read(path)
-  return typeof text === 'string'
-    ? parseConfig(text, path, thisMachine(env))
-    : { kind: 'problems', file: path, ...text }
+  const found = read(path)
+  if (typeof found === 'string') return parseConfig(found, path, thisMachine(env))
+  if (named === null && found.code === 'ENOENT') return parseConfig('', null, thisMachine(env))
+  return { kind: 'problems', file: path, problems: [{ key: '', message: `cannot be read: ${found.message}` }] }
 }
 
 /** `file` is for messages, and for the folder from which relative paths count. */
@@ -53,11 +52,11 @@ export function parseConfig(text: string, file: string | null, machine: Machine)
 
 type Failed = { readonly problems: readonly Problem[] }
 
-function read(path: string): string | Failed {
+function read(path: string): string | NodeJS.ErrnoException {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return { problems: [{ key: '', message: `cannot be read: ${(error as Error).message}` }] }
+    return error as NodeJS.ErrnoException
   }
 }
 

@@ -34,7 +34,7 @@ export interface Rendered {
 /** 15 MB: subject and bodies together, as much as a message may have. */
 const MAX_RENDERED = 15 * 1_048_576
 /** In characters, of all values together that are escaped; a value counts once. */
-export const MAX_ESCAPED = 262_144
+const MAX_ESCAPED = 262_144
 /** In characters. */
 export const MAX_SUBJECT = 998
 /** Of what is told about variables one by one. */

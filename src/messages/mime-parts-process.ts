@@ -24,13 +24,15 @@ import type {
   MimeParts,
   MimeResult,
   ProcessData,
+  ReadableParts,
+  ReadableResult,
   StudyResult,
   ToMimeProcess,
   Unreadable,
   Wanted,
 } from './mime-parts-protocol.js'
 
-type Answer = MimeResult | AttachmentResult | StudyResult | DigestResult
+type Answer = MimeResult | ReadableResult | AttachmentResult | StudyResult | DigestResult
 
 export interface ProcessLimits {
   /** Milliseconds for one message, and more for each megabyte of it: many are slow where the machine is busy. */
@@ -81,10 +83,17 @@ export class MimeProcess {
   }
 
   /** One after the other. Whatever happens to the process is an answer. */
-  async parse(raw: Buffer, kind: 'parts' | 'readable' = 'parts'): Promise<MimeResult> {
-    const answer = await this.ask(raw, { kind })
+  async parse(raw: Buffer): Promise<MimeResult> {
+    const answer = await this.ask(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
     throw new Error(`the parts of a message were asked for, and the process says ${answer.kind}`)
+  }
+
+  /** As `parse`, with bodies for an answer in JSON. */
+  async readable(raw: Buffer): Promise<ReadableResult> {
+    const answer = await this.ask(raw, { kind: 'readable' })
+    if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
+    throw new Error(`a message to be read was asked for, and the process says ${answer.kind}`)
   }
 
   /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
@@ -174,6 +183,9 @@ export class MimeProcess {
       case 'parts':
         this.give({ kind: 'parts', parts: { ...said.parts, ...bodiesOf(bytes, said.bodies) } })
         break
+      case 'readable':
+        this.give({ kind: 'readable', parts: { ...said.parts, ...jsonBodiesOf(bytes, said.bodies) } })
+        break
       case 'none':
       case 'digested':
         this.give(said)
@@ -246,6 +258,14 @@ function endOf(code: number | null, signal: NodeJS.Signals | null, lastWords: st
     return ['memory', 'out of memory']
   }
   return ['broken', `the process ended with ${signal ?? code}: ${lastWords}`]
+}
+
+function jsonBodiesOf(bytes: Buffer, { html, text }: BodyLengths): Pick<ReadableParts, 'html' | 'text'> {
+  const end = html ?? 0
+  return {
+    html: html === null ? null : bytes.subarray(0, end),
+    text: text === null ? null : bytes.subarray(end, end + text),
+  }
 }
 
 function bodiesOf(bytes: Buffer, { html, text }: BodyLengths): Pick<MimeParts, 'html' | 'text'> {

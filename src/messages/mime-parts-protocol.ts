@@ -57,6 +57,17 @@ export interface Unread {
 
 export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | Unread
 
+/**
+ * For people who read: the bodies as JSON texts, for an answer that they are put into as they are. Making
+ * JSON of megabytes would hold up the thread that answers. Null: there is none.
+ */
+export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
+  readonly html: Buffer | null
+  readonly text: Buffer | null
+}
+
+export type ReadableResult = { readonly kind: 'readable'; readonly parts: ReadableParts } | Unread
+
 /** `none`: the message has no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
@@ -82,7 +93,7 @@ export interface ToMimeProcess {
   readonly wanted: Wanted
 }
 
-/** Bodies are the bytes of the frame, in UTF-8: first the HTML, then the text. Null: there is none. */
+/** Bodies are the bytes of the frame, in UTF-8, those of `readable` as JSON: first the HTML, then the text. Null: there is none. */
 export interface BodyLengths {
   readonly html: number | null
   readonly text: number | null
@@ -91,7 +102,11 @@ export interface BodyLengths {
 /** What the process says: that it can take a message up, then what came of each. */
 export type FromMimeProcess =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'parts'; readonly parts: Omit<MimeParts, 'html' | 'text'>; readonly bodies: BodyLengths }
+  | {
+      readonly kind: 'parts' | 'readable'
+      readonly parts: Omit<MimeParts, 'html' | 'text'>
+      readonly bodies: BodyLengths
+    }
   /** Before its study, which may take the process down. */
   | { readonly kind: 'outlined'; readonly outline: MimeOutline }
   | { readonly kind: 'studied'; readonly study: unknown }

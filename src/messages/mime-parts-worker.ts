@@ -205,19 +205,47 @@ async function answerTo(raw: Buffer, wanted: Wanted, say: Say): Promise<Answer> 
     say({ said: { kind: 'outlined', outline: outlineOf(parts) } })
     return { said: { kind: 'studied', study: await studied(raw, parts, wanted.facts) } }
   }
-  return partsAnswer(wanted.kind === 'readable' ? readable(parts) : parts)
+  return wanted.kind === 'readable'
+    ? partsAnswer('readable', readable(parts), jsonOf)
+    : partsAnswer('parts', parts, utf8Of)
 }
 
 function outlineOf({ html, text, attachments }: MimeParts): MimeOutline {
   return { hasHtml: html !== null, hasText: text !== null, attachments: attachments.length }
 }
 
-function partsAnswer({ html, text, headers, attachments }: MimeParts): Answer {
-  const [htmlBytes, textBytes] = [html, text].map((body) => (body === null ? null : Buffer.from(body)))
-  const bodies = { html: htmlBytes?.length ?? null, text: textBytes?.length ?? null }
-  const bytes = [htmlBytes, textBytes].filter((body) => body != null)
-  return { said: { kind: 'parts', parts: { headers, attachments }, bodies }, bytes }
+function partsAnswer(
+  kind: 'parts' | 'readable',
+  parts: MimeParts,
+  encode: (body: string) => readonly Buffer[],
+): Answer {
+  const { headers, attachments } = parts
+  const [html, text] = [parts.html, parts.text].map((body) => (body === null ? null : encode(body)))
+  const bodies = { html: lengthOf(html), text: lengthOf(text) }
+  return { said: { kind, parts: { headers, attachments }, bodies }, bytes: [...(html ?? []), ...(text ?? [])] }
 }
+
+function lengthOf(pieces: readonly Buffer[] | null | undefined): number | null {
+  return pieces?.reduce((sum, { length }) => sum + length, 0) ?? null
+}
+
+function utf8Of(body: string): readonly Buffer[] {
+  return [Buffer.from(body)]
+}
+
+/** Characters that are made JSON at once, so that the heap does not hold a large body once more. */
+const JSON_PIECE = 65_536
+
+/** As a JSON text. A pair of surrogates that two pieces share is two escapes in it, and one character to a reader. */
+function jsonOf(body: string): readonly Buffer[] {
+  const pieces = Array.from({ length: Math.ceil(body.length / JSON_PIECE) }, (_, place) => {
+    const piece = body.slice(place * JSON_PIECE, (place + 1) * JSON_PIECE)
+    return Buffer.from(JSON.stringify(piece).slice(1, -1))
+  })
+  return [QUOTE, ...pieces, QUOTE]
+}
+
+const QUOTE = Buffer.from('"')
 
 /** A study that throws costs the message its study, not its parts. */
 async function studied(raw: Buffer, parts: MimeParts, facts: unknown): Promise<unknown> {

@@ -11,7 +11,7 @@
 import { Refusal } from '../mail/refusal.js'
 import { inTurn } from '../platform/in-turn.js'
 import { MimeProcess, type ProcessLimits } from './mime-parts-process.js'
-import type { AttachmentResult, DigestResult, MimeResult, StudyResult } from './mime-parts-protocol.js'
+import type { AttachmentResult, DigestResult, MimeResult, ReadableResult, StudyResult } from './mime-parts-protocol.js'
 
 export interface MimeLimits extends ProcessLimits {
   readonly processes: number
@@ -68,9 +68,9 @@ export class MimeReader {
     return this.inTurn(party, source, (process, raw) => process.parse(raw))
   }
 
-  /** For people: as `read`, and where the message has HTML alone, with a text that says what it shows. */
-  async readable(party: string, source: RawSource): Promise<MimeResult> {
-    return this.inTurn(party, source, (process, raw) => process.parse(raw, 'readable'))
+  /** For people: as `read`, with bodies as JSON texts, and where the message has HTML alone, with a text that says what it shows. */
+  async readable(party: string, source: RawSource): Promise<ReadableResult> {
+    return this.inTurn(party, source, (process, raw) => process.readable(raw))
   }
 
   /**

@@ -15,7 +15,7 @@ export interface ClientLineLimits {
   readonly window: number
 }
 
-export const clientLineLimits: ClientLineLimits = { perClient: 20, all: 600, window: 60_000 }
+const clientLineLimits: ClientLineLimits = { perClient: 20, all: 600, window: 60_000 }
 
 export interface ClientLine {
   /** The address. */

@@ -6,7 +6,7 @@ import { Refusal } from '../mail/refusal.js'
 import type { InboundRecipient, SystemName } from './recipient-policy.js'
 
 /** Bytes of one message, as it comes. */
-export const MAX_SYSTEM_MAIL = 1_048_576
+const MAX_SYSTEM_MAIL = 1_048_576
 
 const limited: ReadonlySet<SystemName> = new Set<SystemName>(['postmaster', 'abuse', 'unsubscribe'])
 

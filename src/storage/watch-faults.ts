@@ -1,9 +1,9 @@
 /**
  * Notices when the database stops taking writes and when it takes them again.
  *
- * A commit that fails with a `StorageFault` begins an outage, the next one that succeeds ends
- * it. While it lasts a probe is written every five seconds, so that the end is noticed though
- * nothing else is to be written.
+ * A commit that fails with a `StorageFault` begins an outage. While it lasts a probe is written every
+ * five seconds, and the first one that succeeds, with no fault since the probe before it, is the end: on a
+ * disk without room small commits still succeed between large ones that fail, and that is one outage.
  */
 import { type Commit, StorageFault, type Write } from './write.js'
 
@@ -25,6 +25,8 @@ const EVERY = 5_000
 
 export function watchFaults(commit: Commit, { begun, ended, probe, every = EVERY }: FaultWatch): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
+  /** Since the last probe. */
+  let faulted = false
   let stopped = false
 
   function endProbes(): void {
@@ -36,14 +38,24 @@ export function watchFaults(commit: Commit, { begun, ended, probe, every = EVERY
     try {
       await commit(writes)
     } catch (error) {
-      if (error instanceof StorageFault && timer === null && !stopped) {
-        timer = setInterval(() => void watched([probe()]).catch(() => undefined), every)
-        timer.unref()
-        begun(error)
-      }
+      if (error instanceof StorageFault) note(error)
       throw error
     }
-    if (timer === null) return
+  }
+
+  function note(fault: StorageFault): void {
+    faulted = timer !== null
+    if (faulted || stopped) return
+    timer = setInterval(() => void look().catch(() => undefined), every)
+    timer.unref()
+    begun(fault)
+  }
+
+  async function look(): Promise<void> {
+    const quiet = !faulted
+    faulted = false
+    await watched([probe()])
+    if (timer === null || !quiet || faulted) return
     endProbes()
     ended()
   }

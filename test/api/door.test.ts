@@ -579,6 +579,25 @@ t.test('each request is one line for who looks for it, without its key', async (
   t.notMatch(JSON.stringify(door.log), /ph_own/)
 })
 
+t.test('the line of a request has the bytes of its answer, also of one that goes out in pieces', async (t) => {
+  const sizes = [70, 200_000]
+  const routes = sizes.map((size) =>
+    testRoute({
+      method: 'GET',
+      path: `/of-${size}`,
+      run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(size) }),
+    }),
+  )
+  const door = await apiDoor(t, { routes })
+  for (const size of sizes) {
+    t.equal((await door.ask(`GET /of-${size}`, withKey)).status, 200)
+    const line = await until('the line', () =>
+      door.log.find(({ msg, route }) => msg === 'request' && route === `/of-${size}`),
+    )
+    t.equal(line['bytes'], size)
+  }
+})
+
 t.test('health is whether new work can be taken, and asking often costs little', async (t) => {
   let room = true
   let probes = 0

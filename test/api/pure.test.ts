@@ -11,6 +11,7 @@ import { emailRequest } from '../../src/api/emails/email-request.js'
 import { contentDisposition, downloadType, fileName, safeName } from '../../src/api/inbound/attachment-file.js'
 import { inputRefusal, ofAddress, parse } from '../../src/api/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/json-body.js'
+import { hasLargeText, jsonInSteps } from '../../src/api/json-in-steps.js'
 import { isForeign } from '../../src/api/origin.js'
 import type { Call } from '../../src/api/route.js'
 import { resourcePath } from '../../src/api/routing.js'
@@ -552,4 +553,24 @@ t.test('a path is the same under every prefix', async (t) => {
     ['', ''],
   ]
   for (const [target, path] of rows) t.equal(resourcePath(target), path, target)
+})
+
+t.test('large texts of an answer become the same JSON in steps, and others have their turn meanwhile', async (t) => {
+  const text = `x${'\u{1f600}"\\\t\u00e9'.repeat(200_000)}`
+  const body = { id: 'a', left_out: undefined, html: text, list: [{ n: 1 }], nothing: null, text: `${text}\ud83d` }
+  if (!hasLargeText(body)) throw new Error('its texts are large')
+  let turns = 0
+  let over = false
+  const count = (): void => {
+    turns += 1
+    if (!over) setImmediate(count)
+  }
+  setImmediate(count)
+  const json = await jsonInSteps(body)
+  over = true
+  t.ok(isDeepStrictEqual(JSON.parse(json.toString()), JSON.parse(JSON.stringify(body))))
+  t.ok(turns >= 8, `${turns} turns`)
+  for (const small of [null, 'x'.repeat(300_000), [text], { text: 'x' }, { deep: { text } }]) {
+    t.notOk(hasLargeText(small))
+  }
 })

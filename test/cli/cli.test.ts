@@ -9,11 +9,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -182,11 +183,16 @@ t.test('a configuration with problems stops every command, with all of them at o
   t.match(json.json(), { ok: false, problems: [{ key: /./, message: /found .*; allowed: / }, {}, {}] })
   t.match(await command(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
   const good = place(t)
+  // Of ours: where there is none, root judges as the user of the unit, which this machine may have.
+  mkdirSync(good.data)
   const { username: user } = userInfo()
   const said = `${good.config}: no problems\nchecked with the rights of the user ${user}\n`
   t.match(await good.run('check'), { status: 0, out: said })
   t.same((await good.run('check', '--json')).json(), { ok: true, problems: [], user })
-  t.equal(existsSync(good.data), false, 'a check makes nothing')
+  t.same(readdirSync(good.data), [], 'a check makes nothing')
+  rmdirSync(good.data)
+  writeFileSync(good.data, 'a file')
+  t.match(await good.run('check'), { status: 1, out: /service\.data_dir: .* is not a directory/ })
 })
 
 t.test('the first workspace, before the daemon ever ran', async (t) => {
@@ -620,6 +626,13 @@ t.test(
     chmodSync(data, 0o500)
     t.match(program('check', '--config', config), { status: 1, stdout: /service\.data_dir: EACCES/ })
     chmodSync(data, 0o700)
+    chmodSync(folder, 0o750)
+    const hidden = readFileSync(config, 'utf8')
+    const reachable = join(temporaryFolder(t), 'posthorn.toml')
+    chmodSync(dirname(reachable), 0o755)
+    writeFileSync(reachable, hidden.replace(/^\[tls\][^[]*/m, ''))
+    t.match(program('check', '--config', reachable), { status: 1, stdout: /service\.data_dir: EACCES/ }, 'not absent')
+    chmodSync(folder, 0o755)
     t.match(program('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
     const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
     t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody/ })

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -397,7 +397,11 @@ t.test('the file is the one of --config, else of POSTHORN_CONFIG, else of the sy
       problems: [{ key: '', message: /^cannot be read: / }],
     })
   }
-  t.match(loadConfig({ file: null, env: {}, systemFile: folder }), { kind: 'problems' }, 'never silently defaults')
+  const loop = join(folder, 'loop.toml')
+  symlinkSync(loop, loop)
+  for (const systemFile of [folder, loop]) {
+    t.match(loadConfig({ file: null, env: {}, systemFile }), { kind: 'problems' }, 'never silently defaults')
+  }
 })
 
 t.test('whatever a file holds, the answer is a configuration or problems', async (t) => {

@@ -270,6 +270,23 @@ t.test(
     t.same(said, ['SQLITE_FULL', 'over', 'SQLITE_FULL'], 'what is stopped probes no more')
   },
 )
+
+t.test('small commits that succeed between large ones that fail do not end an outage', async (t) => {
+  const said: string[] = []
+  const { commit, stop } = watchFaults(
+    async ([write]) => {
+      if (write?.parameters[1] !== null) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+    },
+    { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => add('probe'), every: 60_000 },
+  )
+  t.teardown(stop)
+  for (let times = 0; times < 3; times++) {
+    await t.rejects(commit([add('large', Buffer.alloc(9))]), { name: 'StorageFault' })
+    await commit([add('small')])
+  }
+  t.same(said, ['SQLITE_FULL'])
+})
+
 t.test('bytes in pieces are one value, and the memory of large ones goes over with them', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])

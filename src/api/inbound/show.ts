@@ -14,12 +14,13 @@ import {
   removeInboundRaw,
 } from '../../messages/inbound-email.js'
 import type { MimeReader } from '../../messages/mime-parts.js'
-import type { MimeParts } from '../../messages/mime-parts-protocol.js'
+import type { ReadableParts } from '../../messages/mime-parts-protocol.js'
 import { timestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { unlessMissed } from '../../storage/unless-missed.js'
 import type { Commit } from '../../storage/write.js'
 import { json, type Route, route } from '../route.js'
+import { JSON_TYPE } from '../send.js'
 import { notFound, timestamp } from '../values.js'
 import { fileName } from './attachment-file.js'
 import { listedFields, listedOf } from './list.js'
@@ -78,7 +79,8 @@ export function showRoute(deps: InboundDeps): Route {
       found(deps.read, workspaceId, id)
       const parts = await partsOf(deps, workspaceId, id)
       // Read after its content, which takes time: what is shown is how things are now.
-      return json(200, recordOf(found(deps.read, workspaceId, id), parts))
+      const bytes = recordJson(recordOf(found(deps.read, workspaceId, id), parts), parts)
+      return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
   })
 }
@@ -131,19 +133,29 @@ export function unknown(id: string): Refusal {
 }
 
 /** Empty where there is nothing to read, or nothing that can be read. */
-export async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<MimeParts> {
+export async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
   const result = await mime.readable(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
-  return result.kind === 'parts' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
+  return result.kind === 'readable' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
 }
 
-function recordOf(email: InboundEmail, { html, text, headers, attachments }: MimeParts): z.output<typeof record> {
+type InboundRecord = Omit<z.output<typeof record>, 'html' | 'text'>
+
+/** The bodies, which may have tens of megabytes, are JSON texts already and put in as they are. */
+function recordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): Buffer {
+  const before = `${JSON.stringify(rest).slice(0, -1)},"html":`
+  return Buffer.concat([before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(bytesOf))
+}
+
+function bytesOf(piece: string | Buffer): Buffer {
+  return typeof piece === 'string' ? Buffer.from(piece) : piece
+}
+
+function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts): InboundRecord {
   return {
     ...listedOf(email),
     envelope_from: email.envelope_from,
     envelope_to: JSON.parse(email.envelope_to) as string[],
     message_id: email.message_id,
-    html,
-    text,
     headers: [...headers],
     attachments: attachments.map((it, place) => ({
       id: `${email.id}.${place}`,

@@ -12,7 +12,7 @@ import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/write.js'
 import type { TokenCount } from './bayes-score.js'
 
-export const RECENT_DAYS = 180
+const RECENT_DAYS = 180
 
 const DAY = 86_400_000
 

@@ -22,7 +22,7 @@ const LEAST_SIMILAR = 7
 
 const digits: Readonly<Record<string, string>> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l', '|': 'l' }
 
-export function skeleton(text: string): string {
+function skeleton(text: string): string {
   return looksFolded(text.slice(0, MAX_NAME))
     .normalize('NFD')
     .replace(/\p{M}/gu, '')

@@ -13,7 +13,7 @@ import type { BayesContribution } from './bayes-points.js'
 import type { TokenCount } from './bayes-score.js'
 import type { SpamContribution, SpamThresholds } from './spam-report.js'
 
-export const LEAST_RECENT = 200
+const LEAST_RECENT = 200
 const YOUNG_POINTS = 2
 /** Below the bound of `suspicious`, against a DMARC pass. */
 const BELOW = 1

@@ -1,0 +1,44 @@
+/**
+ * JSON of an answer with large texts, such as the bodies of an email: made in steps, between which the event loop
+ * goes on. Only texts that are fields of the answer itself are cut; what else it has is small.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Characters of a large text, and of one step. */
+const LARGE = 262_144
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function hasLargeText(body: unknown): body is Fields {
+  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.values(body).some(isLarge)
+}
+
+function isLarge(value: unknown): value is string {
+  return typeof value === 'string' && value.length > LARGE
+}
+
+/** The same value as JSON.stringify gives, in UTF-8. */
+export async function jsonInSteps(body: Fields): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let separator = '{'
+  for (const [name, value] of Object.entries(body)) {
+    const json = isLarge(value) ? '' : JSON.stringify(value)
+    if (json === undefined) continue
+    pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:${json}`))
+    separator = ','
+    if (isLarge(value)) await addText(pieces, value)
+  }
+  return Buffer.concat([...pieces, Buffer.from('}')])
+}
+
+/** A pair of surrogates that two steps share is two escapes, and one character to a reader. */
+async function addText(pieces: Buffer[], text: string): Promise<void> {
+  pieces.push(QUOTE)
+  for (let at = 0; at < text.length; at += LARGE) {
+    pieces.push(Buffer.from(JSON.stringify(text.slice(at, at + LARGE)).slice(1, -1)))
+    await nextTurn()
+  }
+  pieces.push(QUOTE)
+}
+
+const QUOTE = Buffer.from('"')

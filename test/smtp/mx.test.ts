@@ -158,6 +158,15 @@ t.test('messages that servers read differently, that go in circles or are too la
   t.equal(listener.bytesInFlight(), 0)
 })
 
+t.test('a line of a message has 65,536 octets at most, unless it is configured otherwise', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  const line = 'x'.repeat(65_536)
+  t.match(await deliver(client, `${letter}\r\n${line}x\r\nshort`), /^550 5\.6\.0 .* 65537 octets, at most 65536 /)
+  t.match(await deliver(client, `${letter}\r\n${line}\r\nshort`), /^250 /)
+  t.equal(taken.length, 1)
+})
+
 t.test('250 comes after the message is stored, and others are served meanwhile', async (t) => {
   const stored: (() => void)[] = []
   const accept = () => new Promise<{ id: string }>((resolve) => stored.push(() => resolve({ id: 'kept' })))

@@ -11,7 +11,7 @@ import { addressOrNull, domainNameOrNull, shown } from '../../dist/src/mail/addr
 import { fieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
 import { headerText } from '../../dist/src/mail/header-text.js'
 import { isUnambiguous, listWithin, mailboxes } from '../../dist/src/mail/mailbox-list.js'
-import { checkForm } from '../../dist/src/mail/message-form.js'
+import { formInSteps } from '../../dist/src/mail/message-form.js'
 import { isMessageId } from '../../dist/src/mail/message-id.js'
 import { namedAddressOrNull } from '../../dist/src/mail/named-address.js'
 import { MimeReader } from '../../dist/src/messages/mime-parts.js'
@@ -60,7 +60,7 @@ const origin = { hostname: 'mx.test', protocol: 'ESMTPSA', emailId: 'em_1', now:
 
 function submitted(raw) {
   const header = scanHeader(raw)
-  checkForm(raw, { lineOctets: 998 })
+  for (const _ of formInSteps(raw, { lineOctets: 998 }));
   prepareMessage(raw, header, origin)
   summarise(raw, header)
 }

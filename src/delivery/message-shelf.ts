@@ -35,9 +35,9 @@ const SMALL = 262_144
 
 interface Shelved {
   readonly message: ShelvedMessage
-  /** Entries that have it in hand, or will come for it. */
-  uses: number
-  /** It was read back: nobody knows who else will come, so each is counted when they do. */
+  /** Ids of the entries that have it in hand, or will come for it. */
+  readonly holders: Set<string>
+  /** It was read back: which other entries will come is not known, so each is added when it does. */
   readonly readBack: boolean
   /** One of its sessions may still be writing it, whatever became of that. */
   maybeWritten: boolean
@@ -55,10 +55,10 @@ export class MessageShelf {
     private readonly maxReadBack = READ_BACK,
   ) {}
 
-  /** A fresh message, for which `uses` entries will come. */
-  put(message: ShelvedMessage, uses: number): void {
-    if (uses === 0 || this.bytes + weight(message) > this.maxBytes) return
-    this.keep({ message, uses, readBack: false, maybeWritten: false })
+  /** A fresh message, for which these entries will come. */
+  put(message: ShelvedMessage, entryIds: readonly string[]): void {
+    if (entryIds.length === 0 || this.bytes + weight(message) > this.maxBytes) return
+    this.keep({ message, holders: new Set(entryIds), readBack: false, maybeWritten: false })
   }
 
   /**
@@ -86,14 +86,14 @@ export class MessageShelf {
   }
 
   /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
-  share(message: ShelvedMessage): void {
-    this.keep({ message, uses: 1, readBack: true, maybeWritten: false })
+  share(message: ShelvedMessage, entryId: string): void {
+    this.keep({ message, holders: new Set([entryId]), readBack: true, maybeWritten: false })
   }
 
   /** For one entry, which releases it. */
-  get(emailId: string): ShelvedMessage | undefined {
+  get(emailId: string, entryId: string): ShelvedMessage | undefined {
     const shelved = this.messages.get(emailId)
-    if (shelved?.readBack === true) shelved.uses += 1
+    if (shelved?.readBack === true) shelved.holders.add(entryId)
     return shelved?.message
   }
 
@@ -113,13 +113,15 @@ export class MessageShelf {
   /**
    * One of its entries is done with it, for now or for good. `taken`: its host has answered for all of
    * it, so that no socket reads it any more; only then its memory is given back before V8 does so.
+   *
+   * An entry that does not hold it changes nothing: it never came for it, or had the message that was
+   * here before one of `dropFrom` and `clear`, while others have this one in hand.
    */
-  release(emailId: string, taken = false): void {
+  release(emailId: string, entryId: string, taken = false): void {
     const shelved = this.messages.get(emailId)
-    if (shelved === undefined) return
-    shelved.uses -= 1
+    if (shelved?.holders.delete(entryId) !== true) return
     if (!taken) shelved.maybeWritten = true
-    if (shelved.uses > 0) return
+    if (shelved.holders.size > 0) return
     const { raw } = shelved.message
     this.drop(emailId)
     if (shelved.readBack && !shelved.maybeWritten) freeMemory(raw)

@@ -26,7 +26,7 @@ export interface PostponementDeps {
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
   /** An entry will not come for its message soon. */
-  readonly release: (emailId: string) => void
+  readonly release: (entry: QueueEntry) => void
   /** Entries of a workspace are due at this moment or later ones now. */
   readonly moved: (workspaceId: string, from: number) => void
 }
@@ -60,7 +60,7 @@ export class Postponements {
     const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
     const lane = { workspaceId, domain, priority }
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
-    for (const { email_id } of lanes.drop(entry, ({ id }) => leases.has(id))) release(email_id)
+    for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) release(dropped)
     moved(workspaceId, now + 1)
     log.info(
       { workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) },

@@ -72,7 +72,7 @@ export class QueueRunner {
       ...deps,
       lanes,
       leases,
-      release: (emailId) => deps.shelf.release(emailId),
+      release: ({ id, email_id }) => deps.shelf.release(email_id, id),
       moved: (workspaceId, from) => this.sweep.missed({ workspace_id: workspaceId, next_attempt_at: from }),
     })
     this.making = { ...deps, lanes, leases, postponements, abandoned: this.abandoned.signal }
@@ -96,7 +96,10 @@ export class QueueRunner {
     const { email, entries, wishes } = enqueued
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.claimed(enqueued, claim)
-    if (isDue && raw.length > 0) this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, entries.length)
+    if (isDue && raw.length > 0) {
+      const ids = entries.map(({ id }) => id)
+      this.deps.shelf.put({ email, raw, wishes, signatureKept: false }, ids)
+    }
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.missed(entry)
     }
@@ -179,7 +182,8 @@ export class QueueRunner {
       await this.leases.giveBack(entry, this.abandoned.signal)
     } else await this.settle(turn, made)
     this.lanes.forget(entry)
-    this.deps.shelf.release(entry.email_id, made !== 'changed' && made.result.outcome.kind === 'accepted')
+    const isTaken = made !== 'changed' && made.result.outcome.kind === 'accepted'
+    this.deps.shelf.release(entry.email_id, entry.id, isTaken)
     if (turn.late) this.lookAgain(entry)
   }
 

@@ -51,7 +51,7 @@ interface Wished {
 
 /** Throws where the message is gone: its entry cannot be delivered any more. */
 export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
-  const shelved = deps.shelf.get(entry.email_id) ?? (await fromDatabase(deps, entry))
+  const shelved = deps.shelf.get(entry.email_id, entry.id) ?? (await fromDatabase(deps, entry))
   const field = await signatureOf(deps, shelved, now)
   const { wishes, writes } = wishesOf(deps, shelved, entry)
   if (field !== null && !shelved.signatureKept) {
@@ -132,9 +132,9 @@ async function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): Prom
   const bytes = sizeOfRaw(read, key)[0]?.bytes ?? 0
   await shelf.room(bytes)
   try {
-    const other = shelf.get(entry.email_id) // of a recipient who came while this one waited
+    const other = shelf.get(entry.email_id, entry.id) // of a recipient who came while this one waited
     const shelved = other ?? readMessage(read, entry)
-    if (other === undefined) shelf.share(shelved)
+    if (other === undefined) shelf.share(shelved, entry.id)
     else shelf.giveRoom(bytes)
     return shelved
   } catch (error) {

@@ -5,10 +5,14 @@
  * write; a DATA that is let in although a command before it was refused is answered by a
  * lone dot. A refusal that was heard stands, whatever becomes of the wire after it.
  *
+ * A yes counts only from a server that has taken every byte: one that says it earlier cannot have
+ * the message, and after a yes the memory of the message may be given back (`message-shelf.ts`).
+ *
  * When the wire breaks between the final dot and its reply, the server may hold the message
  * or not: the stage `message` says so. Trying again may then make a duplicate; not trying
  * would lose mail (RFC 1047).
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import { dotStuffed } from './dot-stuffing.js'
 import type { OutboundMessage } from './outbound-message.js'
 import type { Capabilities } from './smtp-client-capabilities.js'
@@ -116,9 +120,20 @@ async function sendMessage(wire: Wire, message: OutboundMessage, timeouts: Timeo
   const reply: Question = { stage: 'message', yes: 2, timeout: timeouts.message }
   if (await sendBytes(wire, message.pieces, timeouts.block)) {
     message.handedOver?.()
-    return hear(wire, reply)
+    const answer = await hear(wire, reply)
+    if (answer.kind !== 'yes' || (await hasTakenAll(wire))) return answer
+    return endInTheMiddle(wire, answer)
   }
-  const early = await hear(wire, reply)
+  return endInTheMiddle(wire, await hear(wire, reply))
+}
+
+/** What was written is known to be taken after one turn of the event loop at the latest. */
+async function hasTakenAll(wire: Wire): Promise<boolean> {
+  if (wire.backlog > 0) await turn()
+  return wire.backlog === 0
+}
+
+function endInTheMiddle(wire: Wire, early: Answer): Answer {
   // In the middle of a message there is no way back to commands.
   wire.fail({ failure: 'protocol', detail: 'a reply in the middle of the message' })
   return early.kind === 'refused' || wire.failed === null ? early : failed('data', wire.failed)

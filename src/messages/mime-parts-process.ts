@@ -8,12 +8,14 @@
  * and told only where the process could not begin.
  *
  * The time runs from where the process has begun and is given the message, so a slow start is not
- * the message's fault.
+ * the message's fault; nor is one that fails: that is a Refusal `unavailable`, and no answer about
+ * the message.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { assertNever } from '../mail/assert-never.js'
+import { Refusal } from '../mail/refusal.js'
 import { frameReader, writeFrame } from '../platform/byte-frames.js'
 import type {
   AttachmentResult,
@@ -59,13 +61,19 @@ interface Running {
   readonly wire: Duplex
   readonly ready: Promise<void>
   isReady: () => void
+  hasBegun: boolean
   lastWords: string
+}
+
+interface Waiting {
+  readonly resolve: (result: Answer) => void
+  readonly reject: (error: Refusal) => void
 }
 
 export class MimeProcess {
   private running: Running | null = null
   /** Of who waits for the message that the process has now. */
-  private answer: ((result: Answer) => void) | null = null
+  private answer: Waiting | null = null
   /** Of the message that is being studied. */
   private outline: MimeOutline | null = null
   private timer: NodeJS.Timeout | undefined
@@ -82,7 +90,7 @@ export class MimeProcess {
     return this.running?.child.pid
   }
 
-  /** One after the other. Whatever happens to the process is an answer. */
+  /** One after the other. Whatever happens to a process that has begun is an answer; throws a Refusal where none begins. */
   async parse(raw: Buffer): Promise<MimeResult> {
     const answer = await this.ask(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
@@ -133,8 +141,8 @@ export class MimeProcess {
     if (this.ended) return { kind: 'unreadable', why: 'broken', message: 'stopped' }
     this.running ??= this.started()
     const { running } = this
-    const answered = new Promise<Answer>((resolve) => {
-      this.answer = resolve
+    const answered = new Promise<Answer>((resolve, reject) => {
+      this.answer = { resolve, reject }
     })
     await Promise.race([running.ready, answered])
     if (running === this.running) {
@@ -172,6 +180,7 @@ export class MimeProcess {
       case 'ready':
         clearTimeout(this.timer)
         running.lastWords = ''
+        running.hasBegun = true
         running.isReady()
         break
       case 'outlined':
@@ -206,6 +215,10 @@ export class MimeProcess {
     this.running = null
     running.child.kill('SIGKILL')
     running.wire.destroy()
+    if (!running.hasBegun && !this.ended) {
+      this.answer?.reject(new Refusal('unavailable', `no process to take messages apart: ${message}`))
+      this.answer = null
+    }
     this.give(this.studyOf(null) ?? { kind: 'unreadable', why, message })
   }
 
@@ -223,7 +236,7 @@ export class MimeProcess {
       unref(running)
       this.timer = setTimeout(() => this.lose(running, 'broken', 'not needed'), this.limits.idle).unref()
     }
-    this.answer?.(result)
+    this.answer?.resolve(result)
     this.answer = null
   }
 }
@@ -240,7 +253,7 @@ function startProcess({ memory, resident }: ProcessLimits, study: URL | null): R
   const ready = new Promise<void>((resolve) => {
     isReady = resolve
   })
-  const running: Running = { child, wire: child.stdio[3] as Duplex, ready, isReady, lastWords: '' }
+  const running: Running = { child, wire: child.stdio[3] as Duplex, ready, isReady, hasBegun: false, lastWords: '' }
   child.stderr?.on('data', (chunk: Buffer) => {
     running.lastWords = `${running.lastWords}${chunk.toString('latin1')}`.slice(-LAST_WORDS)
   })

@@ -49,7 +49,7 @@ export class MimeReader {
   /** By party, in the order of their turns; never an empty queue. */
   private readonly queues = new Map<string, Job[]>()
   private waiting = 0
-  /** Threads that each party has now. */
+  /** Processes that each party has now. */
   private readonly busy = new Map<string, number>()
   private closed = false
   private readonly oneLarge = inTurn()
@@ -63,7 +63,7 @@ export class MimeReader {
     this.idle = [...this.all]
   }
 
-  /** Throws a Refusal: `rate-limited` where too many of the party wait already, `unavailable` where too many do in all. */
+  /** Throws a Refusal: `rate-limited` where too many of the party wait already, `unavailable` where too many do in all or no process can be started. */
   async read(party: string, source: RawSource): Promise<MimeResult> {
     return this.inTurn(party, source, (process, raw) => process.parse(raw))
   }

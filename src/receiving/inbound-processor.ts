@@ -60,6 +60,8 @@ const MOST_DEATHS = 2
 export class InboundProcessor {
   private readonly underWay = new Set<Promise<void>>()
   private readonly waiting: WaitingMail
+  /** What was in hand at too many deaths, until that it has failed is on disk: how many those were. */
+  private readonly deadly: Map<string, number>
   private timer: NodeJS.Timeout | null = null
   /** What was in hand at a death is looked at, and nothing else. */
   private suspecting = false
@@ -68,6 +70,8 @@ export class InboundProcessor {
 
   constructor(private readonly deps: ProcessorDeps) {
     this.waiting = new WaitingMail(deps.read)
+    const deadly = deps.inHand.suspects.filter(({ deaths }) => deaths >= MOST_DEATHS)
+    this.deadly = new Map(deadly.map(({ id, deaths }) => [id, deaths]))
   }
 
   start(): void {
@@ -96,15 +100,10 @@ export class InboundProcessor {
     }
   }
 
-  private async lookAtSuspect({ id, workspaceId, deaths }: HeldMessage): Promise<void> {
+  private async lookAtSuspect({ id, workspaceId }: HeldMessage): Promise<void> {
     const [email] = waitingById(this.deps.read, { id, workspaceId })
     if (email === undefined) this.deps.inHand.done(id)
-    else if (deaths < MOST_DEATHS) await this.process(email)
-    else {
-      this.deps.log.error({ inbound: id, deaths }, 'a message was in hand whenever the process died, and is not read')
-      await this.fail(email)
-      this.deps.inHand.done(id)
-    }
+    else await this.process(email)
   }
 
   /** Something new of the workspace is on disk. */
@@ -156,7 +155,7 @@ export class InboundProcessor {
         await this.fail(email)
       }
     } finally {
-      this.deps.inHand.done(email.id)
+      if (!this.deadly.has(email.id)) this.deps.inHand.done(email.id)
     }
   }
 
@@ -173,7 +172,9 @@ export class InboundProcessor {
   }
 
   /** Null: not now, we are stopping. */
-  private judged(email: InboundEmail): Promise<Judged | null> {
+  private async judged(email: InboundEmail): Promise<Judged | null> {
+    const deaths = this.deadly.get(email.id)
+    if (deaths !== undefined) return this.unlooked(email, deaths)
     return email.kind === 'mail' ? this.judgedMail(email) : this.judgedReport(email)
   }
 
@@ -219,6 +220,12 @@ export class InboundProcessor {
   private failed({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): Judged {
     this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
     return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
+  }
+
+  private unlooked({ id, workspace_id: workspaceId }: InboundEmail, deaths: number): Judged {
+    this.deps.log.error({ inbound: id, deaths }, 'a message was in hand whenever the process died, and is not read')
+    const writes = [markFailed({ id, workspaceId, at: this.deps.clock() })]
+    return { writes, committed: () => this.deadly.delete(id) }
   }
 
   private async fail({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {

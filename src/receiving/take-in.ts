@@ -60,32 +60,47 @@ interface Copy {
 
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
 export function takeIn(deps: TakeInDeps): TakeIn {
-  let letGo = 0
+  const letGo = { times: 0 }
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const bytes = received.raw.length
     if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw systemMailTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
     const { found, raw } = await deps.authenticate(received.raw, connection)
-    const message = { ...received, raw }
-    const judgement = judge(found, deps.dmarc)
-    if (judgement.kind === 'refuse') {
-      freeMemory(raw)
-      throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
+    try {
+      return await filed(deps, { ...received, raw }, found, connection, letGo)
+    } finally {
+      freeMemory(raw) // where it was not moved to the writer
     }
-    const now = deps.clock()
-    const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
-    const spamReason = judgement.kind === 'spam' ? judgement.reason : null
-    const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-    const { filed, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.operatorWorkspace())
-    if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
-    const copies = filed.map((to): Copy => ({ id: uuidv7(now), to, message, trace, found, arrival }))
-    if (copies.length > 0) await file(deps, copies)
-    for (const { to } of copies) deps.filed(ownerOf(to))
-    letGo += ignored.length
-    tell(deps, copies, { client, envelopeFrom, recipients, bytes }, ignored.length === 0 ? null : letGo)
-    return { id: copies[0]?.id ?? uuidv7(now) }
   }
+}
+
+/** `letGo`: return paths that were none of ours, since the start. */
+async function filed(
+  deps: TakeInDeps,
+  message: ReceivedMessage,
+  found: Authentication,
+  connection: Connection,
+  letGo: { times: number },
+): Promise<{ readonly id: string }> {
+  const { client, envelopeFrom, recipients } = message
+  const bytes = message.raw.length
+  const judgement = judge(found, deps.dmarc)
+  if (judgement.kind === 'refuse') {
+    throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
+  }
+  const now = deps.clock()
+  const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
+  const spamReason = judgement.kind === 'spam' ? judgement.reason : null
+  const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
+  const { filed: to, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.operatorWorkspace())
+  if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
+  const copies = to.map((one): Copy => ({ id: uuidv7(now), to: one, message, trace, found, arrival }))
+  if (copies.length > 0) await file(deps, copies)
+  for (const copy of copies) deps.filed(ownerOf(copy.to))
+  letGo.times += ignored.length
+  tell(deps, copies, { client, envelopeFrom, recipients, bytes }, ignored.length === 0 ? null : letGo.times)
+  return { id: copies[0]?.id ?? uuidv7(now) }
 }
 
 /** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */

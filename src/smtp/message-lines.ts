@@ -2,16 +2,18 @@
  * Refuses a message whose lines are not of the form that every server understands alike, and one
  * that has been through so many servers that it must be going in circles (RFC 5321 section 6.3).
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import { assertNever } from '../mail/assert-never.js'
 import { fieldsNamed, scanHeader } from '../mail/header-fields.js'
-import { checkForm } from '../mail/message-form.js'
+import { formInSteps, type MessageForm } from '../mail/message-form.js'
 import { Refusal } from '../mail/refusal.js'
 import { ProtocolFault } from './protocol-fault.js'
 
 const MAX_RECEIVED = 50
 
-export function checkLines(raw: Buffer, lineOctets: number): void {
-  const form = checkForm(raw, { lineOctets })
+/** In steps, between which others have their turn. */
+export async function checkLines(raw: Buffer, lineOctets: number): Promise<void> {
+  const form = await formOf(raw, lineOctets)
   switch (form.kind) {
     case 'ok':
       return
@@ -24,6 +26,15 @@ export function checkLines(raw: Buffer, lineOctets: number): void {
       )
     default:
       assertNever(form)
+  }
+}
+
+async function formOf(raw: Buffer, lineOctets: number): Promise<MessageForm> {
+  const steps = formInSteps(raw, { lineOctets })
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    await turn()
   }
 }
 

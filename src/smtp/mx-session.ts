@@ -174,7 +174,7 @@ export class MxSession extends MailSession {
     if (transaction === null || incoming === null || first === undefined) throw new Error('DATA without a transaction')
     const { raw, release } = await incoming.collected
     try {
-      checkLines(raw, this.gate.settings.maxLineLength)
+      await checkLines(raw, this.gate.settings.maxLineLength)
       checkHops(raw)
       const message = await this.message(transaction.mail, [first, ...others], raw)
       const { id } = await this.gate.deps.accept(message)

@@ -180,7 +180,7 @@ export class SubmissionSession extends MailSession {
     const { deps, settings } = this.gate
     const { raw, release } = await incoming.collected
     try {
-      checkLines(raw, settings.maxLineLength)
+      await checkLines(raw, settings.maxLineLength)
       const { smtputf8 } = transaction.mail
       const protocol = this.protocol({ smtputf8, authenticated: Boolean(this.session.user) })
       const { emailId } = await deps.accept(transaction.principal, submittedMessage(transaction, raw, protocol))

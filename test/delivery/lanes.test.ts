@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DueSweep } from '../../src/delivery/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../src/delivery/lanes.js'
-import { MessageShelf } from '../../src/delivery/message-shelf.js'
+import { MessageShelf, type ShelvedMessage } from '../../src/delivery/message-shelf.js'
 import type { Address, DomainName } from '../../src/mail/address.js'
 import type { Email } from '../../src/messages/email.js'
 import type { QueueEntry } from '../../src/messages/queue.js'
@@ -363,12 +363,12 @@ const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10)
 
 t.test('many small messages fill the shelf by what they weigh in memory, and leave room when they go', async (t) => {
   const shelf = new MessageShelf(1_000_000)
-  for (let n = 0; n < 1000; n += 1) shelf.put(message(`email ${n}`), 1)
-  t.ok(shelf.get('email 99'))
-  t.notOk(shelf.get('email 500'))
-  for (let n = 0; n < 1000; n += 1) shelf.release(`email ${n}`)
-  shelf.put(message('email 500'), 1)
-  t.ok(shelf.get('email 500'))
+  for (let n = 0; n < 1000; n += 1) shelf.put(message(`email ${n}`), ['entry'])
+  t.ok(shelf.get('email 99', 'entry'))
+  t.notOk(shelf.get('email 500', 'entry'))
+  for (let n = 0; n < 1000; n += 1) shelf.release(`email ${n}`, 'entry')
+  shelf.put(message('email 500'), ['entry'])
+  t.ok(shelf.get('email 500', 'entry'))
 })
 
 t.test(
@@ -380,15 +380,15 @@ t.test(
     const read = async (id: string, bytes: number): Promise<void> => {
       await shelf.room(bytes)
       order.push(id)
-      shelf.share({ ...message(id), raw: Buffer.alloc(bytes) })
+      shelf.share({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`)
     }
     const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
     await turn()
     t.same(order, ['a', 'b', 'small'])
-    shelf.release('a')
+    shelf.release('a', 'entry of a')
     await turn()
     t.same(order, ['a', 'b', 'small'], 'the largest waits until it is alone, and nobody overtakes it')
-    shelf.release('b')
+    shelf.release('b', 'entry of b')
     await turn()
     t.same(order.slice(3), ['c'])
     await shelf.room(10).then(() => shelf.giveRoom(10))
@@ -397,3 +397,21 @@ t.test(
     t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
   },
 )
+
+t.test('a message is kept for those who hold it, whoever else is done with the email', async (t) => {
+  const shelf = new MessageShelf(0)
+  const large = (): ShelvedMessage => ({ ...message('email'), raw: Buffer.alloc(2_000_000) })
+  await shelf.room(2_000_000)
+  shelf.share(large(), 'first')
+  shelf.clear()
+  await shelf.room(2_000_000)
+  const again = large()
+  shelf.share(again, 'second')
+  shelf.release('email', 'first', true)
+  shelf.release('email', 'never came', true)
+  t.equal(shelf.get('email', 'second'), again, 'the first had the message that was here before')
+  t.equal(again.raw.length, 2_000_000, 'a socket may be writing it')
+  shelf.release('email', 'second', true)
+  t.equal(shelf.get('email', 'third'), undefined)
+  t.equal(again.raw.length, 0, 'its memory is given back')
+})

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Host } from '../../src/delivery/destination.js'
@@ -8,6 +9,8 @@ import { type Opened, openSession, type SmtpClientDeps } from '../../src/deliver
 import { noCapabilities, parseCapabilities } from '../../src/delivery/smtp-client-capabilities.js'
 import { insteadOfSending, mailCommand, rcptCommand } from '../../src/delivery/smtp-client-commands.js'
 import type { Trouble } from '../../src/delivery/smtp-client-outcome.js'
+import { defaultTimeouts } from '../../src/delivery/smtp-client-timeouts.js'
+import { transact } from '../../src/delivery/smtp-client-transaction.js'
 import { Wire } from '../../src/delivery/smtp-client-wire.js'
 import type { SmtpSession } from '../../src/delivery/smtp-session.js'
 import { Transcript } from '../../src/delivery/transcript.js'
@@ -234,6 +237,25 @@ t.test('a refusal in the middle of a large message is heard', async (t) => {
   sink.shout('552 5.3.4 enough')
   t.match(await sending, { kind: 'refused', stage: 'message', reply: { code: 552 } })
   t.equal(session.usable, false)
+})
+
+/** The peer takes no byte: what is written stays here. */
+class ClosedWindow extends Socket {
+  override _write(): void {}
+  override _writev(): void {}
+}
+
+t.test('a yes from a server that has not taken all of the message is no delivery', async (t) => {
+  const socket = new ClosedWindow()
+  const wire = new Wire(socket, new Transcript())
+  const replies = ['250 sender', '250 recipient', '354 go', '250 2.0.0 taken, honestly']
+  const sending = transact(wire, outbound([Buffer.alloc(200_000, 'x')]), noCapabilities, defaultTimeouts, false)
+  for (const reply of replies) {
+    await turn()
+    socket.emit('data', Buffer.from(`${reply}\r\n`))
+  }
+  t.match((await sending).sent, { kind: 'failed', stage: 'data', failure: 'protocol' })
+  t.ok(socket.destroyed)
 })
 
 t.test('garbage, huge and endless greetings are protocol failures', async (t) => {

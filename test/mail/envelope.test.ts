@@ -13,10 +13,11 @@ import {
   parseNotify,
   parseRet,
 } from '../../src/mail/dsn-parameters.js'
-import { checkForm, type MessageForm } from '../../src/mail/message-form.js'
+import { formInSteps, type MessageForm } from '../../src/mail/message-form.js'
 import { recipientOfReference, referenceField } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath, returnPath } from '../../src/mail/return-path.js'
 import { recipientOfUnsubscribe, unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
+import { checkForm } from '../helpers/check-form.js'
 
 const refused = { name: 'Refusal', kind: 'invalid-parameter' }
 
@@ -272,5 +273,16 @@ t.test('the one look at a plain address passes what the long way passes, and not
     t.equal(addressOrNull(`${'a'.repeat(length)}@b.test`) !== null, length <= 64)
     t.equal(addressOrNull(`a@${'b'.repeat(length)}.test`) !== null, length <= 63)
   }
+  t.end()
+})
+
+t.test('many lines are looked at in steps', (t) => {
+  const raw = Buffer.from(`${'\r\n'.repeat(200_000)}a\nb\r\n`)
+  const steps = formInSteps(raw, { lineOctets: 10 })
+  let pauses = 0
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) pauses += 1
+  t.equal(pauses, 3)
+  t.same(step.value, { kind: 'bare-line-break', line: 200_001 })
   t.end()
 })

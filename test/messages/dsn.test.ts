@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { fieldsNamed, fieldValue, scanHeader } from '../../src/mail/header-fields.js'
-import { checkForm } from '../../src/mail/message-form.js'
 import { buildDsn, type Dsn, wantsDsn } from '../../src/messages/dsn.js'
 import type { DsnRecipient } from '../../src/messages/dsn-report.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
+import { checkForm } from '../helpers/check-form.js'
 
 const original = Buffer.from(
   'From: App <app@example.test>\r\nTo: bob@example.net\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n' +

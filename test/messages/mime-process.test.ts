@@ -50,6 +50,13 @@ t.test('a process that runs out of its heap, or holds too much outside of it, co
   }
 })
 
+t.test('where no process can begin, nothing is said of the message', async (t) => {
+  const broken = new MimeProcess(defaultMimeLimits, new URL('../fixtures/no-such-study.js', import.meta.url))
+  t.teardown(() => broken.end())
+  await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' })
+  await t.rejects(broken.parse(message('x')), { name: 'Refusal', kind: 'unavailable' }, 'and the next is tried')
+})
+
 t.test('a process that has nothing to do ends, and is started again', async (t) => {
   const process = new MimeProcess({ ...defaultMimeLimits, idle: 50 })
   t.teardown(() => process.end())

@@ -279,3 +279,27 @@ t.test('what was in hand at two deaths of the process has failed, unread; what m
   ])
   t.equal(readFileSync(join(dirname(file), 'in-hand'), 'latin1'), '', 'a clean end leaves nothing')
 })
+
+t.test('what was in hand at two deaths is not read either where the disk takes no write at first', async (t) => {
+  const over: string[] = []
+  const looked: string[] = []
+  const inHand = {
+    suspects: [{ id: 'bomb', workspaceId: 'ws_1', deaths: 2 }],
+    take: ({ id }: { readonly id: string }) => void looked.push(id),
+    done: (id: string) => void over.push(id),
+    close: () => undefined,
+  }
+  const { processor, file, status, faults } = await fixture(t, { inHand })
+  await file('bomb')
+  faults.commit = true
+  processor.start()
+  await file('other')
+  await until('it was looked for', () => looked.includes('other'))
+  t.equal(status('bomb'), 'received')
+  t.notOk(over.includes('bomb'), 'it is remembered until it is on disk')
+  faults.commit = false
+  await until('it has failed', () => status('bomb') === 'failed')
+  await until('the other was read', () => status('other') === 'processed')
+  t.same(looked.includes('bomb'), false)
+  t.ok(over.includes('bomb'))
+})

@@ -6,7 +6,6 @@ import { encode } from 'nodemailer/lib/qp'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
-import { checkForm } from '../../src/mail/message-form.js'
 import { type NamedAddress, namedAddressOrNull } from '../../src/mail/named-address.js'
 import { textOfHtml } from '../../src/messages/text-of-html.js'
 import { composedMessage, composeMessage } from '../../src/sending/compose-message.js'
@@ -15,6 +14,7 @@ import { customFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
 import { summarise } from '../../src/sending/prepare-message.js'
 import type { MessageSummary } from '../../src/sending/submitted-message.js'
+import { checkForm } from '../helpers/check-form.js'
 
 const composing = {
   emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',

@@ -1,12 +1,14 @@
 /** The MX listener over real sockets: what it offers, takes and refuses, and how it bears those who mean it harm. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
+import { memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
 import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
 import { StorageFault } from '../../src/storage/write.js'
-import { dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { atRcpt, deliver, letter, runMx } from './mx-listener.js'
 import { selfSigned, until } from './submission-listener.js'
 
@@ -156,6 +158,15 @@ t.test('messages that servers read differently, that go in circles or are too la
   t.match(await deliver(client, `${letter}\r\n${'0123456789\r\n'.repeat(10_000)}`), /^552 5\.3\.4 /)
   t.equal(taken.length, 1)
   t.equal(listener.bytesInFlight(), 0)
+})
+
+t.test('a line of a message has 65,536 octets at most, unless it is configured otherwise', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  const line = 'x'.repeat(65_536)
+  t.match(await deliver(client, `${letter}\r\n${line}x\r\nshort`), /^550 5\.6\.0 .* 65537 octets, at most 65536 /)
+  t.match(await deliver(client, `${letter}\r\n${line}\r\nshort`), /^250 /)
+  t.equal(taken.length, 1)
 })
 
 t.test('250 comes after the message is stored, and others are served meanwhile', async (t) => {
@@ -593,4 +604,47 @@ t.test('a connection that breaks off inside TLS is told of once, with its client
   await until(() => broken.length > 0)
   await listener.stop(1_000)
   t.same(broken, [{ client: '127.0.0.1', reason: 'read ECONNRESET', line: 'an MX client failed' }])
+})
+
+t.test('whatever becomes of messages and sessions, all memory and all places are given back', async (t) => {
+  const whole = memoryBudget(1_000_000)
+  let count = 0
+  const { listener, port } = await runMx(
+    t,
+    { maxSize: 100_000, maxBytesInFlight: 400_000, maxLineLength: 998 },
+    {
+      memory: shareOfBudget(whole, 500_000, 2),
+      accept: async () => {
+        count += 1
+        await turn()
+        if (count % 4 === 1) throw new StorageFault('SQLITE_FULL', 'full')
+        if (count % 4 === 2) throw new Refusal('mailbox-full', 'no room')
+        if (count % 4 === 3) throw new Error('a bug')
+        return { id: String(count) }
+      },
+    },
+  )
+  const body = 'x'.repeat(70).concat('\r\n').repeat(700)
+  const ends: readonly ((client: Dialogue) => unknown)[] = [
+    (client) => client.say(`${letter}\r\n${body}\r\n.`),
+    (client) => client.say(`${letter}\r\n${body}${body}${body}\r\n.`), // too large
+    (client) => client.say(`${letter}\r\na\nb\r\n.`), // of bad form
+    (client) => client.send(`${letter}\r\n${body}`), // never ended
+    (client) => client.send(`${letter}\r\n${body}\r\n.\r\n`), // nobody waits for the answer
+    () => undefined,
+  ]
+  await Promise.all(
+    Array.from({ length: 90 }, async (_, n) => {
+      const client = await dial(port)
+      await client.reply()
+      await atRcpt(client)
+      await client.say('RCPT TO:<bob@home.test>')
+      if ((await client.say('DATA')).startsWith('354')) await ends[n % ends.length]?.(client)
+      client.end()
+    }),
+  )
+  await until(() => listener.connections() === 0)
+  await until(() => listener.bytesInFlight() === 0)
+  t.equal(whole.used(), 0)
+  t.ok(count > 4)
 })

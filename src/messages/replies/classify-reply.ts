@@ -11,6 +11,7 @@
  * mobile carriers do) cannot be told from an honest one.
  */
 import type { Reply } from '../../mail/reply.js'
+import { isConditional } from './conditions.js'
 import type { Reason } from './reasons.js'
 import { matchingPattern } from './reply-patterns.js'
 import type { Stage } from './stage.js'
@@ -64,7 +65,7 @@ export function classifyReply(stage: Stage, reply: Reply): Classified {
   const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
-  const isDead = deadMailbox.has(reason) && !/\btemporar/i.test(reply.text)
+  const isDead = deadMailbox.has(reason) && !isConditional(reply.text)
   return {
     kind: permanent ? 'permanent' : 'temporary',
     scope,

@@ -6,6 +6,7 @@
  * where the returned message begins; 16 KB of them are read.
  */
 import type { Address } from '../../mail/address.js'
+import { isConditional } from '../../messages/replies/conditions.js'
 import type { Reason } from '../../messages/replies/reasons.js'
 import { namesOthersAlone } from './about-recipient.js'
 import {
@@ -105,6 +106,7 @@ function bounceOf(
     recipientsFault:
       permanent &&
       (first.recipientsFault || reason === 'bad-mailbox' || reason === 'mailbox-disabled') &&
+      !isConditional(first.diagnostic) &&
       !namesOthersAlone(first.diagnostic, [recipient, original]),
   }
 }

@@ -29,6 +29,17 @@ export function isFreeMail(domain: string): boolean {
   return freeMail.has(domain) || moreFreeMail.has(domain)
 }
 
+/** Where questions are put to people: for fraud, and for honest surveys with a prize. */
+const formHosts: ReadonlySet<string> = new Set([
+  ...['forms.gle', 'forms.office.com', 'forms.zohopublic.com', 'typeform.com', 'jotform.com', 'jotform.me'],
+  ...['formstack.com', 'wufoo.com', 'cognitoforms.com', 'formsite.com', '123formbuilder.com', 'paperform.co'],
+  ...['surveymonkey.com', 'tally.so', 'fillout.com', 'form.run', 'formspree.io', 'smartsurvey.co.uk', 'aidaform.com'],
+])
+
+export function isFormHost(host: string): boolean {
+  return suffixes(host).some((suffix) => formHosts.has(suffix))
+}
+
 /** Where a page, a form or a file is put without a domain of one's own. A host under one of them counts. */
 const freeHosts: ReadonlySet<string> = new Set([
   // Sites that are clicked together.
@@ -65,10 +76,7 @@ const freeHosts: ReadonlySet<string> = new Set([
   ...['ipfs.io', 'dweb.link', 'cf-ipfs.com', 'cloudflare-ipfs.com', 'nftstorage.link', 'w3s.link', 'fleek.co'],
   ...['4everland.io', 'pinata.cloud', 'mypinata.cloud', 'infura-ipfs.io', 'gateway.pinata.cloud', 'arweave.net'],
   ...['fleek.cool', 'on-fleek.app', 'web3.storage', 'skynetlabs.com', 'hardbin.com'],
-  // Forms.
-  ...['forms.gle', 'forms.office.com', 'forms.zohopublic.com', 'typeform.com', 'jotform.com', 'jotform.me'],
-  ...['formstack.com', 'wufoo.com', 'cognitoforms.com', 'formsite.com', '123formbuilder.com', 'paperform.co'],
-  ...['surveymonkey.com', 'tally.so', 'fillout.com', 'form.run', 'formspree.io', 'smartsurvey.co.uk', 'aidaform.com'],
+  ...formHosts,
   // Names for changing addresses.
   ...['duckdns.org', 'ddns.net', 'no-ip.org', 'no-ip.biz', 'hopto.org', 'zapto.org', 'sytes.net', 'myftp.org'],
   ...['servehttp.com', 'serveftp.com', 'dynu.net', 'ddnsfree.com', 'dynv6.net', 'freedns.afraid.org', 'mooo.com'],

@@ -299,6 +299,36 @@ t.test('words about our own account, host or sender kill no recipient', async (t
   for (const line of lines) t.notOk(classifyReply('rcpt', reply(line)).recipientsFault, line)
 })
 
+t.test('a mailbox is not blamed for what holds for now, for this sender or for this message', (t) => {
+  const lines = [
+    '550 5.7.1 Recipient mailbox is locked, try again later',
+    '550 mailbox is locked by another session',
+    '550 account is limited',
+    '550 5.1.1 Account locked due to maintenance',
+    '550 mailbox has been moved to a new server, try again later',
+    '550 mailbox for bob is not here yet',
+    '550 mailbox closed on weekends',
+    '550 User cannot receive messages while on vacation',
+    '550 The mailbox cannot accept messages now, over disk',
+    '550 5.7.0 Local policy violation: recipient invalid',
+    '554 rejected due to policy: unknown user',
+    '550 Mailbox unavailable: policy',
+    '550 5.7.1 Unknown client host, user unknown in our whitelist',
+    '550 user not found in allow list of senders',
+    '550 account closed to mail from outside',
+    '550 5.7.1 Access to this account is disabled for external senders',
+    '550 5.1.1 DKIM: user key not found',
+    '550 5.1.1 recipient invalid: message too large',
+    '550 no valid recipients for message with virus',
+  ]
+  for (const line of lines) {
+    t.notOk(classifyReply('rcpt', reply(line)).recipientsFault, line)
+    t.notOk(classifyReply('message', reply(line)).recipientsFault, line)
+  }
+  t.ok(classifyReply('rcpt', reply('550 5.1.1 User unknown, check the address and try again')).recipientsFault)
+  t.end()
+})
+
 t.test('a mailbox is blamed in answer to RCPT or to the message, nowhere else', async (t) => {
   const unknown = reply('550 5.1.1 User unknown')
   t.match(classifyReply('rcpt', unknown), { scope: 'recipient', recipientsFault: true, status: '5.1.1' })

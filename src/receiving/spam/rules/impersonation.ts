@@ -6,11 +6,11 @@
  * its own (`own-points.ts`).
  */
 import { hasServiceWord } from '../brand-match.js'
-import { isFreeHost, isFreeMail, isShortener } from '../host-kinds.js'
+import { isFormHost, isFreeHost, isFreeMail, isShortener } from '../host-kinds.js'
 import { authenticating, scanning } from '../lures.js'
 import type { SpamFacts } from '../spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
-import { namedDomain, registered } from '../url-facts.js'
+import { namedDomain, registered, type SpamUrl } from '../url-facts.js'
 
 /** Recipients that are looked at. */
 const MAX_RECIPIENTS = 20
@@ -73,13 +73,22 @@ function feignsTarget({ urls, author, message, pretence }: SpamFacts): boolean {
   })
 }
 
-const atFreeHost = ({ urls, author }: SpamFacts): boolean =>
+const linksToFreeHosts = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
   urls
     .slice(0, 100)
-    .some(
+    .filter(
       ({ host, path, organization }) =>
         organization !== author?.organization && (isFreeHost(host, path) || isShortener(host)),
     )
+
+/** A prize for answers to a form is what honest surveys offer too. */
+function asksAtFreeHost(facts: SpamFacts): boolean {
+  const links = linksToFreeHosts(facts)
+  if (links.length === 0) return false
+  const { lures } = facts.pretence
+  const isSurvey = lures.size === 1 && lures.has('reward') && links.every(({ host }) => isFormHost(host))
+  return namesBrand(facts) || (lures.size > 0 && !isSurvey)
+}
 
 /** Three links to the author's own organization: who writes of others has pages of one's own. */
 const leadsHome = ({ urls, author }: SpamFacts): boolean =>
@@ -143,7 +152,7 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
     description: 'asks for something at a page that anybody may have put there',
-    test: (facts) => (facts.pretence.lures.size > 0 || namesBrand(facts)) && atFreeHost(facts),
+    test: asksAtFreeHost,
   },
   {
     name: 'LURE_FEIGNS_TARGET',

@@ -1,0 +1,25 @@
+/**
+ * Words by which a refusal about a mailbox holds only for now, or only for this sender or this message:
+ * whatever else it says, the mailbox may take the next one, so its address is not suppressed for it.
+ *
+ * Read as widely as may be: the cost of a match is one more attempt to an address that is dead.
+ */
+const LONGEST = 2_048
+
+const conditions: readonly RegExp[] = [
+  // For now.
+  /\btemporar|\b(try|retry)( it| again)? later\b|\bagain later\b|\bmaintenance\b|\bfor (now|the moment)\b/i,
+  /\bnot .{0,20}\b(yet|now|at this time)\b|\b(messages?|e-?mails?|mail) (right )?now\b|\b(on|during) (a )?(vacation|holidays?|weekends?)\b/i,
+  /\b(locked|in use|opened) by\b|\blimited\b|\bquota\b|\bover disk\b|\bgr[ae]y-? ?list/i,
+  // For this sender.
+  /\bpolic(y|ies)\b|\b(white|allow|safe|accept|permit)(ed)?[ -]?list|\ballowed (senders?|addresses)\b/i,
+  /\blist of (\w{1,20} )?(allowed|permitted|accepted|known|senders)\b|\b(from|to) (the )?(outside|external)\b/i,
+  /\b(external|outside|unknown) (senders?|mail|e-?mail)\b|\b(dkim|dmarc|spf)\b/i,
+  // For this message.
+  /\bvirus|\btoo (large|big)\b|\blarger than\b/i,
+]
+
+export function isConditional(words: string): boolean {
+  const text = words.slice(0, LONGEST)
+  return conditions.some((condition) => condition.test(text))
+}

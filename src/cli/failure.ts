@@ -35,14 +35,15 @@ const mends: Readonly<Record<string, string>> = {
 }
 
 /** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */
-function notPermitted(): string {
-  return `not permitted for the user ${currentUser()}: a port below 1024 or a file needs more rights`
+function notPermitted(syscall: string): string {
+  const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
+  return `not permitted for the user ${currentUser()}${why}`
 }
 
 /** A call to the system that failed, with its usual mend. */
 function systemFault(error: Error): string | null {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return null
-  const mend = code === 'EACCES' ? notPermitted() : mends[code]
+  const mend = code === 'EACCES' ? notPermitted(syscall) : mends[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -25,13 +25,21 @@ export function failureOf(error: unknown): Failure {
   }
   if (!(error instanceof Error)) return { status: 1, text: String(error) }
   if (mendable.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
-  if (error instanceof StorageFault) return { status: 1, text: `the database: ${error.message} (${error.code})` }
+  if (error instanceof StorageFault) return { status: 1, text: storageFault(error) }
   return { status: 1, text: systemFault(error) ?? error.stack ?? error.message }
 }
 
 const mends: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/** What SQLite says where rights are missing names neither the file nor the user. */
+const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
+
+function storageFault({ message, code }: StorageFault): string {
+  const text = `the database: ${message} (${code})`
+  return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
 }
 
 /** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */

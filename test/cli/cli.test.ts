@@ -644,6 +644,8 @@ t.test(
     chownSync(database, 0, 0)
     const copied = program('check', '--config', config)
     t.match(copied, { status: 1, stdout: /service\.data_dir: EACCES.*posthorn\.db'\n.* user nobody\n$/ })
+    const unread = program('key', 'list', '--config', config)
+    t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
     chownSync(database, nobody, nobody)
     const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
     t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })

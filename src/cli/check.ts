@@ -6,9 +6,9 @@
  * It judges with the rights of the daemon's user and says which user that is: what root can read says nothing
  * about the daemon.
  */
-import { constants, statSync } from 'node:fs'
+import { constants, existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config/complete.js'
 import type { Loaded } from '../config/load.js'
 import { type Problem, problemLines } from '../config/problems.js'
@@ -16,6 +16,7 @@ import { routeTable } from '../delivery/routes.js'
 import { diskSpace } from '../platform/disk-space.js'
 import { readTls } from '../platform/tls-files.js'
 import { mayTake, thresholdWords } from '../storage/disk-guard.js'
+import { databaseFile } from '../storage/open.js'
 import type { Answer } from './command.js'
 import { becomeDaemonUser, currentUser } from './owner.js'
 
@@ -53,12 +54,22 @@ async function problemsBehind({ service, tls, outbound }: Config): Promise<reado
 
 async function mustBeUsable(folder: string): Promise<void> {
   const existing = existingFolder(folder)
-  if (existing === folder) await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  if (existing === folder) {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    const files = filesOfDaemon(folder).filter((file) => existsSync(file))
+    for (const file of files) await access(file, constants.R_OK | constants.W_OK)
+  }
   const space = await diskSpace(existing)
   if (mayTake(space)) return
   throw new Error(
     `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdWords}`,
   )
+}
+
+/** Those that a command or a copy made as root may have left to root. */
+function filesOfDaemon(folder: string): readonly string[] {
+  const database = databaseFile(folder)
+  return [database, `${database}-wal`, `${database}-shm`, join(folder, 'daemon.lock')]
 }
 
 /** The folder, or the next one above it that is there. Throws where it cannot be made, or may not be looked for. */

@@ -13,6 +13,7 @@ import { MimeReader } from '../messages/mime-parts.js'
 import { type Accept, accept } from '../sending/accept.js'
 import { type PrepareDeps, prepareEmail } from '../sending/prepare-email.js'
 import { take } from '../sending/take.js'
+import { isDataFolderHeld } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
@@ -93,23 +94,20 @@ async function send(call: Call): Promise<Answer> {
   const asked = askedEmail(database.read, emailId)
   if (asked === null) throw new CommandFailed(`the email ${emailId} is gone`)
   const story = await firstAttempt(call, database, asked)
+  const isServed = isDataFolderHeld(call.config.service.data_dir)
   const json = await recordOf(call.options, database.read, asked)
-  const lines = [...emailLines(story), ...nextLines(story)]
+  const lines = [...emailLines(story), ...nextLines(story, isServed)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 
-/** Of what is not settled. */
-function nextLines(story: EmailStory): string[] {
+/** Of what is not settled. `isServed`: a daemon runs. */
+function nextLines(story: EmailStory, isServed: boolean): string[] {
   if (!isOpen(story)) return []
   const later = `"posthorn explain ${story.id}" tells more later`
   if (isAnswered(story)) return ['', `not delivered yet, and tried again without being asked: ${later}`]
+  if (!isServed) return ['', `no daemon runs here: it is sent when one starts; ${later}`]
   const isUnderWay = story.recipients.some(({ next_attempt_at }) => next_attempt_at === null)
-  return [
-    '',
-    isUnderWay
-      ? `still being attempted after 60 s: ${later}`
-      : `not tried within 60 s: is the daemon running? ${later}`,
-  ]
+  return ['', isUnderWay ? `still being attempted after 60 s: ${later}` : `not tried within 60 s: ${later}`]
 }
 
 function composed(from: Address, to: Address, subject: string): Promise<Buffer> {
@@ -151,12 +149,13 @@ function accepting({ config, clock }: Call, { read, commit }: Database): Accept 
   return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
 }
 
-/** Until the first attempt has had its outcome, or it is known what the message waits for. */
-async function firstAttempt({ clock }: Call, { read }: Database, asked: Asked): Promise<EmailStory> {
+/** Until the first attempt has had its outcome, it is known what the message waits for, or no daemon is there to try it. */
+async function firstAttempt({ clock, config }: Call, { read }: Database, asked: Asked): Promise<EmailStory> {
   const until = clock() + WAIT
   for (;;) {
     const story = storyOf(read, asked)
     if (!isOpen(story) || isAnswered(story) || clock() >= until) return story
+    if (!isDataFolderHeld(config.service.data_dir)) return story
     await sleep(LOOK)
   }
 }

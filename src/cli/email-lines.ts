@@ -26,7 +26,7 @@ function recipientLines(recipient: RecipientStory): string[] {
 function attemptLines(attempt: AttemptStory): string[] {
   const host =
     attempt.mx === null ? 'no host' : `${attempt.mx}${attempt.address === null ? '' : ` [${attempt.address}]`}`
-  const tls = attempt.mx === null ? '' : ` over ${attempt.tls ?? 'plain text'}`
+  const tls = attempt.mx === null ? '' : attempt.tls === null ? ' without TLS' : ` over ${attempt.tls}`
   const reason = attempt.reason === null ? '' : ` (${attempt.reason})`
   return [
     `    ${attempt.number}. ${attempt.at}  ${host}${tls}, ${attempt.duration_ms} ms`,

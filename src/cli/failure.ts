@@ -25,7 +25,7 @@ export function failureOf(error: unknown): Failure {
   }
   if (!(error instanceof Error)) return { status: 1, text: String(error) }
   if (mendable.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
-  if (error instanceof StorageFault) return { status: 1, text: `the database: ${error.message} (${error.code})` }
+  if (error instanceof StorageFault) return { status: 1, text: storageFault(error) }
   return { status: 1, text: systemFault(error) ?? error.stack ?? error.message }
 }
 
@@ -34,15 +34,24 @@ const mends: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 }
 
+/** What SQLite says where rights are missing names neither the file nor the user. */
+const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
+
+function storageFault({ message, code }: StorageFault): string {
+  const text = `the database: ${message} (${code})`
+  return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
+}
+
 /** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */
-function notPermitted(): string {
-  return `not permitted for the user ${currentUser()}: a port below 1024 or a file needs more rights`
+function notPermitted(syscall: string): string {
+  const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
+  return `not permitted for the user ${currentUser()}${why}`
 }
 
 /** A call to the system that failed, with its usual mend. */
 function systemFault(error: Error): string | null {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return null
-  const mend = code === 'EACCES' ? notPermitted() : mends[code]
+  const mend = code === 'EACCES' ? notPermitted(syscall) : mends[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -26,7 +26,7 @@ const commonOptions: Readonly<Record<string, string>> = {
   '--json': 'print one JSON value instead of text',
 }
 
-/** By the name of the option; where commands differ, with the command before it. */
+/** By the name of the option; where commands differ, with the command or its first word before it. */
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
   domain: 'only entries whose recipient is in this domain',
@@ -40,8 +40,9 @@ const options: Readonly<Record<string, string>> = {
   scopes: 'what the key may do, separated by commas: full, send, read',
   selector: 'the DKIM selector under which the public key is published',
   'setup workspace': 'the name of the workspace',
+  'queue workspace': 'only entries of this workspace, by its id',
   status: 'only entries in this state',
-  subject: 'the subject of the message',
+  subject: 'the subject of the message; else "Posthorn test message"',
   to: 'the recipient',
   transcript: 'with each command and reply of the SMTP sessions',
   workspace: 'the id of the workspace; needed where there are several',
@@ -65,8 +66,15 @@ export function overview(commands: readonly Described[]): string {
 /** Of every command whose name begins with these words. Throws a UsageError where there is none. */
 export function helpOf(words: readonly string[], commands: readonly Described[]): string {
   const found = [...bareCommands, ...commands].filter(({ name }) => begins(name.split(' '), words))
-  if (found.length === 0) throw new UsageError(`unknown command: ${words.join(' ')}`)
+  if (found.length === 0) throw unknownCommand(words, commands)
   return found.map(sheet).join('\n')
+}
+
+/** Names the commands that begin with the same word. */
+export function unknownCommand(words: readonly string[], commands: readonly Described[]): UsageError {
+  const near = commands.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name)
+  const known = near.length === 0 ? '' : ` (there are: ${near.join(', ')})`
+  return new UsageError(`unknown command: ${words.join(' ')}${known}`)
 }
 
 function begins(name: readonly string[], words: readonly string[]): boolean {
@@ -87,5 +95,5 @@ function sheet({ name, usage, summary, options: own }: Described): string {
 }
 
 function descriptionOf(command: string, option: string): string {
-  return options[`${command} ${option}`] ?? options[option] ?? ''
+  return options[`${command} ${option}`] ?? options[`${command.split(' ')[0]} ${option}`] ?? options[option] ?? ''
 }

@@ -5,11 +5,20 @@ import { createKey, endKey } from '../accounts/key-acts.js'
 import { createdKeyResource, keyResource } from '../accounts/key-resource.js'
 import { type Scope, scopes } from '../accounts/principal.js'
 import { ownerOf } from '../accounts/workspaces.js'
-import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import { momentOf } from '../sending/schedule.js'
 import { Missed } from '../storage/write.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, text, word } from './command.js'
+import {
+  type Answer,
+  atMost,
+  type Call,
+  type Command,
+  CommandFailed,
+  required,
+  text,
+  UsageError,
+  word,
+} from './command.js'
 import { moment, table } from './table.js'
 import { chosenWorkspace } from './workspace-choice.js'
 
@@ -41,23 +50,18 @@ export const keyCommands: readonly Command[] = [
 async function create({ words, options, database, clock }: Call): Promise<Answer> {
   atMost(words, 0)
   const now = clock()
+  const name = required(options, 'name')
+  const granted = scopeList(text(options, 'scopes'))
+  const expiresAt = expiry(text(options, 'expires-at'), now)
   const { read, commit } = await database()
   const workspaceId = chosenWorkspace(read, options)
   const owner = ownerOf(read, { workspaceId })[0]
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
-  const key = newKey({
-    workspaceId,
-    userId: owner.user_id,
-    name: text(options, 'name') ?? '',
-    now,
-    scopes: scopeList(text(options, 'scopes')),
-    expiresAt: expiry(text(options, 'expires-at'), now),
-  })
+  const key = newKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, expiresAt })
   await commit(createKey(key, operator))
-  const { id, name } = key.row
   return {
     json: createdKeyResource(key),
-    lines: [`key ${id} (${name})`, key.secret, 'It is shown this once.'],
+    lines: [`key ${key.row.id} (${key.row.name})`, key.secret, 'It is shown this once.'],
   }
 }
 
@@ -67,7 +71,7 @@ function scopeList(given: string | undefined): readonly Scope[] {
   const known = scopes.filter((scope) => wanted.includes(scope))
   const unknown = wanted.find((scope) => !known.some((good) => good === scope))
   if (unknown === undefined) return known
-  throw new Refusal('invalid-parameter', `--scopes: found "${unknown}", allowed: ${scopes.join(', ')}`)
+  throw new UsageError(`--scopes: found "${unknown}", allowed: ${scopes.join(', ')}`)
 }
 
 function expiry(given: string | undefined, now: number): number | null {
@@ -75,7 +79,7 @@ function expiry(given: string | undefined, now: number): number | null {
   const at = momentOf(given)
   if (at !== null && at > now) return at
   const allowed = 'a moment in the future such as 2030-01-31T09:00:00Z'
-  throw new Refusal('invalid-parameter', `--expires-at: found "${given}", allowed: ${allowed}`)
+  throw new UsageError(`--expires-at: found "${given}", allowed: ${allowed}`)
 }
 
 async function list({ words, options, database }: Call): Promise<Answer> {

@@ -7,7 +7,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { parseArgs } from 'node:util'
 import { type Loaded, loadConfig } from '../config/load.js'
 import { problemLines } from '../config/problems.js'
 import { systemClock } from '../platform/clock.js'
@@ -16,23 +15,16 @@ import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import { check } from './check.js'
-import {
-  type Answer,
-  atMost,
-  type Call,
-  type Command,
-  CommandFailed,
-  type OptionValues,
-  UsageError,
-} from './command.js'
+import { type Answer, atMost, type Call, type Command, CommandFailed, UsageError } from './command.js'
 import { type Asking, asking } from './daemon-notice.js'
 import { domainCommands } from './domain-commands.js'
 import { domainDnsCommands } from './domain-dns-commands.js'
 import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
-import { helpOf, overview } from './help.js'
+import { helpOf, overview, unknownCommand } from './help.js'
 import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
+import { type Line, parseLine } from './parse-line.js'
 import { queueCommands } from './queue-commands.js'
 import { spamCommands } from './spam-commands.js'
 import { storageCommands } from './storage-commands.js'
@@ -68,15 +60,10 @@ export const withDatabase: readonly Command[] = [
 
 const common = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
-interface Line {
-  readonly words: readonly string[]
-  readonly options: OptionValues
-}
-
 /** Resolves to the exit status. */
 export async function run(world: World): Promise<number> {
   try {
-    const line = parse(world.argv)
+    const line = parseLine(world.argv, Object.assign({}, common, ...withDatabase.map(({ options }) => options)))
     return answerAtOnce(world, line) ?? (await dispatch(world, line))
   } catch (error) {
     const { status, text } = failureOf(error)
@@ -89,14 +76,16 @@ export async function run(world: World): Promise<number> {
 function answerAtOnce(world: World, line: Line): number | null {
   const { words, options } = line
   const [verb, ...others] = words
-  if (options['version'] === true || verb === 'version') {
+  const isHelp = options['help'] === true || verb === 'help'
+  if (!isHelp && (options['version'] === true || verb === 'version')) {
     atMost(words, 1)
     return said(world, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
   }
-  if (options['help'] !== true && verb !== 'help' && verb !== undefined) return null
+  if (!isHelp && verb !== undefined) return null
   const about = verb === 'help' ? others : words
-  world.print(about.length === 0 ? overview(withDatabase) : helpOf(about, withDatabase))
-  return verb === undefined && options['help'] !== true ? 2 : 0
+  const help = (about.length === 0 ? overview(withDatabase) : helpOf(about, withDatabase)).trimEnd()
+  const status = said(world, line, { json: { help }, lines: [help] })
+  return isHelp ? status : 2
 }
 
 async function dispatch(world: World, line: Line): Promise<number> {
@@ -110,7 +99,7 @@ async function dispatch(world: World, line: Line): Promise<number> {
   }
   const loaded = load()
   const command = withDatabase.find(({ name }) => startsWith(line.words, name))
-  if (command === undefined && verb !== 'serve') throw new UsageError(`unknown command: ${line.words.join(' ')}`)
+  if (command === undefined && verb !== 'serve') throw unknownCommand(line.words, withDatabase)
   refuseForeignOptions(line.options, command)
   if (loaded.kind === 'problems') throw new CommandFailed(problemLines(loaded.file, loaded.problems))
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
@@ -147,24 +136,12 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   }
 }
 
-function parse(argv: readonly string[]): Line {
-  const own = withDatabase.map(({ options }) => options)
-  const kinds = Object.assign({}, common, ...own) as Record<string, 'string' | 'boolean'>
-  const options = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]))
-  try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true })
-    return { words: positionals, options: values as OptionValues }
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
 function startsWith(words: readonly string[], name: string): boolean {
   return name.split(' ').every((part, place) => words[place] === part)
 }
 
 /** An option of another command is a mistake, and would be passed over. */
-function refuseForeignOptions(options: OptionValues, command: Command | undefined): void {
+function refuseForeignOptions(options: Line['options'], command: Command | undefined): void {
   const foreign = Object.keys(options).find((name) => !(name in common) && !(name in (command?.options ?? {})))
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }

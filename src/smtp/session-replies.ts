@@ -6,7 +6,7 @@ export const recipientOk: SmtpReply = { code: 250, status: '2.1.5', text: 'Ok' }
 export const banned: SmtpReply = {
   code: 421,
   status: '4.7.0',
-  text: 'Too many wrong keys from your address, try again later',
+  text: 'Too many wrong keys, try again later',
 }
 /** RFC 4954 section 6. */
 export const cannotAuthenticate: SmtpReply = { code: 454, status: '4.7.0', text: 'Temporary authentication failure' }

@@ -89,9 +89,19 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
   const { run, data } = place(t)
   const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
     [['nonsense'], /unknown command: nonsense/],
-    [['key'], /unknown command: key/],
+    [['key'], /unknown command: key \(there are: key create, key list, key revoke\)\n/],
     [['key', 'destroy'], /unknown command: key destroy/],
-    [['key', 'create', '--colour', 'red'], /--colour|colour/],
+    [['key', 'create', '--colour', 'red'], /^posthorn: unknown option: --colour\n/],
+    [['-x'], /^posthorn: unknown option: -x\n/],
+    [['--__proto__', 'check'], /^posthorn: unknown option: --__proto__\n/],
+    [['check', '--json=yes'], /^posthorn: --json takes no value\n/],
+    [['key', 'create'], /--name is missing/],
+    [['key', 'create', '--name', ''], /--name is missing/],
+    [['key', 'create', '--name', '--json'], /^posthorn: --name needs a value; one that .* is given as --name=VALUE\n/],
+    [['key', 'create', '--name=-x', '--scopes', 'all'], /--scopes: found "all", allowed: full, send, read/],
+    [['key', 'create', '--name', 'x', '--expires-at', '2020-01-01T00:00:00Z'], /--expires-at: found "2020-/],
+    [['key', 'create', '--name', 'x', '--expires-at', '2099-02-30T00:00:00Z'], /--expires-at: found "2099-/],
+    [['key', 'create', '--name', 'x', '--expires-at', 'tomorrow'], /--expires-at: found "tomorrow", allowed: a moment/],
     [['workspace', 'list', '--domain', 'a.test'], /--domain does not belong/],
     [['serve', '--force'], /--force does not belong/],
     [['check', '--force'], /--force does not belong/],
@@ -100,7 +110,7 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
     [['setup', '--email', 'o@acme.test'], /--workspace is missing/],
     [['setup', '--workspace', '', '--email', 'o@acme.test'], /--workspace is missing/],
     [['setup', 'Acme'], /unexpected: Acme/],
-    [['setup', '--workspace'], /workspace/],
+    [['setup', '--workspace'], /--workspace needs a value/],
     [['workspace', 'create', '--email', 'o@acme.test'], /NAME is missing/],
     [['workspace', 'create', 'two', 'words', '--email', 'o@acme.test'], /unexpected: words/],
     [['key', 'revoke'], /ID is missing/],
@@ -140,6 +150,8 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
   }
   t.match(await command([]), { status: 2, out: help.out })
   t.equal((await command(['help'])).out, help.out)
+  t.equal((await command(['-h'])).out, help.out)
+  t.same((await command(['help', '--json'])).json(), { help: help.out.trimEnd() })
 })
 
 t.test('each command has help of its own, with every option, and needs no configuration for it', async (t) => {
@@ -159,6 +171,11 @@ t.test('each command has help of its own, with every option, and needs no config
     }
     t.equal((await command([...name.split(' '), '--help', '--config', '/nowhere'])).out, asked.out)
   }
+  for (const name of ['check', 'serve', 'version', 'help']) {
+    if (name !== 'help') t.match(await command([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
+    t.match(await command(['help', name]), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
+  }
+  t.match((await command(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
   const keys = (await command(['key', '--help'])).out
   for (const name of ['key create', 'key list', 'key revoke']) t.match(keys, new RegExp(`^posthorn ${name} `, 'm'))
   t.match(await command(['help', 'serve']), { status: 0, out: /^posthorn serve\n.*SIGHUP/ })
@@ -262,15 +279,8 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   t.equal(log.length, 4, 'what failed is no act')
   t.notOk(JSON.stringify(log).includes(key))
   t.match(await run('key', 'list'), { out: new RegExp(`^${id} +app +${key_prefix} +- +2`, 'm') })
-  for (const options of [
-    ['--name', ''],
-    ['--name', 'x', '--scopes', 'all'],
-    ['--name', 'x', '--expires-at', '2020-01-01T00:00:00Z'],
-    ['--name', 'x', '--expires-at', '2099-02-30T00:00:00Z'],
-    ['--name', 'x', '--expires-at', 'tomorrow'],
-  ]) {
-    t.match(await run('key', 'create', ...options), { status: 1, out: '' }, options.join(' '))
-  }
+  const long = await run('key', 'create', '--name', 'x'.repeat(101))
+  t.match(long, { status: 1, out: '', err: /name: 1 to 100 characters/ })
 })
 
 t.test('domains', async (t) => {
@@ -386,6 +396,13 @@ t.test('the database is saved, put back and checked', async (t) => {
   writeFileSync(join(folder, 'junk'), 'no database')
   t.match(await run('restore', join(folder, 'junk')), { status: 1, out: '' })
   t.match(await run('restore', join(folder, 'absent')), { status: 1, out: '' })
+
+  await run('domain', 'add', 'a.test', '--force')
+  const sent = await run('send', '--from', 'app@a.test', '--to', 'bob@b.test')
+  t.match(sent, {
+    status: 1,
+    out: /\n\nno daemon runs here: it is sent when one starts; "posthorn explain \S+" tells more later\n$/,
+  })
 })
 
 t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
@@ -437,7 +454,7 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
   })
   t.match(await app.cli('explain', story.id), {
     status: 0,
-    out: /to bob@b\.test: delivered\n {4}1\. \S+ {2}mx\.b\.test \[127\.0\.0\.1\] over plain text, \d+ ms\n {7}delivered: 250/,
+    out: /to bob@b\.test: delivered\n {4}1\. \S+ {2}mx\.b\.test \[127\.0\.0\.1\] without TLS, \d+ ms\n {7}delivered: 250/,
   })
   t.match(await app.cli('explain', story.id, '--transcript'), {
     out: /last session for bob@b\.test:\n[\s\S]*MAIL FROM/,
@@ -634,8 +651,15 @@ t.test(
     t.match(program('check', '--config', reachable), { status: 1, stdout: /service\.data_dir: EACCES/ }, 'not absent')
     chmodSync(folder, 0o755)
     t.match(program('setup', '--workspace', 'A', '--email', 'o@acme.test', '--config', config), { status: 0 })
+    const database = join(data, 'posthorn.db')
+    chownSync(database, 0, 0)
+    const copied = program('check', '--config', config)
+    t.match(copied, { status: 1, stdout: /service\.data_dir: EACCES.*posthorn\.db'\n.* user nobody\n$/ })
+    const unread = program('key', 'list', '--config', config)
+    t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
+    chownSync(database, nobody, nobody)
     const elsewhere = program('backup', join(folder, 'saved.db'), '--config', config)
-    t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody/ })
+    t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
   },
 )
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -76,3 +76,35 @@ t.test('systemd accepts the unit', { skip: skipWithout('systemd-analyze') }, asy
   t.match(await verify(shipped), { stdout: '', stderr: '' })
   t.match(await verify(`${shipped}\n[Service]\nStateDirectoryy=x\n`), { stderr: /StateDirectoryy/ }, 'it does look')
 })
+
+const notRoot = process.getuid?.() !== 0 && 'not root'
+
+t.test(
+  'the certbot hook copies the certificate that it was first run for, and no other',
+  { skip: notRoot },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const target = join(folder, 'tls')
+    const lineage = (name: string, content: string): string => {
+      mkdirSync(join(folder, name), { recursive: true })
+      for (const file of ['fullchain.pem', 'privkey.pem']) writeFileSync(join(folder, name, file), content)
+      return join(folder, name)
+    }
+    const hook = (renewed: string): Promise<{ readonly stdout: string }> =>
+      run('systemd/certbot-deploy-hook', {
+        env: { ...process.env, RENEWED_LINEAGE: renewed, POSTHORN_TLS: target, POSTHORN_GROUP: 'root' },
+      })
+    const copied = (): string[] =>
+      ['fullchain.pem', 'privkey.pem'].map((file) => readFileSync(join(target, file), 'utf8'))
+
+    await t.rejects(hook(join(folder, 'mistyped')))
+    await hook(lineage('mail', 'first'))
+    t.same(copied(), ['first', 'first'])
+    t.equal(statSync(join(target, 'privkey.pem')).mode & 0o777, 0o640)
+    t.match((await hook(lineage('www', 'other'))).stdout, /www is left alone; to use it, remove .*lineage/)
+    t.same(copied(), ['first', 'first'])
+    await hook(lineage('mail', 'renewed'))
+    t.same(copied(), ['renewed', 'renewed'])
+  },
+)

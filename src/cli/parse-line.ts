@@ -1,0 +1,46 @@
+/** From the arguments to words and options; what is wrong with them is a UsageError. */
+import { parseArgs } from 'node:util'
+import { type OptionValues, UsageError } from './command.js'
+
+export interface Line {
+  readonly words: readonly string[]
+  readonly options: OptionValues
+}
+
+type Kinds = Readonly<Record<string, 'string' | 'boolean'>>
+
+/** `kinds`: the options of all commands. */
+export function parseLine(argv: readonly string[], kinds: Kinds): Line {
+  const long = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]))
+  const { tokens, positionals } = parseArgs({
+    args: [...argv],
+    options: { ...long, help: { type: 'boolean', short: 'h' } },
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  const values: Record<string, string | boolean> = {}
+  for (const token of tokens) {
+    if (token.kind === 'option') values[token.name] = givenValue(token, kinds)
+  }
+  return { words: positionals, options: values }
+}
+
+interface Given {
+  readonly name: string
+  readonly rawName: string
+  readonly value: string | undefined
+  readonly inlineValue: boolean | undefined
+}
+
+function givenValue({ name, rawName, value, inlineValue }: Given, kinds: Kinds): string | boolean {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
+  if (kind === undefined) throw new UsageError(`unknown option: ${rawName}`)
+  if (kind === 'boolean') {
+    if (value === undefined) return true
+    throw new UsageError(`${rawName} takes no value`)
+  }
+  // Without "=", what begins with a dash is the next option; a dash alone is a value.
+  if (value !== undefined && (inlineValue === true || !/^-./.test(value))) return value
+  throw new UsageError(`${rawName} needs a value; one that begins with "-" is given as ${rawName}=VALUE`)
+}

@@ -8,6 +8,8 @@
  * The counts of an address and of the service are of what others did too: the time at which there
  * is room again is told to the hour only.
  */
+import type { Address } from '../mail/address.js'
+import { personKey } from '../mail/mailbox-key.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
@@ -24,8 +26,8 @@ const OF_ADDRESS = 3
 export interface InvitationCount {
   /** Who invites. */
   readonly userId: string
-  /** Who is invited, in lower case. */
-  readonly email: string
+  /** Who is invited; however it is written, and whatever stands behind a `+`, it counts as one. */
+  readonly email: Address
   readonly now: number
 }
 
@@ -50,7 +52,7 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
       says: `one person may invite ${OF_PERSON} people in an hour`,
     },
     {
-      kind: invitationsTo(email),
+      kind: invitationsTo(personKey(email)),
       most: OF_ADDRESS,
       window: DAY,
       told: HOUR,

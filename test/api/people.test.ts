@@ -499,14 +499,15 @@ t.test('invitations are counted by person and by address, over all workspaces', 
   app.advance(3_600_000)
 
   for (const [id, email] of [
-    [app.workspaceId, 'Nina@b.test'],
-    [other.id, 'nina@B.test'],
+    [app.workspaceId, 'Nina+1@b.test'],
+    [other.id, '"nina+2"@B.test'],
   ] as const) {
     const { id: invitation } = data(await inviteTo(id, email))
     t.equal((await app.rest('DELETE', `/v1/invitations/${invitation}?workspaceId=${id}`)).status, 200)
   }
   t.equal((await inviteTo(app.otherWorkspaceId, 'nina@b.test', app.otherKey)).status, 201, 'the third')
   const fourth = await inviteTo(app.workspaceId, 'NINA@b.test')
+  t.equal((await inviteTo(app.workspaceId, 'ｎina+more@b.test')).status, 429, 'another text of the same address')
   t.match(error(fourth), {
     code: 'rate_limit_exceeded',
     message: /one address/,

@@ -3,11 +3,13 @@
  *
  * Each is a mail of the service to an address that somebody names, so none of the counts depends
  * on a workspace: a person may own many, and a cancelled invitation has been mailed all the same.
- * All three are judged and counted by the commit that makes the invitation; nothing gives a place back.
+ * All are judged and counted by the commit that makes the invitation; nothing gives a place back.
  *
  * The counts of an address and of the service are of what others did too: the time at which there
  * is room again is told to the hour only.
  */
+import type { Address } from '../mail/address.js'
+import { personKey } from '../mail/mailbox-key.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
@@ -19,13 +21,15 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const OF_PERSON = 50
+/** A fifth of what the service sends by default: no one person takes all of that from the others. */
+const OF_PERSON_IN_A_DAY = 200
 const OF_ADDRESS = 3
 
 export interface InvitationCount {
   /** Who invites. */
   readonly userId: string
-  /** Who is invited, in lower case. */
-  readonly email: string
+  /** Who is invited; however it is written, and whatever stands behind a `+`, it counts as one. */
+  readonly email: Address
   readonly now: number
 }
 
@@ -50,7 +54,14 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
       says: `one person may invite ${OF_PERSON} people in an hour`,
     },
     {
-      kind: invitationsTo(email),
+      kind: invitationsBy(userId),
+      most: OF_PERSON_IN_A_DAY,
+      window: DAY,
+      told: 1,
+      says: `one person may invite ${OF_PERSON_IN_A_DAY} people in a day`,
+    },
+    {
+      kind: invitationsTo(personKey(email)),
       most: OF_ADDRESS,
       window: DAY,
       told: HOUR,
@@ -79,7 +90,7 @@ export function chargeInvitation(read: Read, wanted: InvitationCount, perDay: nu
   const limits = limitsOf(wanted, perDay)
   const bounds = limits.map(({ kind, most, window }) => ({ kind, since: now - window + 1, atMost: most - 1 }))
   return {
-    writes: limits.map(({ kind }, place) => {
+    writes: [...new Set(limits.map(({ kind }) => kind))].map((kind, place) => {
       const row = { workspace_id: SERVICE, kind, bucket: now, count: 1 }
       return place === 0 ? addWithin(row, bounds) : addUsage(row)
     }),

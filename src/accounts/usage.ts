@@ -8,7 +8,7 @@
  *   domain:NAME      an hour      emails of one sender domain         always
  *   requests         ten minutes  requests                            while the plan limits the day
  *   domain-creations a moment     sending domains registered          always
- *   invitations-by:USER, invitations-to:ADDRESS, invitations
+ *   invitations-by:USER, invitations-to:PERSON, invitations
  *                    a moment     people invited, of the service      always
  *   workspaces       a moment     workspaces made by its keys         always
  *
@@ -34,7 +34,7 @@ export const DOMAIN_CREATIONS = 'domain-creations'
 /** With the two below, rows of the service. */
 export const SERVICE_INVITATIONS = 'invitations'
 export const invitationsBy = (userId: string): string => `invitations-by:${userId}`
-export const invitationsTo = (email: string): string => `invitations-to:${email}`
+export const invitationsTo = (person: string): string => `invitations-to:${person}`
 export const WORKSPACES = 'workspaces'
 export const ofDomain = (domain: string): string => `domain:${domain}`
 

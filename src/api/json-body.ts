@@ -8,8 +8,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
+import type { OwnerMemory } from '../platform/memory-shares.js'
 import type { TransferPace } from '../platform/transfer-pace.js'
-import { announcesBody, type Body, type BodyMemory, checkLength, readBody, welcomeBody } from './read-body.js'
+import { announcesBody, type Body, checkLength, readBody, welcomeBody } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
 const MAX_BODY = 22 * 1_048_576
@@ -29,7 +30,7 @@ export interface JsonBody extends Body {
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
-  memory: BodyMemory,
+  memory: OwnerMemory,
   pace: TransferPace,
   limit = MAX_BODY,
 ): Promise<JsonBody> {

@@ -115,7 +115,7 @@ async function invited(
   const wanted: WantedInvitation = { workspaceId, email, role, userId, actor: actorOf(principal), now }
   refuseInvitation(read, wanted)
   refuseSuppressed(read, email)
-  const charge = chargeInvitation(read, { userId, email: email.toLowerCase(), now }, deps.invitationsPerDay)
+  const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay)
   const { row, writes } = invite(read, wanted)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const

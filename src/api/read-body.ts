@@ -9,7 +9,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import { freeMemory } from '../platform/free-memory.js'
-import type { MemoryBudget } from '../platform/memory-budget.js'
+import { RecentRate } from '../platform/memory-holders.js'
+import type { OwnerMemory } from '../platform/memory-shares.js'
 import { leastPace, type TransferPace, TransferWatch } from '../platform/transfer-pace.js'
 
 export interface Body {
@@ -30,8 +31,6 @@ export class BodyTooSlow extends Error {
   override name = 'BodyTooSlow'
 }
 
-export type BodyMemory = Pick<MemoryBudget, 'take' | 'give'>
-
 /** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
 export const bodyPace: TransferPace = { ...leastPace, patience: 30_000 }
 
@@ -39,7 +38,7 @@ export const bodyPace: TransferPace = { ...leastPace, patience: 30_000 }
 export function readBody(
   request: IncomingMessage,
   limit: number,
-  budget: BodyMemory,
+  budget: OwnerMemory,
   pace: TransferPace,
 ): Promise<Body> {
   if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
@@ -48,17 +47,22 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const pieces = new BytePieces()
     let only: Buffer | null = null
-    const ended = watchPace(pieces, pace, fail)
+    const rate = new RecentRate()
+    let failed = false
+    const ended = watchTransfer({ pieces, rate }, budget, pace, fail)
 
     function take(chunk: Buffer): void {
+      rate.add(chunk.length)
       if (pieces.bytes + chunk.length > limit) fail(tooLarge(limit))
       else if (!budget.take(chunk.length)) fail(noRoom())
+      else if (failed) budget.give(chunk.length)
       else {
         only = pieces.bytes === 0 ? chunk : null
         pieces.add(chunk)
       }
     }
     function fail(error: Error): void {
+      failed = true
       ended()
       request.off('data', take).off('end', done)
       budget.give(pieces.bytes)
@@ -82,6 +86,29 @@ export function readBody(
 
     request.on('data', take).once('end', done).once('error', left).once('close', left)
   })
+}
+
+/** Fails a body that comes too slowly, or that is slow where others need its memory; the function that it returns ends that. */
+function watchTransfer(
+  { pieces, rate }: { readonly pieces: BytePieces; readonly rate: RecentRate },
+  budget: OwnerMemory,
+  pace: TransferPace,
+  fail: (error: Error) => void,
+): () => void {
+  const leave = budget.enter({
+    get held() {
+      return pieces.bytes
+    },
+    get rate() {
+      return rate.get()
+    },
+    giveWay: () => fail(noRoom()),
+  })
+  const ended = watchPace(pieces, pace, fail)
+  return () => {
+    leave()
+    ended()
+  }
 }
 
 /** Fails a body that comes too slowly; the function that it returns ends the watch. */

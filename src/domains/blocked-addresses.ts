@@ -6,7 +6,8 @@
  * `postmaster` cannot be blocked: a domain that takes mail must take mail to it (RFC 5321
  * section 4.5.1).
  */
-import { type Address, addressOrNull, type DomainName, domainOf, localPartOf, shown } from '../mail/address.js'
+import { addressOrNull, type DomainName, domainOf, shown } from '../mail/address.js'
+import { localPartKey } from '../mail/mailbox-key.js'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables.js'
@@ -16,17 +17,6 @@ import type { SendingDomain } from './sending-domains.js'
 export const MAX_BLOCKED = 1_000
 
 type Place = Pick<SendingDomain, 'id' | 'workspace_id'>
-
-/** What stands for every way to write a local part that names the same mailbox here. */
-export function localPartKey(address: Address): string {
-  const localPart = localPartOf(address).normalize('NFC').toLowerCase()
-  if (!localPart.startsWith('"')) return localPart
-  const bare = localPart.slice(1, -1).replace(/\\(.)/g, '$1')
-  // Blanks and specials need their quotes.
-  return addressOrNull(`${bare}@quoted.invalid`) === null || bare.startsWith('"')
-    ? `"${bare.replace(/["\\]/g, '\\$&')}"`
-    : bare
-}
 
 /**
  * The key of a local part, or of an address in that domain, as somebody gave it. Throws a

@@ -6,16 +6,20 @@
  */
 import type { MemoryBudget } from './memory-budget.js'
 
+/** `enter` names a holder to the whole: it gives way where that is full. */
+export type OwnerMemory = Pick<MemoryBudget, 'take' | 'give' | 'enter'>
+
 export interface MemoryShares {
   /** What that owner may take. */
-  readonly of: (owner: string) => Pick<MemoryBudget, 'take' | 'give'>
+  readonly of: (owner: string) => OwnerMemory
 }
 
-export function memoryShares(whole: Pick<MemoryBudget, 'take' | 'give'>, share: number): MemoryShares {
+export function memoryShares(whole: OwnerMemory, share: number): MemoryShares {
   const used = new Map<string, number>()
 
   return {
     of: (owner) => ({
+      enter: (holder) => whole.enter(holder),
       take: (bytes) => {
         const after = (used.get(owner) ?? 0) + bytes
         if (after > share || !whole.take(bytes)) return false

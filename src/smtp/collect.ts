@@ -6,7 +6,8 @@
  * objects and three turns of the queue of ticks, and nobody here reads piece by piece.
  *
  * What is over a limit is read to its end and thrown away, so that the session stays in
- * step and the client gets its answer (RFC 5321 section 4.5.3.1.10).
+ * step and the client gets its answer (RFC 5321 section 4.5.3.1.10). So is a message that comes
+ * slowly where the memory is full and others come faster: those find room.
  *
  * The result owns its memory, so that it may be handed to another thread.
  */
@@ -15,6 +16,7 @@ import { Refusal } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
+import { RecentRate } from '../platform/memory-holders.js'
 
 export interface Collected {
   readonly raw: Buffer
@@ -39,6 +41,8 @@ export class IncomingMessage extends EventEmitter {
   byteLength = 0
   sizeExceeded = false
   private readonly pieces: BytePieces
+  private readonly recent: RecentRate
+  private readonly leave: () => void
   private refusal: Refusal | null = null
   private resolve: (collected: Collected) => void = () => undefined
   private reject: (reason: Error) => void = () => undefined
@@ -47,8 +51,12 @@ export class IncomingMessage extends EventEmitter {
     private readonly maxSize: number,
     private readonly budget: MemoryBudget,
     private readonly full: () => Refusal = noRoom,
+    /** Milliseconds of a steady clock. */
+    now: () => number = () => performance.now(),
   ) {
     super()
+    this.recent = new RecentRate(now)
+    this.leave = budget.enter(this)
     this.pieces = new BytePieces(maxSize)
     this.collected = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -63,16 +71,37 @@ export class IncomingMessage extends EventEmitter {
     return !this.writableEnded && !this.destroyed
   }
 
+  /** As a holder of the budget. */
+  get held(): number {
+    return this.pieces.bytes
+  }
+
+  get rate(): number | null {
+    return this.recent.get()
+  }
+
+  giveWay(): void {
+    this.refuse(this.full())
+  }
+
   write(chunk: Buffer): boolean {
     if (this.refusal !== null) return true
+    this.recent.add(chunk.length)
     if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(tooLarge(this.maxSize))
     else if (!this.budget.take(chunk.length)) this.refuse(this.full())
+    else if (this.hasGivenWay()) this.budget.give(chunk.length)
     else this.pieces.add(chunk)
     return true
   }
 
+  /** While it asked for more it was the slowest itself. */
+  private hasGivenWay(): boolean {
+    return this.refusal !== null
+  }
+
   end(chunk?: Buffer): void {
     if (chunk !== undefined) this.write(chunk)
+    this.leave()
     this.writableEnded = true
     if (this.refusal === null) this.resolve(this.whole())
     else this.reject(this.refusal)
@@ -99,11 +128,12 @@ export class IncomingMessage extends EventEmitter {
   }
 
   private refuse(reason: Refusal): void {
-    this.refusal = reason
+    this.refusal ??= reason
     this.drop()
   }
 
   private drop(): void {
+    this.leave()
     this.budget.give(this.pieces.bytes)
     this.pieces.clear()
   }

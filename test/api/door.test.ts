@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { type Answer, json, linkRoute } from '../../src/api/route.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { memoryBudget } from '../../src/platform/memory-budget.js'
+import type { MemoryHolder } from '../../src/platform/memory-holders.js'
 import { Missed, StorageFault } from '../../src/storage/write.js'
 import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../helpers/api-door.js'
 import { temporaryFolder } from '../helpers/database.js'
@@ -368,6 +369,24 @@ t.test('a key that is revoked while a body is on its way does not act', async (t
   client.send(whole.slice(-1))
   t.match(told(await client.answer()), { code: 'invalid_api_key', status: 401 })
   t.same([acted, memory.used()], [0, 0])
+})
+
+t.test('a body that is on its way gives its memory back where others need it, and is answered 503', async (t) => {
+  const whole = memoryBudget(2_000)
+  const holders: MemoryHolder[] = []
+  const enter = (holder: MemoryHolder): (() => void) => {
+    holders.push(holder)
+    return whole.enter(holder)
+  }
+  const door = await apiDoor(t, { memory: { ...whole, enter } })
+  const holding = await door.wire()
+  const body = `{"text":"${'x'.repeat(1_500)}"}`
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => whole.used() === body.length - 1)
+  t.match(holders, [{ held: body.length - 1, rate: null }])
+  holders[0]?.giveWay()
+  t.match(told(await holding.answer()), { code: 'service_unavailable', status: 503 })
+  t.equal(whole.used(), 0)
 })
 
 t.test('bodies in memory have one budget, and every byte comes back', async (t) => {

@@ -499,14 +499,15 @@ t.test('invitations are counted by person and by address, over all workspaces', 
   app.advance(3_600_000)
 
   for (const [id, email] of [
-    [app.workspaceId, 'Nina@b.test'],
-    [other.id, 'nina@B.test'],
+    [app.workspaceId, 'Nina+1@b.test'],
+    [other.id, '"nina+2"@B.test'],
   ] as const) {
     const { id: invitation } = data(await inviteTo(id, email))
     t.equal((await app.rest('DELETE', `/v1/invitations/${invitation}?workspaceId=${id}`)).status, 200)
   }
   t.equal((await inviteTo(app.otherWorkspaceId, 'nina@b.test', app.otherKey)).status, 201, 'the third')
   const fourth = await inviteTo(app.workspaceId, 'NINA@b.test')
+  t.equal((await inviteTo(app.workspaceId, 'ｎina+more@b.test')).status, 429, 'another text of the same address')
   t.match(error(fourth), {
     code: 'rate_limit_exceeded',
     message: /one address/,
@@ -516,6 +517,14 @@ t.test('invitations are counted by person and by address, over all workspaces', 
   t.equal((await inviteTo(app.workspaceId, 'other@b.test')).status, 201, 'others may be invited')
   app.advance(DAY)
   t.equal((await inviteTo(app.workspaceId, 'nina@b.test')).status, 201)
+  for (let n = 1; n < 200; n += 1) {
+    if (n % 50 === 0) app.advance(3_600_000)
+    t.equal((await inviteTo(app.workspaceId, `day-${n}@b.test`)).status, 201)
+  }
+  app.advance(3_600_000)
+  const ofDay = error(await inviteTo(other.id, 'more@b.test'))
+  t.match(ofDay, { message: /200 people in a day/, retry_after: Number, details: { limit: 200 } })
+  t.equal((await inviteTo(app.otherWorkspaceId, 'more@b.test', app.otherKey)).status, 201, 'others may invite')
   t.same(app.errors, [])
 })
 

@@ -2,14 +2,7 @@
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { operator } from '../../src/accounts/audit-log.js'
-import {
-  block,
-  blockableKey,
-  blockedKeys,
-  localPartKey,
-  refuseTooMany,
-  unblock,
-} from '../../src/domains/blocked-addresses.js'
+import { block, blockableKey, blockedKeys, refuseTooMany, unblock } from '../../src/domains/blocked-addresses.js'
 import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
 import { dnsRecords } from '../../src/domains/dns-records.js'
@@ -20,6 +13,7 @@ import { receivingBook } from '../../src/domains/receiving-book.js'
 import { deleteDomain, domainById, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
 import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/signing-keys.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
+import { localPartKey } from '../../src/mail/mailbox-key.js'
 import { returnPath } from '../../src/mail/return-path.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, Missed } from '../../src/storage/write.js'

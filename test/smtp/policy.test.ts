@@ -10,10 +10,10 @@ import {
   connectionLimit,
   type Standing,
 } from '../../src/platform/connection-limit.js'
-import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
+import { type MemoryBudget, memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
 import { answer, asError } from '../../src/smtp/answer.js'
 import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
-import { ClientGone, type Collected, IncomingMessage } from '../../src/smtp/collect.js'
+import { ClientGone, type Collected, IncomingMessage, noRoom } from '../../src/smtp/collect.js'
 import { bearsStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
 import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
@@ -235,6 +235,11 @@ t.test('lines about clients are bounded for each of them and in all, and what is
   t.equal(told.length, 6, 'the next minute has its own')
 })
 
+function ended(message: IncomingMessage): Promise<Collected> {
+  message.end()
+  return message.collected
+}
+
 function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<Collected> {
   const message = new IncomingMessage(maxSize, budget)
   for (const piece of pieces) message.write(piece)
@@ -285,6 +290,52 @@ t.test('a message that breaks off holds nothing', async (t) => {
   await t.rejects(message.collected, ClientGone)
   t.equal(budget.used(), 0)
   message.destroy()
+  t.equal(budget.used(), 0)
+})
+
+t.test('where the memory is full, the message that comes slowest gives way, and no other', async (t) => {
+  let now = 0
+  const whole = memoryBudget(1_300)
+  const budget = shareOfBudget(whole, 1_200, 2)
+  const incoming = (): IncomingMessage => new IncomingMessage(1_000, budget, noRoom, () => now)
+  const [slow, slower] = [incoming(), incoming()]
+  slow.write(Buffer.alloc(200))
+  slower.write(Buffer.alloc(300))
+  const early = incoming()
+  early.write(Buffer.alloc(101))
+  t.match(await ended(early).catch(thrown), { kind: 'storage-full' }, 'in its first seconds none has to')
+  t.notOk(budget.hasRoomFor(101))
+
+  now += 5_000
+  slow.write(Buffer.alloc(5))
+  slower.write(Buffer.alloc(1))
+  now += 5_000
+  t.ok(budget.hasRoomFor(600), 'both would give way')
+  t.notOk(budget.hasRoomFor(601))
+  const late = incoming()
+  late.write(Buffer.alloc(300))
+  t.match([slow.held, slower.held, late.held], [205, 0, 300], 'to real bytes alone, and as many as are needed')
+  t.match(await ended(slower).catch(thrown), { kind: 'storage-full' }, 'it is read to its end and refused')
+  const { raw, release } = await ended(slow)
+  t.equal(raw.length, 205)
+  now += 10_000
+  t.ok(budget.hasRoomFor(395))
+  t.notOk(budget.hasRoomFor(396), 'what is whole stays')
+  t.ok(whole.take(291), 'the budget of all has room where a listener gives way')
+  t.match(await ended(late).catch(thrown), { kind: 'storage-full' })
+  release()
+  t.equal(budget.used(), 0)
+})
+
+t.test('a message that asks for more and is the slowest itself gives way to nobody twice', async (t) => {
+  let now = 0
+  const budget = memoryBudget(100)
+  const message = new IncomingMessage(1_000, budget, noRoom, () => now)
+  message.write(Buffer.alloc(90))
+  now += 10_000
+  message.write(Buffer.alloc(20))
+  t.equal(budget.used(), 0)
+  t.match(await ended(message).catch(thrown), { kind: 'storage-full' })
   t.equal(budget.used(), 0)
 })
 

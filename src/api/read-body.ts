@@ -10,6 +10,7 @@ import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import { freeMemory } from '../platform/free-memory.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
+import { RESERVED_FROM, type ReservableMemory, type Reservation, reserve } from '../platform/memory-reservation.js'
 import { leastPace, type TransferPace, TransferWatch } from '../platform/transfer-pace.js'
 
 export interface Body {
@@ -32,8 +33,37 @@ export class BodyTooSlow extends Error {
 
 export type BodyMemory = Pick<MemoryBudget, 'take' | 'give'>
 
+export interface BodyPace extends TransferPace {
+  /** Milliseconds for which a long body waits for memory before it is read. */
+  readonly memoryWait: number
+}
+
 /** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
-export const bodyPace: TransferPace = { ...leastPace, patience: 30_000 }
+export const bodyPace: BodyPace = { ...leastPace, patience: 30_000, memoryWait: 20_000 }
+
+/**
+ * The memory for a body that says that it is long; null: it is short or does not say, and takes its
+ * memory as it comes. Nothing of it is read meanwhile, so TCP holds the client back. Rejects with a Refusal
+ * `unavailable`.
+ *
+ * Known limit: a client that leaves after it has sent more than is read ahead is noticed when its turn comes.
+ */
+export async function reserveBody(
+  request: IncomingMessage,
+  memory: ReservableMemory,
+  patience: number,
+): Promise<Reservation | null> {
+  const length = lengthOf(request)
+  if (length <= RESERVED_FROM) return null
+  const gone = new AbortController()
+  const leave = (): void => gone.abort()
+  request.once('close', leave)
+  if (request.destroyed) leave()
+  const reserved = await reserve(memory, length, { patience, signal: gone.signal })
+  request.off('close', leave)
+  if (reserved === null) throw gone.signal.aborted ? clientGone() : noRoom()
+  return reserved
+}
 
 /** Rejects with a Refusal `too-large` or `unavailable`, with BodyTooSlow, or with ClientGone. */
 export function readBody(

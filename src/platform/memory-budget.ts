@@ -2,8 +2,11 @@
  * The bytes of messages that all clients of a listener together may have us hold at a time.
  *
  * Every byte taken is given back once. Several listeners may share one budget, of which each counts
- * how often it holds a byte at worst (`shareOfBudget`).
+ * how often it holds a byte at worst (`shareOfBudget`). What is large waits for its turn
+ * (`memory-reservation.ts`): what any of them gives back may be what another waits for.
  */
+import { type MemoryLevel, memoryLine, type Wait } from './memory-line.js'
+
 export interface MemoryBudget {
   /** False: there is no room, nothing was taken. */
   take(bytes: number): boolean
@@ -11,32 +14,49 @@ export interface MemoryBudget {
   /** Whether that much would fit now. */
   hasRoomFor(bytes: number): boolean
   used(): number
+  /** Waits for its turn to take that much; for the budgets and reservations above this one. */
+  awaitTurn(wanted: Wanted, wait: Wait): Promise<boolean>
+  /** How many wait for a turn in the whole to which it belongs. */
+  waiting(): number
 }
 
+export interface Wanted {
+  readonly bytes: number
+  /** What it must fit into below, in bytes of their own. */
+  readonly levels: readonly MemoryLevel[]
+  readonly take: () => boolean
+}
+
+/** How many may wait: for a whole, and for a share of one. */
+const MOST_WAITING = { whole: 300, share: 100 }
+
 /** `whole`: a budget that is taken from as well. */
-export function memoryBudget(limit: number, whole: MemoryBudget = unlimited): MemoryBudget {
+export function memoryBudget(limit: number, whole: MemoryBudget | null = null): MemoryBudget {
+  const line = memoryLine()
+  const mostWaiting = whole === null ? MOST_WAITING.whole : MOST_WAITING.share
   let used = 0
 
-  return {
+  const budget: MemoryBudget = {
     take(bytes) {
-      if (used + bytes > limit || !whole.take(bytes)) return false
+      if (used + bytes > limit || whole?.take(bytes) === false) return false
       used += bytes
       return true
     },
     give(bytes) {
       used -= bytes
-      whole.give(bytes)
+      if (whole === null) line.admit()
+      else whole.give(bytes)
     },
-    hasRoomFor: (bytes) => used + bytes <= limit && whole.hasRoomFor(bytes),
+    hasRoomFor: (bytes) => used + bytes <= limit && whole?.hasRoomFor(bytes) !== false,
     used: () => used,
+    awaitTurn(wanted, wait) {
+      const { bytes, take } = wanted
+      const levels = [...wanted.levels, { key: budget, bytes, limit, used: () => used, mostWaiting }]
+      return whole === null ? line.enter(levels, take, wait) : whole.awaitTurn({ bytes, levels, take }, wait)
+    },
+    waiting: () => (whole === null ? line.length() : whole.waiting()),
   }
-}
-
-const unlimited: MemoryBudget = {
-  take: () => true,
-  give: () => undefined,
-  hasRoomFor: () => true,
-  used: () => 0,
+  return budget
 }
 
 /**
@@ -50,5 +70,7 @@ export function shareOfBudget(whole: MemoryBudget, share: number, copies: number
     give: (bytes) => own.give(bytes * copies),
     hasRoomFor: (bytes) => own.hasRoomFor(bytes * copies),
     used: () => own.used() / copies,
+    awaitTurn: (wanted, wait) => own.awaitTurn({ ...wanted, bytes: wanted.bytes * copies }, wait),
+    waiting: () => own.waiting(),
   }
 }

@@ -4,14 +4,17 @@
  *
  * Owners who hold nothing are not remembered.
  */
-import type { MemoryBudget } from './memory-budget.js'
+import type { ReservableMemory } from './memory-reservation.js'
+
+/** How many of one owner may wait for room, so that the line is not theirs alone. */
+const MOST_WAITING = 25
 
 export interface MemoryShares {
   /** What that owner may take. */
-  readonly of: (owner: string) => Pick<MemoryBudget, 'take' | 'give'>
+  readonly of: (owner: string) => ReservableMemory
 }
 
-export function memoryShares(whole: Pick<MemoryBudget, 'take' | 'give'>, share: number): MemoryShares {
+export function memoryShares(whole: ReservableMemory, share: number, mostWaiting = MOST_WAITING): MemoryShares {
   const used = new Map<string, number>()
 
   return {
@@ -27,6 +30,11 @@ export function memoryShares(whole: Pick<MemoryBudget, 'take' | 'give'>, share: 
         if (after > 0) used.set(owner, after)
         else used.delete(owner)
         whole.give(bytes)
+      },
+      awaitTurn: ({ bytes, levels, take }, wait) => {
+        const ofOwner = (): number => used.get(owner) ?? 0
+        const own = { key: owner, bytes, limit: share, used: ofOwner, mostWaiting }
+        return whole.awaitTurn({ bytes, levels: [...levels, own], take }, wait)
       },
     }),
   }

@@ -45,7 +45,7 @@ export class IncomingMessage extends EventEmitter {
 
   constructor(
     private readonly maxSize: number,
-    private readonly budget: MemoryBudget,
+    private readonly budget: Pick<MemoryBudget, 'take' | 'give'>,
     private readonly full: () => Refusal = noRoom,
   ) {
     super()

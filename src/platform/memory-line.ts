@@ -1,0 +1,90 @@
+/**
+ * The line of those who wait for memory of one whole, in the order in which they came.
+ *
+ * Each of them wants room in several levels at once: its share, the share of its listener, the whole. Where
+ * a level has no room for the first who wants it, later ones do not pass it there, however small; those who
+ * want nothing of that level do. So neither small nor large ones wait for ever, and a share that is full
+ * holds up no other.
+ *
+ * Cost: whatever is given back, all who wait are looked at; each level bounds how many that are.
+ */
+export interface MemoryLevel {
+  /** Tells it from the other levels of the same whole. */
+  readonly key: unknown
+  /** Wanted of it. */
+  readonly bytes: number
+  readonly limit: number
+  readonly used: () => number
+  readonly mostWaiting: number
+}
+
+export interface Wait {
+  /** Milliseconds. */
+  readonly patience: number
+  /** Ends the wait before its time. */
+  readonly signal?: AbortSignal
+}
+
+export interface MemoryLine {
+  /**
+   * True: all levels had room and `take` was called. False: the time is over or the wait was ended, too many
+   * wait already, or the level would be too small were it empty.
+   */
+  enter(levels: readonly MemoryLevel[], take: () => boolean, wait: Wait): Promise<boolean>
+  /** To be called when there is more room than before. */
+  admit(): void
+  length(): number
+}
+
+interface Waiting {
+  readonly levels: readonly MemoryLevel[]
+  readonly take: () => boolean
+  readonly settle: (taken: boolean) => void
+}
+
+export function memoryLine(): MemoryLine {
+  const line = new Set<Waiting>()
+
+  function admit(): void {
+    const full = new Set<unknown>()
+    for (const waiting of line) {
+      const { levels, take, settle } = waiting
+      if (levels.some(({ key }) => full.has(key))) continue
+      const lacking = levels.find(({ used, bytes, limit }) => used() + bytes > limit)
+      if (lacking === undefined) settle(take())
+      else full.add(lacking.key)
+    }
+  }
+
+  function isFull({ key, mostWaiting }: MemoryLevel): boolean {
+    let waiting = 0
+    for (const { levels } of line) if (levels.some((level) => level.key === key)) waiting += 1
+    return waiting >= mostWaiting
+  }
+
+  return {
+    enter(levels, take, { patience, signal }) {
+      const hopeless = levels.some((level) => level.bytes > level.limit || isFull(level))
+      if (hopeless || signal?.aborted === true) return Promise.resolve(false)
+      return new Promise((resolve) => {
+        const leave = (): void => {
+          waiting.settle(false)
+          admit() // those behind it may fit
+        }
+        const timer = setTimeout(leave, patience)
+        const settle = (taken: boolean): void => {
+          line.delete(waiting)
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', leave)
+          resolve(taken)
+        }
+        const waiting: Waiting = { levels, take, settle }
+        signal?.addEventListener('abort', leave)
+        line.add(waiting)
+        admit()
+      })
+    },
+    admit,
+    length: () => line.size,
+  }
+}

@@ -4,6 +4,7 @@
  *
  * Owners who hold nothing are not remembered.
  */
+import { randomUUID } from 'node:crypto'
 import type { ReservableMemory } from './memory-reservation.js'
 
 /** How many of one owner may wait for room, so that the line is not theirs alone. */
@@ -16,6 +17,7 @@ export interface MemoryShares {
 
 export function memoryShares(whole: ReservableMemory, share: number, mostWaiting = MOST_WAITING): MemoryShares {
   const used = new Map<string, number>()
+  const name = randomUUID() // an owner may have a share of several parts of one whole
 
   return {
     of: (owner) => ({
@@ -33,7 +35,7 @@ export function memoryShares(whole: ReservableMemory, share: number, mostWaiting
       },
       awaitTurn: ({ bytes, levels, take }, wait) => {
         const ofOwner = (): number => used.get(owner) ?? 0
-        const own = { key: owner, bytes, limit: share, used: ofOwner, mostWaiting }
+        const own = { key: `${name} ${owner}`, bytes, limit: share, used: ofOwner, mostWaiting }
         return whole.awaitTurn({ bytes, levels: [...levels, own], take }, wait)
       },
     }),

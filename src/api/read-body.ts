@@ -76,7 +76,7 @@ export function readBody(
   if (!announcesBody(request)) return Promise.resolve(nothing)
   if (request.destroyed) return Promise.reject(clientGone())
   return new Promise((resolve, reject) => {
-    const pieces = new BytePieces()
+    const pieces = new BytePieces(lengthOf(request) || null)
     let only: Buffer | null = null
     const ended = watchPace(pieces, pace, fail)
 

@@ -31,7 +31,7 @@ export interface MemoryLine {
    * wait already, or the level would be too small were it empty.
    */
   enter(levels: readonly MemoryLevel[], take: () => boolean, wait: Wait): Promise<boolean>
-  /** To be called when there is more room than before. */
+  /** To be called when there is more room than before: after a pause it goes to those who wait. */
   admit(): void
   length(): number
 }
@@ -42,10 +42,26 @@ interface Waiting {
   readonly settle: (taken: boolean) => void
 }
 
-export function memoryLine(): MemoryLine {
+/**
+ * Milliseconds between what is given back and the next turn. V8 frees late what a large message leaves behind:
+ * where turn follows turn without a break, the daemon holds more than the budget says.
+ */
+const PAUSE = 100
+
+export function memoryLine(pause = PAUSE): MemoryLine {
   const line = new Set<Waiting>()
+  let pausing: NodeJS.Timeout | null = null
+
+  function admitLater(): void {
+    if (line.size === 0 || pausing !== null) return
+    pausing = setTimeout(() => {
+      pausing = null
+      admit()
+    }, pause)
+  }
 
   function admit(): void {
+    if (pausing !== null) return
     const full = new Set<unknown>()
     for (const waiting of line) {
       const { levels, take, settle } = waiting
@@ -84,7 +100,7 @@ export function memoryLine(): MemoryLine {
         admit()
       })
     },
-    admit,
+    admit: admitLater,
     length: () => line.size,
   }
 }

@@ -1,11 +1,14 @@
 /** Who waits for memory: in which order, for how long, and that every byte comes back. */
 import { setMaxListeners } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
 import { type Reservation, reserve } from '../../src/platform/memory-reservation.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
 import { until } from '../helpers/until.js'
 
+/** Longer than the line's own, which begins before it. */
+const PAUSE = 150
 const long = { patience: 60_000 }
 
 /** Reservations that are asked for one after the other, and the names of those that were granted. */
@@ -24,7 +27,7 @@ function asking() {
   const end = async (name: string): Promise<void> => {
     held.get(name)?.end()
     held.delete(name)
-    await turn()
+    await pause(PAUSE)
   }
   return { granted, refused, held, ask, end }
 }

@@ -227,7 +227,7 @@ t.test('a large message waits for memory at DATA, so many of one address; then i
   const size = 300_000
   const memory = memoryBudget(size)
   memory.take(1)
-  const { open, listener } = await runMx(t, { memoryWait: 300, maxWaitingPerAddress: 2 }, { memory })
+  const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
   const at = async (from: string): Promise<Dialogue> => {
     const client = await open(from)
     await client.say('EHLO c')

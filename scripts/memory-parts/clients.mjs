@@ -5,13 +5,21 @@ import { connect } from 'node:net'
 
 const PAUSE = 300
 
+/** What was refused for now, and is brought again. */
+export const refusals = { count: 0 }
+
+function pauseAfterRefusal() {
+  refusals.count += 1
+  return sleep(PAUSE)
+}
+
 /** `messages` times the same message over `sessions` at a time; what is refused for now comes again. */
 export async function bring({ port, from, to, raw, messages, sessions }) {
   let left = messages
   const worker = async () => {
     while (left > 0) {
       left -= 1
-      while (!(await brought({ port, from, to, raw }))) await sleep(PAUSE)
+      while (!(await brought({ port, from, to, raw }))) await pauseAfterRefusal()
     }
   }
   await Promise.all(Array.from({ length: sessions }, worker))
@@ -88,7 +96,7 @@ export async function postEmails(api, { messages, sessions }) {
         const { status, text } = await asked(api, { method: 'POST', path: '/v1/emails', body })
         if (status === 201) break
         if (status !== 503 && status !== 429) throw new Error(`${status} ${text}`)
-        await sleep(PAUSE)
+        await pauseAfterRefusal()
       }
     }
   }

@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { askForHealth, bring, postEmails } from './clients.mjs'
+import { askForHealth, bring, postEmails, refusals } from './clients.mjs'
 import { startDaemon } from './daemon.mjs'
 import { heavySignatures, plainMessage } from './messages.mjs'
 import { startSink } from './sink.mjs'
@@ -83,6 +83,7 @@ process.exit(peak > limit ? 1 : 0)
 async function phase(name, work, isOver) {
   const memory = watchMemory(daemon.pid)
   const begun = Date.now()
+  const before = refusals.count
   const health = await askForHealth(daemon.api, async () => {
     await work()
     for (let waited = 0; !isOver(); waited += 1) {
@@ -92,7 +93,8 @@ async function phase(name, work, isOver) {
   })
   const found = memory.end()
   peak = Math.max(peak, found.proportional)
-  show(`${name} (${((Date.now() - begun) / 1000).toFixed(0)} s)`, found, health)
+  const seconds = ((Date.now() - begun) / 1000).toFixed(0)
+  show(`${name} (${seconds} s, ${refusals.count - before} times refused for now)`, found, health)
 }
 
 function show(name, { resident, proportional, processes }, { slowest, median }) {

@@ -8,9 +8,16 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../mail/refusal.js'
-import type { OwnerMemory } from '../platform/memory-shares.js'
-import type { TransferPace } from '../platform/transfer-pace.js'
-import { announcesBody, type Body, checkLength, readBody, welcomeBody } from './read-body.js'
+import type { ReservableMemory } from '../platform/memory-reservation.js'
+import {
+  announcesBody,
+  type Body,
+  type BodyPace,
+  checkLength,
+  readBody,
+  reserveBody,
+  welcomeBody,
+} from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
 const MAX_BODY = 22 * 1_048_576
@@ -30,16 +37,17 @@ export interface JsonBody extends Body {
 export async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
-  memory: OwnerMemory,
-  pace: TransferPace,
+  memory: ReservableMemory,
+  pace: BodyPace,
   limit = MAX_BODY,
 ): Promise<JsonBody> {
   const { headers } = request
   const unsaid = headers['content-type'] === undefined && !announcesBody(request)
   if (!unsaid) checkType(request)
   checkLength(request, limit, 'too-large')
+  const reserved = await reserveBody(request, memory, pace.memoryWait)
   welcomeBody(request, response)
-  const { raw, release } = await readBody(request, limit, memory, pace)
+  const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
   try {
     return { raw, release, value: unsaid ? undefined : parseJson(raw) }
   } catch (error) {

@@ -19,12 +19,12 @@ import type { Principal } from '../accounts/principal.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { MemoryShares } from '../platform/memory-shares.js'
-import type { TransferPace } from '../platform/transfer-pace.js'
 import type { ApiContext } from './api-state.js'
 import { parse } from './input.js'
 import { type JsonBody, readJson } from './json-body.js'
 import { hasLargeText, jsonInSteps } from './json-in-steps.js'
 import type { LargeAnswers } from './large-answer.js'
+import type { BodyPace } from './read-body.js'
 import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import { JSON_TYPE, type Reply } from './send.js'
 import { type Streaming, sendStream } from './stream-answer.js'
@@ -36,7 +36,7 @@ export interface MountDeps {
   readonly reception: Pick<Reception, 'admitAgain'>
   /** Of bodies that requests have us hold, by workspace. */
   readonly memory: MemoryShares
-  readonly pace: TransferPace
+  readonly pace: BodyPace
   readonly answers: LargeAnswers
   readonly streaming: Streaming
 }

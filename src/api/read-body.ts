@@ -10,7 +10,8 @@ import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import { BytePieces } from '../platform/byte-pieces.js'
 import { freeMemory } from '../platform/free-memory.js'
 import { RecentRate } from '../platform/memory-holders.js'
-import type { OwnerMemory } from '../platform/memory-shares.js'
+import type { MemoryBudget } from '../platform/memory-budget.js'
+import { RESERVED_FROM, type ReservableMemory, type Reservation, reserve } from '../platform/memory-reservation.js'
 import { leastPace, type TransferPace, TransferWatch } from '../platform/transfer-pace.js'
 
 export interface Body {
@@ -31,21 +32,52 @@ export class BodyTooSlow extends Error {
   override name = 'BodyTooSlow'
 }
 
+export type BodyMemory = Pick<MemoryBudget, 'take' | 'give' | 'enter'>
+
+export interface BodyPace extends TransferPace {
+  /** Milliseconds for which a long body waits for memory before it is read. */
+  readonly memoryWait: number
+}
+
 /** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
-export const bodyPace: TransferPace = { ...leastPace, patience: 30_000 }
+export const bodyPace: BodyPace = { ...leastPace, patience: 30_000, memoryWait: 20_000 }
+
+/**
+ * The memory for a body that says that it is long; null: it is short or does not say, and takes its
+ * memory as it comes. Nothing of it is read meanwhile, so TCP holds the client back. Rejects with a Refusal
+ * `unavailable`.
+ *
+ * Known limit: a client that leaves after it has sent more than is read ahead is noticed when its turn comes.
+ */
+export async function reserveBody(
+  request: IncomingMessage,
+  memory: ReservableMemory,
+  patience: number,
+): Promise<Reservation | null> {
+  const length = lengthOf(request)
+  if (length <= RESERVED_FROM) return null
+  const gone = new AbortController()
+  const leave = (): void => gone.abort()
+  request.once('close', leave)
+  if (request.destroyed) leave()
+  const reserved = await reserve(memory, length, { patience, signal: gone.signal })
+  request.off('close', leave)
+  if (reserved === null) throw gone.signal.aborted ? clientGone() : noRoom()
+  return reserved
+}
 
 /** Rejects with a Refusal `too-large` or `unavailable`, with BodyTooSlow, or with ClientGone. */
 export function readBody(
   request: IncomingMessage,
   limit: number,
-  budget: OwnerMemory,
+  budget: BodyMemory,
   pace: TransferPace,
 ): Promise<Body> {
   if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
   if (!announcesBody(request)) return Promise.resolve(nothing)
   if (request.destroyed) return Promise.reject(clientGone())
   return new Promise((resolve, reject) => {
-    const pieces = new BytePieces()
+    const pieces = new BytePieces(lengthOf(request) || null)
     let only: Buffer | null = null
     const rate = new RecentRate()
     let failed = false
@@ -91,7 +123,7 @@ export function readBody(
 /** Fails a body that comes too slowly, or that is slow where others need its memory; the function that it returns ends that. */
 function watchTransfer(
   { pieces, rate }: { readonly pieces: BytePieces; readonly rate: RecentRate },
-  budget: OwnerMemory,
+  budget: BodyMemory,
   pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {

@@ -3,7 +3,8 @@
  * up; `scripts/memory` measures what the daemon holds under such a load.
  *
  * Each listener counts how often it holds a byte at worst, and has a share that leaves room for the
- * others; a message of the largest size that it takes always fits an empty share.
+ * others; a message of the largest size that it takes always fits an empty share. Large messages of all
+ * listeners wait in one line for what is given back.
  */
 import type { Config } from '../config/complete.js'
 import { type MemoryBudget, memoryBudget, shareOfBudget } from '../platform/memory-budget.js'

@@ -4,18 +4,20 @@
  *
  * Owners who hold nothing are not remembered.
  */
-import type { MemoryBudget } from './memory-budget.js'
+import { randomUUID } from 'node:crypto'
+import type { ReservableMemory } from './memory-reservation.js'
 
-/** `enter` names a holder to the whole: it gives way where that is full. */
-export type OwnerMemory = Pick<MemoryBudget, 'take' | 'give' | 'enter'>
+/** How many of one owner may wait for room, so that the line is not theirs alone. */
+const MOST_WAITING = 25
 
 export interface MemoryShares {
   /** What that owner may take. */
-  readonly of: (owner: string) => OwnerMemory
+  readonly of: (owner: string) => ReservableMemory
 }
 
-export function memoryShares(whole: OwnerMemory, share: number): MemoryShares {
+export function memoryShares(whole: ReservableMemory, share: number, mostWaiting = MOST_WAITING): MemoryShares {
   const used = new Map<string, number>()
+  const name = randomUUID() // an owner may have a share of several parts of one whole
 
   return {
     of: (owner) => ({
@@ -31,6 +33,11 @@ export function memoryShares(whole: OwnerMemory, share: number): MemoryShares {
         if (after > 0) used.set(owner, after)
         else used.delete(owner)
         whole.give(bytes)
+      },
+      awaitTurn: ({ bytes, levels, take }, wait) => {
+        const ofOwner = (): number => used.get(owner) ?? 0
+        const own = { key: `${name} ${owner}`, bytes, limit: share, used: ofOwner, mostWaiting }
+        return whole.awaitTurn({ bytes, levels: [...levels, own], take }, wait)
       },
     }),
   }

@@ -49,7 +49,7 @@ export class IncomingMessage extends EventEmitter {
 
   constructor(
     private readonly maxSize: number,
-    private readonly budget: MemoryBudget,
+    private readonly budget: Pick<MemoryBudget, 'take' | 'give' | 'enter'>,
     private readonly full: () => Refusal = noRoom,
     /** Milliseconds of a steady clock. */
     now: () => number = () => performance.now(),

@@ -10,12 +10,15 @@
  * sees a transaction.
  */
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { limitKey } from '../accounts/client-address.js'
 import { type Address, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Standing } from '../platform/connection-limit.js'
+import { RESERVED_FROM } from '../platform/memory-reservation.js'
 import { TransferWatch } from '../platform/transfer-pace.js'
 import { answer, replyText, storageFull } from './answer.js'
 import { IncomingMessage, noRoom } from './collect.js'
+import { DataMemory } from './data-memory.js'
 import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
@@ -46,6 +49,7 @@ export interface Envelope {
 
 export abstract class MailSession extends EnhancedConnection {
   protected incoming: IncomingMessage | null = null
+  private readonly dataMemory = new DataMemory()
   private watch: TransferWatch | null = null
   private faultCount = 0
   private farewell: SmtpReply | null = null
@@ -78,6 +82,7 @@ export abstract class MailSession extends EnhancedConnection {
 
   /** What its place is used for; null: for a message, or it waits for us. */
   standing(): Standing | null {
+    if (this.dataMemory.isWaiting) return null
     const { since, proved } = this.progress()
     if (this._dataStream) return this.watch?.isBehind() === true ? { rank: 'slow', since, fresh: false } : null
     const { clock, settings } = this.base
@@ -122,15 +127,32 @@ export abstract class MailSession extends EnhancedConnection {
     this.deadline = setTimeout(over, sessionDeadline).unref()
   }
 
+  /** A message that is declared as large is asked for when there is memory for all of it. */
   override handler_DATA(command: Buffer, callback: Done): void {
     const envelope = this.envelopeOf()
-    const refusal = envelope === null ? null : this.refusalForRoom(envelope.size)
-    if (refusal === null) {
-      super.handler_DATA(command, callback)
-      return
+    const go = (refusal: Error | null): void => {
+      if (refusal === null) super.handler_DATA(command, callback)
+      else {
+        this.say(this.replyTo(refusal))
+        callback()
+      }
     }
-    this.say(this.replyTo(refusal))
-    callback()
+    const goOn = (refusal: Refusal | null): void => {
+      if (!this._closing && !this._closed) go(refusal)
+    }
+    const refusal = envelope === null ? null : this.refusalForRoom(envelope.size)
+    const large = envelope !== null && envelope.size > RESERVED_FROM && this.session.envelope.rcptTo.length > 0
+    if (large && refusal === null) this.awaitMemory(envelope.size).then(goOn).catch(go)
+    else go(refusal)
+  }
+
+  private async awaitMemory(size: number): Promise<Refusal | null> {
+    const { memoryByClient, settings } = this.base
+    const memory = memoryByClient.of(limitKey(this.remoteAddress))
+    const reserved = await this.dataMemory.reserve(memory, size, settings.memoryWait)
+    const refusal = reserved ? this.refusalForRoom(size) : this.noRoom()
+    if (refusal !== null) this.dataMemory.leave()
+    return refusal
   }
 
   handler_EXPN(_command: Buffer, callback: Done): void {
@@ -143,7 +165,8 @@ export abstract class MailSession extends EnhancedConnection {
     const parser = super._createParser()
     parser.startDataMode = () => {
       const { settings, memory } = this.base
-      const message = new IncomingMessage(settings.maxSize, memory, () => this.noRoom())
+      const message = new IncomingMessage(settings.maxSize, this.dataMemory.of(memory), () => this.noRoom())
+      message.once('end', () => this.dataMemory.leave())
       this.incoming = message
       this.watchPace(parser, message)
       return startDataMode(parser, settings.maxSize, message)
@@ -203,6 +226,7 @@ export abstract class MailSession extends EnhancedConnection {
 
   override close(): void {
     super.close()
+    this.dataMemory.leave()
     if (this._server._closeTimeout) setTimeout(() => this.destroy(), STOP_LINGER).unref()
   }
 
@@ -219,6 +243,7 @@ export abstract class MailSession extends EnhancedConnection {
     clearTimeout(this.deadline)
     clearTimeout(this.grace)
     this.endWatch()
+    this.dataMemory.leave()
     this.place.leave()
   }
 
@@ -256,6 +281,7 @@ export abstract class MailSession extends EnhancedConnection {
 
   protected refusalForRoom(size: number): Refusal | null {
     if (!this.base.mayTake()) return new Refusal('storage-full', storageFull.text)
-    return this.base.memory.hasRoomFor(size) ? null : this.noRoom()
+    // What is larger waits for its turn.
+    return size > RESERVED_FROM || this.base.memory.hasRoomFor(size) ? null : this.noRoom()
   }
 }

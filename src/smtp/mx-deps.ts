@@ -76,6 +76,8 @@ export const mxLimits: MxLimits = {
   maxLineLength: 65_536, // 998 is the rule (RFC 5321 section 4.5.3.1.6), and many strangers do not keep it
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
+  memoryWait: MINUTE,
+  maxWaitingPerAddress: 8,
   maxFaults: 20,
   idleTimeout: 5 * MINUTE,
   handshakeTimeout: MINUTE / 2,

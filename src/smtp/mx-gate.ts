@@ -4,6 +4,7 @@ import { type RateLimit, rateLimit } from '../accounts/rate-limit.js'
 import { ClientLines } from '../platform/client-lines.js'
 import { connectionLimit } from '../platform/connection-limit.js'
 import { memoryBudget } from '../platform/memory-budget.js'
+import { memoryShares } from '../platform/memory-shares.js'
 import type { MxDeps, MxSettings } from './mx-deps.js'
 import type { MxReason } from './mx-refusals.js'
 import type { SessionFacts, SessionGate } from './session-gate.js'
@@ -24,12 +25,14 @@ export function mxGate(deps: MxDeps): MxGate {
   const { settings, log } = deps
   const refusals = new Map<MxReason, number>()
   const lines = new ClientLines(log, limitKey)
+  const memory = memoryBudget(settings.maxBytesInFlight, deps.memory)
   return {
     deps,
     settings,
     clock: deps.clock,
     connections: connectionLimit(settings),
-    memory: memoryBudget(settings.maxBytesInFlight, deps.memory),
+    memory,
+    memoryByClient: memoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
     newConnections: perMinute(settings.connectionsPerMinute, settings.maxClients),
     messages: perMinute(settings.messagesPerMinute, settings.maxClients),
     mayTake: () => deps.mayTake(),

@@ -2,6 +2,7 @@
 import type { Clock } from '../platform/clock.js'
 import type { ConnectionLimit, ConnectionLimitSettings } from '../platform/connection-limit.js'
 import type { MemoryBudget } from '../platform/memory-budget.js'
+import type { MemoryShares } from '../platform/memory-shares.js'
 import type { TransferPace } from '../platform/transfer-pace.js'
 
 /** Sizes in bytes, times in milliseconds. */
@@ -14,6 +15,10 @@ export interface SessionLimits extends ConnectionLimitSettings {
   readonly maxCommandLength: number
   /** Of messages in memory, over all sessions; at least `maxSize`. */
   readonly maxBytesInFlight: number
+  /** The longest time before DATA is answered. Clients wait for two minutes (RFC 5321 section 4.5.3.2.5). */
+  readonly memoryWait: number
+  /** Large messages of one address that wait for memory. */
+  readonly maxWaitingPerAddress: number
   /** Commands answered with 500 to 504, 530, 538 or 555 since the last message; then 421. */
   readonly maxFaults: number
   readonly idleTimeout: number
@@ -73,6 +78,8 @@ export interface SessionGate {
   readonly note: (reason: CommonReason, about: SessionFacts) => void
   readonly connections: ConnectionLimit
   readonly memory: MemoryBudget
+  /** The same, by client: of what large messages reserve. */
+  readonly memoryByClient: MemoryShares
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   readonly report: (error: unknown) => void

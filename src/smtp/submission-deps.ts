@@ -58,6 +58,8 @@ export const submissionLimits: SubmissionLimits = {
   maxLineLength: 998,
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
+  memoryWait: MINUTE,
+  maxWaitingPerAddress: 50,
   maxFaults: 20,
   maxAuthFailures: 3,
   authFailures: { failures: 10, window: MINUTE, ban: 5 * MINUTE, maxClients: 10_000 },

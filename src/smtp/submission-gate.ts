@@ -4,6 +4,7 @@ import { limitKey } from '../accounts/client-address.js'
 import { ClientLines } from '../platform/client-lines.js'
 import { connectionLimit } from '../platform/connection-limit.js'
 import { memoryBudget } from '../platform/memory-budget.js'
+import { memoryShares } from '../platform/memory-shares.js'
 import { type AuthLimit, authLimit } from './auth-limit.js'
 import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
 import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'
@@ -26,6 +27,7 @@ export type SubmissionReason =
 export function submissionGate(deps: SubmissionDeps): SubmissionGate {
   const { settings, log } = deps
   const lines = new ClientLines(log, limitKey)
+  const memory = memoryBudget(settings.maxBytesInFlight, deps.memory)
   return {
     deps,
     settings,
@@ -34,7 +36,8 @@ export function submissionGate(deps: SubmissionDeps): SubmissionGate {
     note: (reason, about) => lines.info({ ...about, reason }, 'a submission client was turned away'),
     authLimit: authLimit(settings.authFailures),
     connections: connectionLimit(settings),
-    memory: memoryBudget(settings.maxBytesInFlight, deps.memory),
+    memory,
+    memoryByClient: memoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
     mayTake: () => deps.mayTake(),
     report: (error) => log.error({ err: error }, 'submission failed'),
   }

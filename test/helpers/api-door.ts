@@ -14,7 +14,7 @@ import { proxiesOf } from '../../src/api/client-address.js'
 import { Connections } from '../../src/api/connections.js'
 import { largeAnswers } from '../../src/api/large-answer.js'
 import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/listener.js'
-import { bodyPace } from '../../src/api/read-body.js'
+import { type BodyPace, bodyPace } from '../../src/api/read-body.js'
 import { readiness } from '../../src/api/readiness.js'
 import { json, type Route, type RouteSpec, route } from '../../src/api/route.js'
 import { reception } from '../../src/api/visit.js'
@@ -24,7 +24,6 @@ import { systemClock } from '../../src/platform/clock.js'
 import { type MemoryBudget, memoryBudget } from '../../src/platform/memory-budget.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
 import { openSpool, type Spool } from '../../src/platform/spool-file.js'
-import type { TransferPace } from '../../src/platform/transfer-pace.js'
 import { type Certificate, selfSigned } from './certificates.js'
 import { temporaryFolder } from './database.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
@@ -44,7 +43,7 @@ export interface ApiDoorOptions {
   readonly memory?: MemoryBudget
   /** Of bodies, for each workspace. */
   readonly share?: number
-  readonly pace?: TransferPace
+  readonly pace?: Partial<BodyPace>
   /** Of large answers. */
   readonly answers?: MemoryBudget
   readonly unread?: MemoryBudget
@@ -215,7 +214,7 @@ function pipeline(options: ApiDoorOptions, { connections, log, lines, spool }: P
     }),
     peerOf: ({ socket }) => connections.peerOf(socket),
     memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
-    pace: options.pace ?? bodyPace,
+    pace: { ...bodyPace, ...options.pace },
     streaming: { places: memoryShares(memoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
     answers: largeAnswers({
       memory: memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),

@@ -233,6 +233,34 @@ t.test('without memory for a message its session ends, and the memory is free ag
   t.equal(listener.bytesInFlight(), 0)
 })
 
+t.test('a large message waits for memory at DATA, so many of one address; then its session ends', async (t) => {
+  const size = 300_000
+  const memory = memoryBudget(size)
+  memory.take(1)
+  const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
+  const at = async (from: string): Promise<Dialogue> => {
+    const client = await open(from)
+    await client.say('EHLO c')
+    t.match(await client.say(`MAIL FROM:<a@b.test> SIZE=${size}`), /^250 /)
+    await client.say('RCPT TO:<bob@home.test>')
+    await client.send('DATA\r\n')
+    return client
+  }
+  const [first, second] = [await at('127.0.0.1'), await at('127.0.0.1')]
+  await until(() => memory.waiting() === 2)
+  const third = await at('127.0.0.1')
+  t.match(await third.reply(), /^421 4\.3\.2 /, 'the third of its address')
+  const other = await at('127.0.0.2')
+  memory.give(1)
+  t.match(await first.reply(), /^354 /)
+  t.match(await second.reply(), /^421 4\.3\.2 /, 'its time is over')
+  t.equal(await second.reply(), closed)
+  t.match(await other.reply(), /^421 /)
+  t.match(await first.say(`${letter}\r\n.`), /^250 /)
+  t.equal(listener.refusals().get('memory'), 3)
+  t.same([listener.bytesInFlight(), memory.used(), memory.waiting()], [0, 0, 0])
+})
+
 t.test('connections over the limits are told 421, in all and from one address', async (t) => {
   const { open, port, listener } = await runMx(t, { maxConnections: 3, maxConnectionsPerAddress: 2 })
   const [first] = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.2')]

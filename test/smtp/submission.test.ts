@@ -3,9 +3,10 @@ import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
+import { memoryBudget } from '../../src/platform/memory-budget.js'
 import type { SubmissionDeps } from '../../src/smtp/submission-deps.js'
 import { StorageFault } from '../../src/storage/write.js'
-import { dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { app, atData, base64, letter, other, plain, printer, run, selfSigned, until } from './submission-listener.js'
 
 const trusting = { trusted: () => printer }
@@ -310,6 +311,89 @@ t.test('messages in memory are bounded over all sessions', async (t) => {
   finish()
   t.match(await first.reply(), /^250 /)
   t.equal(listener.bytesInFlight(), 0)
+})
+
+const LARGE = 300_000
+const largeMail = `MAIL FROM:<a@example.test> SIZE=${LARGE}`
+const largeLetter = `${`${'x'.repeat(70)}\r\n`.repeat(LARGE / 72)}.`
+
+/** A client that has said DATA to a message that is declared as large; its reply is not read. */
+async function atLargeData(client: Dialogue): Promise<void> {
+  await client.say('EHLO client.test')
+  t.match(await client.say(largeMail), /^250 /)
+  await client.say('RCPT TO:<b@remote.test>')
+  await client.send('DATA\r\n')
+}
+
+t.test('a large message is asked for when there is memory for all of it', async (t) => {
+  const memory = memoryBudget(LARGE * 1.5)
+  const { open, listener } = await run(t, { maxConnections: 3, memoryWait: 60_000 }, { ...trusting, memory })
+  const [first, second] = [await open(), await open()]
+  await atLargeData(first)
+  t.match(await first.reply(), /^354 /)
+  t.equal(memory.used(), LARGE, 'it is reserved before a byte has come')
+  await atLargeData(second)
+  await until(() => memory.waiting() === 1)
+
+  const third = await open()
+  await atData(third)
+  t.match(await third.say(`${letter}.`), /^250 /, 'a short one waits behind no large one')
+  await atLargeData(third)
+  await until(() => memory.waiting() === 2)
+  third.end()
+  await until(() => memory.waiting() === 1)
+
+  t.match(await first.say(largeLetter), /^250 /)
+  t.match(await second.reply(), /^354 /)
+  t.match(await second.say(largeLetter), /^250 /)
+  t.same([listener.bytesInFlight(), memory.used(), memory.waiting()], [0, 0, 0])
+
+  await atLargeData(first)
+  t.match(await first.reply(), /^354 /)
+  t.match(await first.say(`${letter}.`), /^250 /, 'shorter than declared')
+  t.same([listener.bytesInFlight(), memory.used()], [0, 0])
+})
+
+t.test('who finds no memory in time is told 452, may go on, and is no idle client meanwhile', async (t) => {
+  const memory = memoryBudget(LARGE * 1.5)
+  const limits = { maxConnections: 2, memoryWait: 500 }
+  const { open, port, advance } = await run(t, limits, { ...trusting, memory })
+  memory.take(LARGE)
+  const [client] = [await open(), await open()]
+  await atLargeData(client)
+  await until(() => memory.waiting() === 1)
+  advance(30_000)
+  t.match(await (await dial(port(false))).reply(), /^220 /, 'another one gave way')
+  t.match(await client.reply(), /^452 4\.3\.1 /)
+  t.match(await client.say('NOOP'), /^250 /)
+  t.equal(memory.waiting(), 0)
+  memory.give(LARGE)
+  await client.send('DATA\r\n')
+  t.match(await client.reply(), /^354 /)
+  client.reset()
+  await until(() => memory.used() === 0)
+})
+
+t.test('a listener that stops, and a key that ends, end the wait for memory', async (t) => {
+  const memory = memoryBudget(LARGE * 1.5)
+  memory.take(LARGE)
+  const { open, listener } = await run(t, {}, { ...trusting, memory })
+  const [revoked, stopped] = [await open(), await open()]
+  await atLargeData(revoked)
+  await until(() => memory.waiting() === 1)
+  listener.endSessions(() => true)
+  t.match(await revoked.reply(), /^421 4\.7\.0 /)
+  t.match(await stopped.reply(), /^421 4\.7\.0 /)
+  t.equal(memory.waiting(), 0)
+  const last = await open()
+  await atLargeData(last)
+  await until(() => memory.waiting() === 1)
+  const end = listener.stop(5_000)
+  t.match(await last.reply(), /^421 4\.3\.2 /)
+  t.equal(memory.waiting(), 0)
+  last.end()
+  await end
+  t.equal(memory.used(), LARGE)
 })
 
 t.test('three wrong keys end a session', async (t) => {

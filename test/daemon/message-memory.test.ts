@@ -1,0 +1,73 @@
+/** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
+import t from 'tap'
+import { memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
+import { apiDoor, post } from '../helpers/api-door.js'
+import type { Dialogue } from '../helpers/smtp-dialogue.js'
+import { until } from '../helpers/until.js'
+import { runMx } from '../smtp/mx-listener.js'
+import { printer, run } from '../smtp/submission-listener.js'
+
+const SIZE = 600_000
+const CLIENTS = 12
+const lines = `${'x'.repeat(70)}\r\n`.repeat(Math.floor(SIZE / 72))
+const body = JSON.stringify({ text: 'x'.repeat(SIZE) })
+
+/** While it waits, in the midst of its message, or not at all. */
+const leavings = ['stays', 'stays', 'at DATA', 'stays', 'half-way'] as const
+type Leaving = (typeof leavings)[number]
+
+async function bring(client: Dialogue, from: string, to: string, leaving: Leaving): Promise<string> {
+  await client.say('EHLO client.test')
+  await client.say(`MAIL FROM:<${from}> SIZE=${SIZE}`)
+  await client.say(`RCPT TO:<${to}>`)
+  await client.send('DATA\r\n')
+  if (leaving === 'at DATA') return left(client)
+  const reply = await client.reply()
+  if (!reply.startsWith('354')) return reply
+  if (leaving === 'stays') return client.say(`${lines}.`)
+  await client.send(lines.slice(0, SIZE / 2))
+  return left(client)
+}
+
+function left(client: Dialogue): string {
+  client.reset()
+  return 'left'
+}
+
+t.test('more large messages at once than fit: all that stay are taken, and every byte comes back', async (t) => {
+  const whole = memoryBudget(SIZE * 6)
+  const [mx, submission, requests] = [2, 3, 4].map((copies) => shareOfBudget(whole, SIZE * 5, copies))
+  if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
+  const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
+  const outgoing = await run(t, {}, { trusted: () => printer, memory: submission })
+  const door = await apiDoor(t, { memory: requests })
+  let most = 0
+  const postOver = async (leaving: Leaving): Promise<string> => {
+    const client = await door.wire()
+    const whole = post('/v1/things', body)
+    client.send(leaving === 'stays' ? whole : whole.slice(0, leaving === 'half-way' ? SIZE / 2 : 1000))
+    if (leaving === 'stays') return String((await client.answer()).status)
+    client.socket.destroy()
+    return 'left'
+  }
+  const clients = Array.from({ length: CLIENTS }, (_, at) => {
+    const leaving = leavings[at % leavings.length] ?? 'stays'
+    return [
+      incoming.open().then((client) => bring(client, 'ann@sender.test', 'bob@home.test', leaving)),
+      outgoing.open().then((client) => bring(client, 'a@example.test', 'b@remote.test', leaving)),
+      postOver(leaving),
+    ]
+  }).flat()
+  const watch = setInterval(() => {
+    most = Math.max(most, whole.waiting())
+  }, 1)
+  const answers = (await Promise.all(clients)).map((answer) => answer.slice(0, 3))
+  clearInterval(watch)
+  const stayed = Array.from({ length: CLIENTS }, (_, at) => leavings[at % leavings.length] === 'stays').filter(Boolean)
+  t.ok(most > 0, 'some waited')
+  t.equal(answers.filter((answer) => answer === '250').length, 2 * stayed.length)
+  t.equal(answers.filter((answer) => answer === '201').length, stayed.length)
+  t.same([...new Set(answers)].sort(), ['201', '250', 'lef'])
+  await until('all is given back', () => whole.used() === 0)
+  t.same([whole.waiting(), mx.used(), submission.used(), requests.used()], [0, 0, 0, 0])
+})

@@ -48,7 +48,7 @@ interface Waiting {
  */
 const PAUSE = 100
 
-export function memoryLine(pause = PAUSE): MemoryLine {
+export function memoryLine(): MemoryLine {
   const line = new Set<Waiting>()
   let pausing: NodeJS.Timeout | null = null
 
@@ -57,7 +57,7 @@ export function memoryLine(pause = PAUSE): MemoryLine {
     pausing = setTimeout(() => {
       pausing = null
       admit()
-    }, pause)
+    }, PAUSE)
   }
 
   function admit(): void {

@@ -53,8 +53,8 @@ interface Waiting {
  * where turn follows turn without a break, the daemon holds more than the budget says.
  */
 const PAUSE = 100
-/** Milliseconds of waiting after which slow transfers give way, and between two looks at who waits that long. */
 const LONG = 5_000
+/** Milliseconds between two looks at who has waited for long. */
 const LOOK = 1_000
 
 function hasRoom({ used, bytes, limit, free }: MemoryLevel, mayFree: boolean): boolean {
@@ -62,7 +62,8 @@ function hasRoom({ used, bytes, limit, free }: MemoryLevel, mayFree: boolean): b
   return true
 }
 
-export function memoryLine(pause = PAUSE, long = LONG): MemoryLine {
+/** `long`: milliseconds of waiting after which slow transfers give way. */
+export function memoryLine(long = LONG): MemoryLine {
   const line = new Set<Waiting>()
   let pausing: NodeJS.Timeout | null = null
   let looking: NodeJS.Timeout | null = null
@@ -72,7 +73,7 @@ export function memoryLine(pause = PAUSE, long = LONG): MemoryLine {
     pausing = setTimeout(() => {
       pausing = null
       admit()
-    }, pause)
+    }, PAUSE)
   }
 
   function admit(): void {
@@ -89,7 +90,10 @@ export function memoryLine(pause = PAUSE, long = LONG): MemoryLine {
   }
 
   function look(): void {
-    if (line.size > 0) return admit()
+    if (line.size > 0) {
+      admit()
+      return
+    }
     if (looking !== null) clearInterval(looking)
     looking = null
   }

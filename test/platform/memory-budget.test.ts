@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
+import { memoryLine } from '../../src/platform/memory-line.js'
 import { type Reservation, reserve } from '../../src/platform/memory-reservation.js'
 import { memoryShares } from '../../src/platform/memory-shares.js'
 import { until } from '../helpers/until.js'
@@ -167,4 +168,35 @@ t.test('what is reserved and not used in time is given back, and the message goe
   t.ok(slow?.take(80))
   slow?.give(90)
   t.same([whole.used(), whole.waiting()], [0, 0])
+})
+
+t.test('who has waited for long has a slow transfer give way, and a fast one stays', async (t) => {
+  const line = memoryLine(20)
+  const gone: string[] = []
+  let used = 90
+  const slow = [{ name: 'slow', held: 60 }]
+  const level = {
+    key: 'all',
+    bytes: 50,
+    limit: 100,
+    mostWaiting: 10,
+    used: () => used,
+    free: () => {
+      const holder = slow.shift()
+      if (holder === undefined) return false
+      gone.push(holder.name)
+      used -= holder.held
+      return true
+    },
+  }
+  const take = (): boolean => {
+    used += 50
+    return true
+  }
+  const first = line.enter([level], take, { patience: 60_000 })
+  t.same(gone, [], 'not at once')
+  t.equal(await first, true)
+  t.same([gone, used], [['slow'], 80])
+  t.equal(await line.enter([level], take, { patience: 200 }), false, 'what is left does not give way')
+  t.same([used, line.length()], [80, 0])
 })

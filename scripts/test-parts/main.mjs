@@ -3,7 +3,7 @@
  *
  *   main.mjs [--quick] [PATH...]
  *
- * Without arguments all files. `--quick`: no journeys and no peers. A path (`mail`, `journeys/queue`): the
+ * Without arguments all files. `--quick`: no journeys through the whole daemon and no peers. A path (`mail`, `journeys/queue`): the
  * files whose names begin with it, beside the quick ones where both are given.
  *
  * Each file is a process of its own that prints TAP, started as `node FILE`. `tap run` would load its
@@ -35,7 +35,7 @@ async function work() {
   }
 }
 
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
+await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) + 1 }, work))
 for (const outcome of outcomes.filter(({ fail }) => fail > 0)) process.stdout.write(`\n${describe(outcome)}`)
 const totals = sumOf(outcomes)
 process.stdout.write(`# { total: ${totals.total}, pass: ${totals.pass}, fail: ${totals.fail}, skip: ${totals.skip} }\n`)

@@ -1,6 +1,6 @@
 /** Which test files there are, in the order in which they are started. */
-import { readdir } from 'node:fs/promises'
-import { sep } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 
 /** Folders whose files take longest. Started first, they are not what everything else waits for at the end. */
 const longest = ['journeys', 'cli', 'receiving', 'api']
@@ -8,16 +8,24 @@ const longest = ['journeys', 'cli', 'receiving', 'api']
 /** Paths below `root`. Neither `quick` nor `paths`: all of them. */
 export async function findTestFiles(root, { quick, paths }) {
   const names = await readdir(root, { recursive: true })
-  const isWanted = (name) =>
-    (quick && isQuick(name)) || paths.some((path) => name.startsWith(path)) || (!quick && paths.length === 0)
-  return names
-    .filter((name) => name.endsWith('.test.js') && !name.split(sep).includes('fixtures') && isWanted(name))
-    .sort((one, other) => rank(one) - rank(other) || one.localeCompare(other))
+  const files = names.filter((name) => name.endsWith('.test.js') && !name.split(sep).includes('fixtures'))
+  const wanted = []
+  for (const file of files) {
+    const isNamed = paths.some((path) => file.startsWith(path))
+    if (isNamed || (quick ? await isQuick(root, file) : paths.length === 0)) wanted.push(file)
+  }
+  return wanted.sort((one, other) => rank(one) - rank(other) || one.localeCompare(other))
 }
 
-/** Journeys run the whole daemon, and peers are other programs. */
-function isQuick(file) {
-  return !file.startsWith(`journeys${sep}`) && !/(^|-|\/)peers?\.test\.js$/.test(file)
+/** Folders whose files run the whole daemon, and how others that do so name it. */
+const wholeDaemon = ['journeys', 'conformance']
+const runsDaemon = /helpers\/(?:test-daemon|living-zone)\.js/
+
+/** Neither a journey through the whole daemon nor a test beside another program. */
+async function isQuick(root, file) {
+  const [folder = ''] = file.split(sep)
+  if (wholeDaemon.includes(folder) || /(^|-|\/)peers?\.test\.js$/.test(file)) return false
+  return !runsDaemon.test(await readFile(join(root, file), 'utf8'))
 }
 
 function rank(file) {

@@ -18,6 +18,9 @@ export interface DataLock {
   readonly release: () => void
 }
 
+/** Those of this process. V8 would close a database that nothing refers to any more, and the lock with it. */
+const held = new Set<SQLite.Database>()
+
 /** Milliseconds: another may be looking (`isDataFolderHeld`), which takes less than one. */
 const LOOKS_END_WITHIN = 250
 
@@ -34,7 +37,13 @@ export function lockDataFolder(folder: string): DataLock {
     if (!(error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error
     throw new DataFolderHeld(`a running daemon (or a restore) holds the data folder ${folder}: stop it first`)
   }
-  return { release: () => void db.close() }
+  held.add(db)
+  return {
+    release: () => {
+      held.delete(db)
+      db.close()
+    },
+  }
 }
 
 /** Does a daemon (or a restore) hold the folder now? Changes nothing. */

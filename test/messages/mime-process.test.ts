@@ -17,7 +17,7 @@ function standStill(milliseconds: number): void {
 }
 
 t.test('what a process says after its time is not taken for the next message', async (t) => {
-  const process = new MimeProcess({ ...defaultMimeLimits, time: 60 })
+  const process = new MimeProcess({ ...defaultMimeLimits, time: 60, timePerMegabyte: 0 })
   t.teardown(() => process.end())
   const first = message('first'.repeat(20_000))
   let lost = 0

@@ -57,14 +57,21 @@ export class Ledger {
     return { lost, line: `${door}: ${words}, lost ${lost}` }
   }
 
-  /** Mail that came in is not lost when it was looked at and announced, once each. */
+  /**
+   * Mail that came in is not lost when it was looked at and announced, once each; or when it was in hand at two
+   * kills and was filed unread for that, with its bytes.
+   */
   #mxBalance(file) {
     const accepted = [...this.#accepted.values()].filter(({ door }) => door === 'mx')
     const inbound = inboundById(file)
     const stored = accepted.filter(({ id }) => inbound.has(id))
     const done = stored.filter(({ id }) => inbound.get(id).status === 'processed' && inbound.get(id).announced === 1)
+    const unread = stored.filter(({ id }) => inbound.get(id).status === 'failed' && inbound.get(id).kept)
     const words = `accepted ${accepted.length}, in the database ${stored.length}, looked at and announced once ${done.length}`
-    return { lost: accepted.length - done.length, line: `mx: ${words}` }
+    return {
+      lost: accepted.length - done.length - unread.length,
+      line: `mx: ${words}, in hand at two kills and filed unread ${unread.length}`,
+    }
   }
 
   #onceBalance(emails) {
@@ -102,8 +109,9 @@ function inboundById(file) {
   const events = `select json_extract(data, '$.inbound_email_id') as id from events where type = 'email.received'`
   for (const { id } of database.prepare(events).iterate()) announced.set(id, (announced.get(id) ?? 0) + 1)
   const inbound = new Map()
-  for (const { id, status } of database.prepare('select id, status from inbound_emails').iterate()) {
-    inbound.set(id, { status, announced: announced.get(id) ?? 0 })
+  const rows = `select id, status, exists (select 1 from inbound_raw where inbound_id = id) as kept from inbound_emails`
+  for (const { id, status, kept } of database.prepare(rows).iterate()) {
+    inbound.set(id, { status, kept: kept === 1, announced: announced.get(id) ?? 0 })
   }
   database.close()
   return inbound

@@ -12,6 +12,9 @@ missing_tools() {
   elif ! node -e "$enough"; then
     echo "node $(node --version) is too old: install Node.js 20.19 or newer"
   fi
+  if have node && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 24 || (a == 24 && b >= 19) ? 0 : 1)'; then
+    echo "node $(node --version) aborts with the SQLite binding of this version: use Node.js 22, or 24.18"
+  fi
   have npm || echo 'npm is missing: install the one that belongs to Node.js'
   have "${CXX:-g++}" || echo "${CXX:-g++} is missing: apt-get install g++"
   have make || echo 'make is missing: apt-get install make'

@@ -8,9 +8,9 @@ have() { command -v "$1" >/dev/null 2>&1; }
 missing_tools() {
   local enough='const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'
   if ! have node; then
-    echo 'node is missing: install Node.js 20.19 or newer'
+    echo 'node is missing: install Node.js 22, or 24.18'
   elif ! node -e "$enough"; then
-    echo "node $(node --version) is too old: install Node.js 20.19 or newer"
+    echo "node $(node --version) is too old: install Node.js 22, or 24.18"
   fi
   if have node && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 24 || (a == 24 && b >= 19) ? 0 : 1)'; then
     echo "node $(node --version) aborts with the SQLite binding of this version: use Node.js 22, or 24.18"

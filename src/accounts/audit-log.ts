@@ -7,8 +7,8 @@
  */
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Commit, Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Commit, Write } from '../storage/writer/write.js'
 import type { Principal } from './principal.js'
 
 export type Action =

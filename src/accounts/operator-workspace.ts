@@ -2,12 +2,12 @@
  * The operator's workspace: whose mail to `postmaster` and `abuse` of the service is.
  *
  * It is stored, so that no other workspace ever takes its place by itself: the first one that the
- * command line makes, until the operator names another. It cannot be closed (`storage/erase.ts`).
+ * command line makes, until the operator names another. It cannot be closed (`storage/maintenance/erase.ts`).
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { keepServiceState, OPERATOR_WORKSPACE } from '../storage/service-state.js'
-import type { Write } from '../storage/write.js'
+import type { Write } from '../storage/writer/write.js'
 
 const stored = prepareRead<{ key: string }>()(({ db, slot }) =>
   db

@@ -5,7 +5,7 @@
  * add up. `own`: only what this very key has sent, named by its id.
  */
 import { Refusal } from '../mail/refusal.js'
-import type { Role } from '../storage/tables.js'
+import type { Role } from '../storage/tables/tables.js'
 import type { Principal, Scope } from './principal.js'
 
 /**

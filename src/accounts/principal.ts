@@ -1,5 +1,5 @@
 /** Who is acting: a workspace, by one of its keys or from a trusted network. */
-import type { Role } from '../storage/tables.js'
+import type { Role } from '../storage/tables/tables.js'
 
 export const scopes = ['full', 'send', 'read'] as const
 export type Scope = (typeof scopes)[number]

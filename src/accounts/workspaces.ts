@@ -5,12 +5,12 @@
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
-import { insertKey, type NewKey, newKey } from './api-keys.js'
-import { insertMember } from './members.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Write } from '../storage/writer/write.js'
+import { insertKey, type NewKey, newKey } from './keys/api-keys.js'
+import { insertMember } from './people/members.js'
+import { insertUser, stillKnown, userByEmail } from './people/users.js'
 import { slugOf } from './slug.js'
-import { insertUser, stillKnown, userByEmail } from './users.js'
 
 const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({

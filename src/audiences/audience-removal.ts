@@ -8,8 +8,8 @@
  * Limit: until they are removed they are still met in the list of all contacts.
  */
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Commit, Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Commit, Write } from '../storage/writer/write.js'
 import type { Audience } from './audiences.js'
 
 export interface GoneAudience {

@@ -9,8 +9,8 @@ import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
 import { placeAfter } from '../storage/stepped-walk.js'
-import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Write } from '../storage/writer/write.js'
 
 export type Audience = Tables['audiences']
 export type CountedAudience = Audience & { readonly contacts_count: number }

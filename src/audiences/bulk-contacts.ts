@@ -8,7 +8,7 @@
  */
 import type { Read } from '../storage/prepared.js'
 import { prepareWrite } from '../storage/prepared.js'
-import { ConstraintViolated, Missed, type Write } from '../storage/write.js'
+import { ConstraintViolated, Missed, type Write } from '../storage/writer/write.js'
 import { audienceStays, foundAudience } from './audiences.js'
 import { type Contact, contactById, contactIn, removeContact } from './contacts.js'
 import type { Records } from './put-contact.js'

@@ -9,9 +9,9 @@
  */
 import { type Address, addressOrNull, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { unguarded } from '../platform/csv-cells.js'
-import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
-import type { RefusedLine } from '../platform/refused-lines.js'
+import { unguarded } from '../platform/csv/cells.js'
+import type { RefusedLine } from '../platform/csv/refused-lines.js'
+import { type CsvRow, UNREADABLE } from '../platform/csv/rows.js'
 import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =

@@ -2,10 +2,11 @@
  * What some lines of a file come to, on top of what the audience holds now: contacts to be
  * added, and changes that hold only while the contact is as it was seen.
  */
+
+import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { RefusedLine } from '../platform/refused-lines.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
-import type { Write } from '../storage/write.js'
+import type { Write } from '../storage/writer/write.js'
 import { type ContactLine, isTooLarge, TOO_LARGE } from './contact-columns.js'
 import { type Contact, type ContactFields, contactIn, insertContact, type Metadata } from './contacts.js'
 

@@ -6,8 +6,8 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Write } from '../storage/writer/write.js'
 
 export type Contact = Tables['contacts']
 export type Metadata = Readonly<Record<string, unknown>>

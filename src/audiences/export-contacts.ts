@@ -1,6 +1,6 @@
 /** The contacts of an audience as a CSV file, in pieces: the columns that an import knows, and two moments. */
 import { timestamp } from '../platform/clock.js'
-import { csvLine } from '../platform/csv-cells.js'
+import { csvLine } from '../platform/csv/cells.js'
 import type { Read } from '../storage/prepared.js'
 import { type ContactFilter, contactPages } from './contact-list.js'
 import type { Contact } from './contacts.js'

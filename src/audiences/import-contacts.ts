@@ -15,10 +15,10 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
-import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
-import { type RefusedLine, RefusedLines } from '../platform/refused-lines.js'
+import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
+import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
-import { ConstraintViolated, Missed } from '../storage/write.js'
+import { ConstraintViolated, Missed } from '../storage/writer/write.js'
 import { audienceStays, foundAudience } from './audiences.js'
 import { type ContactColumn, contactColumns, contactLine, isRefused } from './contact-columns.js'
 import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'

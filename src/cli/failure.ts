@@ -5,7 +5,7 @@
 import { Refusal } from '../mail/refusal.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
-import { StorageFault } from '../storage/write.js'
+import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './owner.js'
 

@@ -14,24 +14,24 @@ import { isJournal } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { check } from './check.js'
 import { type Answer, atMost, type Call, type Command, CommandFailed, UsageError } from './command.js'
+import { check } from './commands/check.js'
+import { domainCommands } from './commands/domain-commands.js'
+import { domainDnsCommands } from './commands/domain-dns-commands.js'
+import { emailCommands } from './commands/email-commands.js'
+import { keyCommands } from './commands/key-commands.js'
+import { queueCommands } from './commands/queue-commands.js'
+import { spamCommands } from './commands/spam-commands.js'
+import { storageCommands } from './commands/storage-commands.js'
+import { suppressionCommands } from './commands/suppression-commands.js'
+import { userCommands } from './commands/user-commands.js'
+import { workspaceCommands } from './commands/workspace-commands.js'
+import { zoneCommands } from './commands/zone-command.js'
 import { type Asking, asking } from './daemon-notice.js'
-import { domainCommands } from './domain-commands.js'
-import { domainDnsCommands } from './domain-dns-commands.js'
-import { emailCommands } from './email-commands.js'
 import { failureOf } from './failure.js'
 import { helpOf, overview, unknownCommand } from './help.js'
-import { keyCommands } from './key-commands.js'
 import { becomeOwner } from './owner.js'
 import { type Line, parseLine } from './parse-line.js'
-import { queueCommands } from './queue-commands.js'
-import { spamCommands } from './spam-commands.js'
-import { storageCommands } from './storage-commands.js'
-import { suppressionCommands } from './suppression-commands.js'
-import { userCommands } from './user-commands.js'
-import { workspaceCommands } from './workspace-commands.js'
-import { zoneCommands } from './zone-command.js'
 
 export interface World {
   readonly argv: readonly string[]
@@ -106,7 +106,7 @@ async function dispatch(world: World, line: Line): Promise<number> {
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
     // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
-    const { serve } = await import('./serve.js')
+    const { serve } = await import('./commands/serve.js')
     const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = world.env
     const surroundings = { socket, journal: isJournal(stream), reload: load }
     await serve({ words, config: loaded.config, clock: systemClock }, surroundings)

@@ -9,8 +9,8 @@
  */
 import { randomSecret } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Write } from '../storage/writer/write.js'
 
 export type CachedFile = Tables['cached_files']
 

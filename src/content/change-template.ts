@@ -10,8 +10,8 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { unlessMissed } from '../storage/unless-missed.js'
-import type { Commit } from '../storage/write.js'
+import { unlessMissed } from '../storage/writer/unless-missed.js'
+import type { Commit } from '../storage/writer/write.js'
 import { parseText, UNSUBSCRIBE_URL, variableNames } from './template-text.js'
 import {
   countTemplates,

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 import { removeUnused } from './cached-files.js'
 
 const STEP = 50

@@ -7,7 +7,7 @@
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed } from '../storage/write.js'
+import { type Commit, Missed } from '../storage/writer/write.js'
 import {
   appendChunk,
   beginFile,

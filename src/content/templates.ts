@@ -1,6 +1,6 @@
 /** The templates of a workspace: their rows. What may be in one is in `change-template.ts`. */
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 export type Template = Tables['templates']
 

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type GoneAudience, removalsUnderWay, removeContactsOf } from '../audiences/audience-removal.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 
 export interface AudienceRemovalDeps {
   readonly read: Read

@@ -7,8 +7,8 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ApiEndpoint } from '../api/listener.js'
-import type { Route } from '../api/route.js'
+import type { Route } from '../api/http/route.js'
+import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-door.js'
 import { loadTls, type TlsFiles } from '../platform/tls-files.js'

@@ -6,9 +6,9 @@
  */
 import { createTask } from 'node-cron'
 import type { Config } from '../config/complete.js'
-import { checkingIn, openAsk } from '../domains/asking.js'
-import { type RecheckDeps, recheckDomains } from '../domains/recheck-domains.js'
-import type { RotationDeps } from '../domains/rotate-keys.js'
+import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
+import { checkingIn, openAsk } from '../domains/verification/asking.js'
+import { type RecheckDeps, recheckDomains } from '../domains/verification/recheck-domains.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'

@@ -5,10 +5,10 @@
  * A walk that breaks off, by a fault or at the stop, is logged and not taken up again: what it
  * had not come to fails at its next attempt.
  */
-import { failDomain, type GoneDomain } from '../messages/fail-domain.js'
+import { failDomain, type GoneDomain } from '../messages/queue/fail-domain.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 
 export interface DomainWalkDeps {
   readonly read: Read

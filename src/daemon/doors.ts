@@ -3,8 +3,9 @@
  *
  * They are closed together, before anything else: nothing new is acknowledged then.
  */
-import type { ApiListener } from '../api/listener.js'
-import type { Route } from '../api/route.js'
+
+import type { Route } from '../api/http/route.js'
+import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'

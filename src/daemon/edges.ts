@@ -2,10 +2,10 @@
  * Where the process touches the world, besides its listeners and its disk: chance, DNS and
  * the network. The clock is the fourth and comes in with the parts of the daemon.
  */
-import { defaultTimeouts, type Timeouts } from '../delivery/smtp-client-timeouts.js'
+import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'
 import { type Dice, systemDice } from '../platform/dice.js'
-import type { RecordResolver, Resolver } from '../platform/resolver.js'
+import type { RecordResolver, Resolver } from '../platform/dns/resolver.js'
 
 export interface Edges {
   readonly dice: Dice

@@ -1,5 +1,5 @@
 /**
- * Erases workspaces that were closed (`storage/erase.ts`): in the background, one after the
+ * Erases workspaces that were closed (`storage/maintenance/erase.ts`): in the background, one after the
  * other, in small commits.
  *
  * What is under way when a workspace is closed may still write a row of it: a delivery that
@@ -9,7 +9,7 @@
  */
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
-import { closedWorkspaces, endErasure, eraseWorkspace } from '../storage/erase.js'
+import { closedWorkspaces, endErasure, eraseWorkspace } from '../storage/maintenance/erase.js'
 
 const LATER = 3_600_000
 const AGAIN = 60_000

@@ -3,13 +3,13 @@
  * paths and of the links that it signs, and the DKIM key of the service's own mail.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
+import { dkimKeysOf } from '../domains/dkim/signing-keys.js'
 import { serviceKey } from '../domains/new-domain.js'
-import { dkimKeysOf } from '../domains/signing-keys.js'
 import { type Address, domainOf } from '../mail/address.js'
 import { randomSecret } from '../platform/ids.js'
 import type { Database } from '../storage/database.js'
 import { keepServiceState, serviceState } from '../storage/service-state.js'
-import { SERVICE } from '../storage/tables.js'
+import { SERVICE } from '../storage/tables/tables.js'
 
 const RETURN_PATH_SECRET = 'return_path_secret'
 const LINK_SECRET = 'link_secret'

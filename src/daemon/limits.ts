@@ -3,11 +3,11 @@
  *
  * The counts of the day's requests are saved once a minute and at the stop.
  */
-import { type InboundBytesOf, inboundBytes } from '../accounts/inbound-bytes.js'
-import { type PlanBook, planBook, strayPlans } from '../accounts/plans.js'
-import { type ChargeEmails, chargeEmails } from '../accounts/quota.js'
-import { type RateLimit, rateLimit } from '../accounts/rate-limit.js'
-import { requestDays } from '../accounts/rate-limit-days.js'
+import { type InboundBytesOf, inboundBytes } from '../accounts/limits/inbound-bytes.js'
+import { type PlanBook, planBook, strayPlans } from '../accounts/limits/plans.js'
+import { type ChargeEmails, chargeEmails } from '../accounts/limits/quota.js'
+import { type RateLimit, rateLimit } from '../accounts/limits/rate-limit.js'
+import { requestDays } from '../accounts/limits/rate-limit-days.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Log } from '../platform/log.js'

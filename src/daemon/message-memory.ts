@@ -7,7 +7,7 @@
  * listeners wait in one line for what is given back.
  */
 import type { Config } from '../config/complete.js'
-import { type MemoryBudget, memoryBudget, shareOfBudget } from '../platform/memory-budget.js'
+import { type MemoryBudget, memoryBudget, shareOfBudget } from '../platform/memory/budget.js'
 
 const MB = 1_048_576
 const WHOLE = 120 * MB

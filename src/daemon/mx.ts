@@ -1,5 +1,5 @@
 /** Wires the MX listener to the rooms below it. */
-import { roomIn } from '../accounts/inbound-bytes.js'
+import { roomIn } from '../accounts/limits/inbound-bytes.js'
 import type { Config } from '../config/complete.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
@@ -10,7 +10,7 @@ import { isTooLargeFor } from '../receiving/system-mail.js'
 import { listenForMail, type MxListener } from '../smtp/mx.js'
 import { type MxSettings, mxLimits, type TakenRecipient } from '../smtp/mx-deps.js'
 import type { RecipientDelay, RecipientRefusal } from '../smtp/mx-refusals.js'
-import { SERVICE } from '../storage/tables.js'
+import { SERVICE } from '../storage/tables/tables.js'
 import type { MessageMemory } from './message-memory.js'
 import type { Receiving, Recipients } from './receiving.js'
 

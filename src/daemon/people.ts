@@ -1,6 +1,6 @@
 /** Wires what concerns people: accepting invitations, the service's own mail to them, and the end of workspaces. */
-import { type AcceptDeps, acceptanceAttempts } from '../accounts/accept-invitation.js'
-import { passwords } from '../accounts/passwords.js'
+import { type AcceptDeps, acceptanceAttempts } from '../accounts/people/accept-invitation.js'
+import { passwords } from '../accounts/people/passwords.js'
 import type { Config } from '../config/complete.js'
 import { parseAddress } from '../mail/address.js'
 import { NoticeWriter } from '../notices/notice-writer.js'

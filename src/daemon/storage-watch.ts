@@ -3,10 +3,10 @@ import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import { diskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
-import { type DiskGuard, diskGuard, thresholdWords } from '../storage/disk-guard.js'
+import { type DiskGuard, diskGuard, thresholdWords } from '../storage/health/disk-guard.js'
+import { type WatchedCommit, watchFaults } from '../storage/health/watch-faults.js'
 import { setServiceState } from '../storage/service-state.js'
-import { type WatchedCommit, watchFaults } from '../storage/watch-faults.js'
-import type { Commit, Write } from '../storage/write.js'
+import type { Commit, Write } from '../storage/writer/write.js'
 
 interface Parts {
   readonly config: Config

@@ -1,9 +1,9 @@
 /** Wires the submission listener to the rooms below it. */
-import { contains } from '../accounts/key-check.js'
-import type { KeyRing } from '../accounts/key-ring.js'
+import { contains } from '../accounts/keys/key-check.js'
+import type { KeyRing } from '../accounts/keys/key-ring.js'
+import { type RateLimit, tooFast } from '../accounts/limits/rate-limit.js'
 import { permission } from '../accounts/permissions.js'
 import { keylessSender, type Principal } from '../accounts/principal.js'
-import { type RateLimit, tooFast } from '../accounts/rate-limit.js'
 import type { Config } from '../config/complete.js'
 import type { DomainBook } from '../domains/domain-book.js'
 import { Refusal } from '../mail/refusal.js'

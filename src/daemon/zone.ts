@@ -1,9 +1,9 @@
 /** Wires the listener of the service zone to the rooms below it. */
 import type { Config } from '../config/complete.js'
 import { listenForQuestions, type ZoneListener } from '../dns/zone-listener.js'
-import { serviceZone } from '../domains/zone.js'
-import { noticeZoneSettings } from '../domains/zone-change.js'
-import { zoneSettings } from '../domains/zone-records.js'
+import { serviceZone } from '../domains/zone/zone.js'
+import { noticeZoneSettings } from '../domains/zone/zone-change.js'
+import { zoneSettings } from '../domains/zone/zone-records.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'

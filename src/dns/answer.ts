@@ -5,8 +5,8 @@
  * record, whose time says for how long to believe it (RFC 2308). A question for anything (ANY) gets one
  * kind of record (RFC 8482), which is all that a forged question may bring upon somebody.
  */
-import type { ServiceZone } from '../domains/zone.js'
-import { isInside, type RecordData, type ZoneRecord } from '../domains/zone-records.js'
+import type { ServiceZone } from '../domains/zone/zone.js'
+import { isInside, type RecordData, type ZoneRecord } from '../domains/zone/zone-records.js'
 import type { Query } from './query.js'
 import { faultReply, type Reply } from './reply.js'
 

@@ -3,8 +3,8 @@
  *
  * A fault of ours becomes SERVFAIL and is logged, though not as often as strangers may ask.
  */
-import { contains } from '../accounts/key-check.js'
-import type { ServiceZone } from '../domains/zone.js'
+import { contains } from '../accounts/keys/key-check.js'
+import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { answerTo, internet, questionTypes } from './answer.js'

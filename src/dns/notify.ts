@@ -6,9 +6,9 @@
  */
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
-import type { ServiceZone } from '../domains/zone.js'
-import { serverOf } from '../platform/dns-client.js'
-import { type DnsServer, dnsExchanges } from '../platform/dns-exchange.js'
+import type { ServiceZone } from '../domains/zone/zone.js'
+import { serverOf } from '../platform/dns/client.js'
+import { type DnsServer, dnsExchanges } from '../platform/dns/exchange.js'
 import type { Log } from '../platform/log.js'
 
 export interface NoticeDeps {

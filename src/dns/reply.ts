@@ -7,8 +7,8 @@
  * are not compressed. Recursion is never offered.
  */
 import { type Answer, encode } from 'dns-packet'
-import { textStrings } from '../domains/zone-file.js'
-import type { RecordData, ZoneRecord } from '../domains/zone-records.js'
+import { textStrings } from '../domains/zone/zone-file.js'
+import type { RecordData, ZoneRecord } from '../domains/zone/zone-records.js'
 import { assertNever } from '../mail/assert-never.js'
 import { type Code, codes, type Edns, type QueryHead } from './query.js'
 

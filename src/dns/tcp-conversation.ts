@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate as breath } from 'node:timers/promises'
 import { systemClock } from '../platform/clock.js'
-import type { Standing } from '../platform/connection-limit.js'
+import type { Standing } from '../platform/connections/connection-limit.js'
 import type { Desk } from './desk.js'
 import { longestQuery } from './query.js'
 

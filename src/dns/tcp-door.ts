@@ -2,7 +2,12 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { originOf } from '../accounts/client-address.js'
-import { type ConnectionLimit, connectionLimit, type Place, type Shortage } from '../platform/connection-limit.js'
+import {
+  type ConnectionLimit,
+  connectionLimit,
+  type Place,
+  type Shortage,
+} from '../platform/connections/connection-limit.js'
 import type { Log } from '../platform/log.js'
 import type { Desk } from './desk.js'
 import { type Conversation, converse } from './tcp-conversation.js'

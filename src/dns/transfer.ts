@@ -6,8 +6,8 @@
  * transfer (IXFR) is answered with the whole zone too, or with the SOA record alone to whoever has this
  * serial already (RFC 1995 section 2).
  */
-import type { ServiceZone } from '../domains/zone.js'
-import type { ZoneRecord } from '../domains/zone-records.js'
+import type { ServiceZone } from '../domains/zone/zone.js'
+import type { ZoneRecord } from '../domains/zone/zone-records.js'
 import { questionTypes } from './answer.js'
 import { codes, type Query } from './query.js'
 import { recordOctets } from './reply.js'

@@ -8,10 +8,10 @@
 import { type Actor, recordAct } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
-import type { Flag } from '../storage/tables.js'
-import type { Commit } from '../storage/write.js'
-import { block, blockedKeys, refuseTooMany, unblock } from './blocked-addresses.js'
+import type { Flag } from '../storage/tables/tables.js'
+import type { Commit } from '../storage/writer/write.js'
 import { type SendingDomain, type Switches, setSwitches } from './sending-domains.js'
+import { block, blockedKeys, refuseTooMany, unblock } from './verification/blocked-addresses.js'
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined

@@ -5,10 +5,10 @@
  * deletes lets `failDomain` walk the queue after it, so that it is known sooner.
  */
 import { type Actor, recordAct } from '../accounts/audit-log.js'
-import type { Commit } from '../storage/write.js'
-import { unblockAll } from './blocked-addresses.js'
+import type { Commit } from '../storage/writer/write.js'
+import { deleteDkimKeys } from './dkim/signing-keys.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
-import { deleteDkimKeys } from './signing-keys.js'
+import { unblockAll } from './verification/blocked-addresses.js'
 
 /** Rejects with `Missed` where the domain was gone already. */
 export async function deleteSendingDomain(

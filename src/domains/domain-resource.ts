@@ -1,13 +1,13 @@
 /** A sending domain as answers show it: the interface's form, for the command line and the API. */
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { blockedKeys } from './blocked-addresses.js'
-import { GRACE, type RecordState, statesOf } from './check-outcome.js'
-import { type DnsRecord, dnsRecords, type Selector } from './dns-records.js'
-import { dmarcName, type ZoneNames } from './look-up-records.js'
-import { idleSelector } from './rotation-step.js'
+import { idleSelector } from './dkim/rotation-step.js'
+import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
-import { type DkimKeyRow, dkimKeysOf } from './signing-keys.js'
+import { blockedKeys } from './verification/blocked-addresses.js'
+import { GRACE, type RecordState, statesOf } from './verification/check-outcome.js'
+import { type DnsRecord, dnsRecords, type Selector } from './verification/dns-records.js'
+import { dmarcName, type ZoneNames } from './verification/look-up-records.js'
 
 export interface DomainResource {
   readonly id: string

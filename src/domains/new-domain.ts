@@ -6,10 +6,17 @@ import { type DomainName, shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import type { Write } from '../storage/write.js'
-import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim-key.js'
+import type { Write } from '../storage/writer/write.js'
+import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim/key.js'
+import {
+  type DkimKeyRow,
+  deleteDkimKey,
+  deleteIdleKey,
+  insertDkimKey,
+  selectors,
+  stopSigning,
+} from './dkim/signing-keys.js'
 import { domainByName, insertDomain, type SendingDomain, verifiedAnywhere } from './sending-domains.js'
-import { type DkimKeyRow, deleteDkimKey, deleteIdleKey, insertDkimKey, selectors, stopSigning } from './signing-keys.js'
 
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
 const MAX_DOMAIN = 195

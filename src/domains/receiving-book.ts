@@ -8,8 +8,8 @@
  */
 import type { DomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { blockedKeys } from './blocked-addresses.js'
 import { verifiedAnywhere } from './sending-domains.js'
+import { blockedKeys } from './verification/blocked-addresses.js'
 
 export interface ReceivingLimits {
   readonly domains: number

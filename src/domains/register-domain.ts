@@ -5,10 +5,10 @@
  * unique indexes when all is written: of several at once the first one has it.
  */
 import { type Actor, recordAct } from '../accounts/audit-log.js'
-import { countDomainCreation } from '../accounts/domain-creations.js'
+import { countDomainCreation } from '../accounts/limits/domain-creations.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated } from '../storage/write.js'
+import { type Commit, ConstraintViolated } from '../storage/writer/write.js'
 import { newDomain, refuseClaim, type WantedDomain } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
 

@@ -11,7 +11,7 @@ import { type Selectable, sql } from 'kysely'
 import { type DomainName, domainNameOrNull, parseDomainName } from '../mail/address.js'
 import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { placeAfter } from '../storage/stepped-walk.js'
-import type { Flag, Tables } from '../storage/tables.js'
+import type { Flag, Tables } from '../storage/tables/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
 

@@ -6,7 +6,7 @@
  */
 import { uuidv7 } from '../platform/ids.js'
 import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Write } from '../storage/write.js'
+import type { Write } from '../storage/writer/write.js'
 
 export type EventType =
   | 'email.queued'

@@ -3,7 +3,7 @@
  * when the import is over. What a request that was cut off has left, the next start removes.
  */
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 
 export interface ImportPlace {
   readonly id: string

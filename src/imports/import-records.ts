@@ -9,7 +9,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { RefusalKind } from '../mail/refusal.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 

@@ -1,6 +1,6 @@
 /** Forgetting imports that are long over, in small steps. */
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 import { KEPT_FOR } from './import-records.js'
 
 const STEP = 200

@@ -1,6 +1,6 @@
 /** An event about one recipient of an email, with what every such event says. */
 import type { EventType, RecipientEvent } from '../events/event-log.js'
-import { tagObject } from './enqueue.js'
+import { tagObject } from './queue/enqueue.js'
 
 /** What the events of an email say about it. */
 export interface EmailSummary {

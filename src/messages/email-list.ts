@@ -10,7 +10,7 @@
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { placeAfter } from '../storage/stepped-walk.js'
-import type { EmailStatus } from '../storage/tables.js'
+import type { EmailStatus } from '../storage/tables/tables.js'
 import type { Email } from './email.js'
 
 export type ListedEmail = Pick<

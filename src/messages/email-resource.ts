@@ -15,8 +15,8 @@ import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { type AttemptStory, type EmailStory, emailStory, type RecipientStory } from './email-story.js'
-import type { MimeReader } from './mime-parts.js'
-import type { MimeAttachment, MimeField, MimeParts } from './mime-parts-protocol.js'
+import type { MimeReader } from './mime/mime-parts.js'
+import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { rawOfEmail, signatureOfEmail } from './raw-message.js'
 
 export interface EmailContent {

@@ -4,9 +4,9 @@
  */
 import { timestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { attemptsOfEmail } from './attempts.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
-import { entryById } from './queue.js'
+import { attemptsOfEmail } from './queue/attempts.js'
+import { entryById } from './queue/queue.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
 import { rollUp } from './states.js'
 

@@ -5,7 +5,7 @@
  */
 import type { Selectable } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
+import type { Tables } from '../storage/tables/tables.js'
 
 export type Email = Selectable<Tables['emails']>
 

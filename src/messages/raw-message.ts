@@ -6,8 +6,8 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { MovedBytes } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { MovedBytes } from '../storage/writer/write.js'
 
 export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
   ({ db, slot }) =>

@@ -3,7 +3,7 @@
  */
 import type { Insertable, Selectable } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
-import type { RecipientStatus, Tables } from '../storage/tables.js'
+import type { RecipientStatus, Tables } from '../storage/tables/tables.js'
 
 export type Recipient = Selectable<Tables['recipients']>
 

@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
 import { prepareRead, prepareWrite, rowNumber } from '../storage/prepared.js'
-import { removeAttempts } from './attempts.js'
+import { removeAttempts } from './queue/attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
 const STEP = 200

@@ -15,7 +15,7 @@ import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { timestamp } from '../platform/clock.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { type Commit, Missed, type Write } from '../storage/write.js'
+import { type Commit, Missed, type Write } from '../storage/writer/write.js'
 import type { Email } from './email.js'
 import { type Viewer, visibleEmail } from './email-resource.js'
 

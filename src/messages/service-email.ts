@@ -4,8 +4,8 @@
  * Charged to nobody, tracked by nobody, sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
-import { SERVICE } from '../storage/tables.js'
-import type { NewEmail } from './enqueue.js'
+import { SERVICE } from '../storage/tables/tables.js'
+import type { NewEmail } from './queue/enqueue.js'
 
 export interface ServiceEmail {
   readonly id: string

@@ -3,7 +3,7 @@
  * admins of its workspace: one when that is seen first, while mail still goes out, and one when
  * sending stops.
  */
-import { administratorsOf } from '../accounts/members.js'
+import { administratorsOf } from '../accounts/people/members.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { moment, type NoticeMail, oneLine, type Piece } from './notice-mail.js'

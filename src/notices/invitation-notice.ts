@@ -5,8 +5,8 @@
  * as short quoted words in which no link can stand.
  */
 import type { KeyObject } from 'node:crypto'
-import { invitationToken } from '../accounts/invitation-token.js'
-import { invitationOfToken } from '../accounts/invitations.js'
+import { invitationToken } from '../accounts/people/invitation-token.js'
+import { invitationOfToken } from '../accounts/people/invitations.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { moment, type NoticeMail, quotedName } from './notice-mail.js'

@@ -8,7 +8,7 @@
 import type { Address } from '../mail/address.js'
 import { html, type Markup } from '../mail/markup.js'
 import { newMessageId } from '../mail/message-id.js'
-import { type Enqueued, enqueue } from '../messages/enqueue.js'
+import { type Enqueued, enqueue } from '../messages/queue/enqueue.js'
 import { serviceEmail } from '../messages/service-email.js'
 import { uuidv7 } from '../platform/ids.js'
 import { composeMessage } from '../sending/compose-message.js'

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { serviceState, setServiceState } from '../storage/service-state.js'
-import type { Write } from '../storage/write.js'
+import type { Write } from '../storage/writer/write.js'
 
 const CURSOR = 'notices_cursor'
 

@@ -4,8 +4,8 @@
  *
  * The token is the secret of the form as it is of the link: whoever can send it may.
  */
-import { type AcceptDeps, acceptInvitation, openInvitation } from '../accounts/accept-invitation.js'
-import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from '../accounts/passwords.js'
+import { type AcceptDeps, acceptInvitation, openInvitation } from '../accounts/people/accept-invitation.js'
+import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from '../accounts/people/passwords.js'
 import { html, type Markup } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
 import { notePage, type Page, pageOf } from './layout.js'

@@ -1,6 +1,6 @@
 /**
  * The parts of an OpenAPI 3.1 document that a reader is shown. The document is our own
- * (`api/openapi.ts`), so only the forms that it uses are known.
+ * (`api/openapi/openapi.ts`), so only the forms that it uses are known.
  */
 
 export interface Schema {

@@ -1,5 +1,5 @@
 /** All pages under `/ui/`, by their paths, and what leads there. */
-import type { AcceptDeps } from '../accounts/accept-invitation.js'
+import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { docsPage } from './docs-page.js'
 import { formAgain, noInvitation, showInvitation, takeInvitation } from './invitation-page.js'
 import { notePage, type Page } from './layout.js'

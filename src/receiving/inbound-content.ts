@@ -12,8 +12,8 @@ import { listedMailboxes } from '../mail/listed-mailboxes.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
-import type { InboundContent, InboundEmail } from '../messages/inbound-email.js'
-import type { MimeOutline } from '../messages/mime-parts-protocol.js'
+import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-email.js'
+import type { MimeOutline } from '../messages/mime/mime-parts-protocol.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50

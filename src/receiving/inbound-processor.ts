@@ -8,20 +8,26 @@
  * taking for a second, and then the same messages come again.
  *
  * Many are taken up at once, a share of each workspace (`waiting-mail.ts`), because they may wait
- * long for their turn in the processes (`messages/mime-parts.ts`). None holds its bytes while it waits.
+ * long for their turn in the processes (`messages/mime/mime-parts.ts`). None holds its bytes while it waits.
  *
  * What was in hand when our process died (`in-hand.ts`) is looked at first, one at a time; what was in
  * hand at two deaths is not looked at again: it has failed, unread.
  */
 import { Refusal } from '../mail/refusal.js'
-import { type InboundEmail, markFailed, rawOfInbound, stillWaits, waitingById } from '../messages/inbound-email.js'
-import type { MimeReader } from '../messages/mime-parts.js'
-import type { MimeOutline, Unread } from '../messages/mime-parts-protocol.js'
+import {
+  type InboundEmail,
+  markFailed,
+  rawOfInbound,
+  stillWaits,
+  waitingById,
+} from '../messages/inbound/inbound-email.js'
+import type { MimeReader } from '../messages/mime/mime-parts.js'
+import type { MimeOutline, Unread } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
-import { freeMemory } from '../platform/free-memory.js'
 import type { Log } from '../platform/log.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed, StorageFault, type Write } from '../storage/write.js'
+import { type Commit, Missed, StorageFault, type Write } from '../storage/writer/write.js'
 import type { HeldMessage, InHand } from './in-hand.js'
 import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'

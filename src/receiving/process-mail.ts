@@ -3,13 +3,13 @@
  * event that announces it, in one commit.
  */
 import { type Event, recordEvent } from '../events/event-log.js'
-import { type InboundEmail, markProcessed } from '../messages/inbound-email.js'
+import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
-import type { Write } from '../storage/write.js'
+import type { SpamStudy } from '../spam/spam-study.js'
+import type { JudgeSpam } from '../spam/spam-verdict.js'
+import type { Write } from '../storage/writer/write.js'
 import { inboundContent, receivedData } from './inbound-content.js'
 import type { Judge } from './inbound-processor.js'
-import type { SpamStudy } from './spam/spam-study.js'
-import type { JudgeSpam } from './spam/spam-verdict.js'
 
 export interface ProcessMailDeps {
   readonly clock: Clock

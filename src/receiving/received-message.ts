@@ -1,6 +1,6 @@
 /** What the MX listener hands over: an envelope, the bytes as they came, and who brought them. */
 import type { Address } from '../mail/address.js'
-import type { Listing } from './dnsbl.js'
+import type { Listing } from '../spam/dnsbl.js'
 
 export interface TlsFacts {
   /** As `TLSv1.3`. */

@@ -13,9 +13,9 @@
  * zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
-import { mailTarget } from '../domains/dns-records.js'
 import type { ReceivingDomain } from '../domains/receiving-book.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
+import { mailTarget } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { localPartKey } from '../mail/mailbox-key.js'
 import { recipientOfReturnPath } from '../mail/return-path.js'

@@ -5,7 +5,7 @@
  * A workspace keeps its place, so that a message is read once; `nextOfAll` looks from the start
  * again, because a commit may end later than one of a younger message.
  */
-import { type InboundEmail, nextWorkspaceWithWaiting, waitingInbound } from '../messages/inbound-email.js'
+import { type InboundEmail, nextWorkspaceWithWaiting, waitingInbound } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
 
 /** Of one workspace under way at a time. */

@@ -8,8 +8,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { hashKey, insertKey, keyByHash, newKey } from '../accounts/api-keys.js'
-import { admit } from '../accounts/key-check.js'
+import { hashKey, insertKey, keyByHash, newKey } from '../accounts/keys/api-keys.js'
+import { admit } from '../accounts/keys/key-check.js'
 import { keepOperatorWorkspace } from '../accounts/operator-workspace.js'
 import { permission } from '../accounts/permissions.js'
 import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'

@@ -6,10 +6,10 @@
  * mailauth calls a changed body `neutral`.
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { dkimKeysOf } from '../domains/dkim/signing-keys.js'
 import { verifiedAnywhere } from '../domains/sending-domains.js'
-import { dkimKeysOf } from '../domains/signing-keys.js'
 import type { Read } from '../storage/prepared.js'
-import { SERVICE } from '../storage/tables.js'
+import { SERVICE } from '../storage/tables/tables.js'
 
 /** The TXT record at a name, or undefined. */
 export type PublishedKey = (name: string) => string | undefined

@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import type { Commit } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import type { Commit } from '../storage/writer/write.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256

@@ -9,7 +9,7 @@ import { fieldsNamed, fieldValue, scanHeader } from '../mail/header-fields.js'
 import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
 import { isName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { InboundEmail } from '../messages/inbound-email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import type { Attachment, CustomField, MessageContent } from './message-content.js'
 
 /** Octets: of what a header field may have, with room for the parent. */

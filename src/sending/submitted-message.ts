@@ -3,7 +3,7 @@ import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
-import type { Priority } from '../storage/tables.js'
+import type { Priority } from '../storage/tables/tables.js'
 
 export interface SubmittedRecipient {
   readonly address: Address

@@ -9,11 +9,11 @@
  * changed that the writer would have to undo. It is paid once: an equal request whose
  * email is there already is answered though nothing is left.
  */
-import type { Charge, ChargeEmails } from '../accounts/quota.js'
-import type { Claim } from '../delivery/leases.js'
-import type { Enqueued } from '../messages/enqueue.js'
+import type { Charge, ChargeEmails } from '../accounts/limits/quota.js'
+import type { Claim } from '../delivery/queue/leases.js'
+import type { Enqueued } from '../messages/queue/enqueue.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/write.js'
+import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/writer/write.js'
 import {
   type Earlier,
   earlier,

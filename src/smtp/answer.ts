@@ -7,7 +7,7 @@
  * and goes to `report`.
  */
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
-import { StorageFault } from '../storage/write.js'
+import { StorageFault } from '../storage/writer/write.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 
 /** Basic code (RFC 5321) and enhanced status code (RFC 3463) for each way we refuse. */

@@ -13,10 +13,10 @@
  */
 import { EventEmitter } from 'node:events'
 import { Refusal } from '../mail/refusal.js'
-import { BytePieces } from '../platform/byte-pieces.js'
-import { freeMemory } from '../platform/free-memory.js'
-import type { MemoryBudget } from '../platform/memory-budget.js'
-import { RecentRate } from '../platform/memory-holders.js'
+import type { MemoryBudget } from '../platform/memory/budget.js'
+import { BytePieces } from '../platform/memory/byte-pieces.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
+import { RecentRate } from '../platform/memory/holders.js'
 
 export interface Collected {
   readonly raw: Buffer

@@ -1,11 +1,11 @@
 /** What the MX listener is given: narrow functions of the rooms below, and settings. */
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
+import { leastPace } from '../platform/connections/transfer-pace.js'
 import type { Log } from '../platform/log.js'
-import type { MemoryBudget } from '../platform/memory-budget.js'
-import { leastPace } from '../platform/transfer-pace.js'
-import type { Listing } from '../receiving/dnsbl.js'
+import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
+import type { Listing } from '../spam/dnsbl.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
 

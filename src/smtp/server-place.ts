@@ -5,7 +5,7 @@
  * socket which has shown nothing yet.
  */
 import type { Socket } from 'node:net'
-import type { ConnectionOrigin, Occupant, Place, Shortage, Standing } from '../platform/connection-limit.js'
+import type { ConnectionOrigin, Occupant, Place, Shortage, Standing } from '../platform/connections/connection-limit.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
 
 export class ServerPlace implements Occupant {

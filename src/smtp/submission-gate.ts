@@ -1,10 +1,10 @@
 /** What all sessions of a submission listener share: the limits, what they are given, where bugs are reported. */
 
 import { limitKey } from '../accounts/client-address.js'
-import { ClientLines } from '../platform/client-lines.js'
-import { connectionLimit } from '../platform/connection-limit.js'
-import { memoryBudget } from '../platform/memory-budget.js'
-import { memoryShares } from '../platform/memory-shares.js'
+import { ClientLines } from '../platform/connections/client-lines.js'
+import { connectionLimit } from '../platform/connections/connection-limit.js'
+import { memoryBudget } from '../platform/memory/budget.js'
+import { memoryShares } from '../platform/memory/shares.js'
 import { type AuthLimit, authLimit } from './auth-limit.js'
 import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
 import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'

@@ -12,7 +12,7 @@ import type {
   SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { ConnectionOrigin } from '../platform/connection-limit.js'
+import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
 import { type ClientError, clientFault } from './line-facts.js'
 import { doorOptions, MailServer, type Result } from './mail-server.js'
 import type { ServerPlace } from './server-place.js'

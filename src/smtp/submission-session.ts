@@ -3,8 +3,9 @@
  *
  * Invariant: MAIL has a principal. What holds for every session stands in `mail-session.ts`.
  */
-import { keyPrefixOf } from '../accounts/api-keys.js'
+
 import { isLoopback, limitKey } from '../accounts/client-address.js'
+import { keyPrefixOf } from '../accounts/keys/api-keys.js'
 import type { Principal } from '../accounts/principal.js'
 import { recipientFacts } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'

@@ -8,7 +8,7 @@
 import { sql } from 'kysely'
 import { prepareWrite, type Read } from './prepared.js'
 import { serviceState, setServiceState } from './service-state.js'
-import type { Write } from './write.js'
+import type { Write } from './writer/write.js'
 
 const ASKED = 'change_asked'
 const NOTICED = 'change_noticed'

@@ -2,7 +2,7 @@
  * The open database: one reading connection on this thread, one writer in a worker.
  */
 import type { Read } from './prepared.js'
-import type { Commit } from './write.js'
+import type { Commit } from './writer/write.js'
 
 export interface Database {
   /** Synchronous, for short reads; long ones go in pages, or the WAL never checkpoints. */

@@ -3,7 +3,7 @@
  * commit, how far it is. So a run that is cut off at any moment goes on behind the last portion
  * that is on disk, and no row is taken in twice.
  */
-import type { Write } from './write.js'
+import type { Write } from './writer/write.js'
 
 export interface ImportJournal<Report> {
   /** Where a run before has ended; null: this is the first. */

@@ -12,12 +12,12 @@ import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
 import { type ConnectionOptions, connect } from './connection.js'
 import type { Database } from './database.js'
-import { storageError } from './faults.js'
+import { storageError } from './health/faults.js'
 import { type Migrations, migrate, refuseNewer } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
-import { statementCache } from './statement-cache.js'
-import { Writer } from './writer.js'
+import { statementCache } from './writer/statement-cache.js'
+import { Writer } from './writer/writer.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations

@@ -21,8 +21,8 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import type { Tables } from './tables.js'
-import type { Write } from './write.js'
+import type { Tables } from './tables/tables.js'
+import type { Write } from './writer/write.js'
 
 /** A Kysely that compiles and cannot run: where statements come from. */
 export const statements = new Kysely<Tables>({

@@ -10,11 +10,11 @@
 import { shown } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Clock, timestamp } from '../platform/clock.js'
-import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv-rows.js'
-import { type RefusedLine, RefusedLines } from '../platform/refused-lines.js'
+import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
+import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed, type Write } from '../storage/write.js'
+import { type Commit, Missed, type Write } from '../storage/writer/write.js'
 import {
   isRefusedLine,
   type Provider,

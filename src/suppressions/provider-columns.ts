@@ -13,9 +13,9 @@
  * no reason, whoever says so.
  */
 import { type Address, addressOrNull, shown } from '../mail/address.js'
-import { unguarded } from '../platform/csv-cells.js'
-import { type CsvRow, UNREADABLE } from '../platform/csv-rows.js'
-import type { RefusedLine } from '../platform/refused-lines.js'
+import { unguarded } from '../platform/csv/cells.js'
+import type { RefusedLine } from '../platform/csv/refused-lines.js'
+import { type CsvRow, UNREADABLE } from '../platform/csv/rows.js'
 import type { SuppressionReason } from './suppressions.js'
 
 export type Provider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'

@@ -11,7 +11,7 @@
  */
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/write.js'
+import type { Commit } from '../storage/writer/write.js'
 import { addedBy, isSuppressed, type Suppression } from './suppressions.js'
 
 export interface SuppressionBook {

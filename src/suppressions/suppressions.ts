@@ -8,8 +8,8 @@
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Tables } from '../storage/tables.js'
-import { type Commit, Missed, type Write } from '../storage/write.js'
+import type { Tables } from '../storage/tables/tables.js'
+import { type Commit, Missed, type Write } from '../storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
 export type SuppressionReason = Suppression['reason']

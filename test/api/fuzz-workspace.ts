@@ -1,5 +1,5 @@
 /** A workspace with one of everything that the daemon's routes can make. */
-import { fileInbound } from '../../src/messages/inbound-email.js'
+import { fileInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { TestDaemon } from '../helpers/test-daemon.js'

@@ -6,7 +6,7 @@ import { forgetFiles } from '../../src/content/file-retention.js'
 import { fileType } from '../../src/content/file-type.js'
 import { storeFile } from '../../src/content/store-file.js'
 import type { Database } from '../../src/storage/database.js'
-import type { Write } from '../../src/storage/write.js'
+import type { Write } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 /** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
 import t from 'tap'
-import { memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
+import { memoryBudget, shareOfBudget } from '../../src/platform/memory/budget.js'
 import { apiDoor, post } from '../helpers/api-door.js'
 import type { Dialogue } from '../helpers/smtp-dialogue.js'
 import { until } from '../helpers/until.js'

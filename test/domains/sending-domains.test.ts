@@ -2,21 +2,27 @@
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { operator } from '../../src/accounts/audit-log.js'
-import { block, blockableKey, blockedKeys, refuseTooMany, unblock } from '../../src/domains/blocked-addresses.js'
 import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
-import { dnsRecords } from '../../src/domains/dns-records.js'
+import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/dkim/signing-keys.js'
 import { domainBook } from '../../src/domains/domain-book.js'
 import { domainResource } from '../../src/domains/domain-resource.js'
 import { importedKey, newDomain, refuseTaken } from '../../src/domains/new-domain.js'
 import { receivingBook } from '../../src/domains/receiving-book.js'
 import { deleteDomain, domainById, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
-import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/signing-keys.js'
+import {
+  block,
+  blockableKey,
+  blockedKeys,
+  refuseTooMany,
+  unblock,
+} from '../../src/domains/verification/blocked-addresses.js'
+import { dnsRecords } from '../../src/domains/verification/dns-records.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { localPartKey } from '../../src/mail/mailbox-key.js'
 import { returnPath } from '../../src/mail/return-path.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { ConstraintViolated, Missed } from '../../src/storage/write.js'
+import { ConstraintViolated, Missed } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 const domain = parseDomainName('a.test')

@@ -5,9 +5,9 @@
  * its sweep may lie behind what a second commit brings.
  */
 import { parseAddress } from '../../src/mail/address.js'
-import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/enqueue.js'
+import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { Priority } from '../../src/storage/tables.js'
+import type { Priority } from '../../src/storage/tables/tables.js'
 
 export interface BulkEmail {
   readonly workspaceId: string

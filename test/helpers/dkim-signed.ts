@@ -3,7 +3,7 @@
  * stranger's does. rsa-sha256 or ed25519-sha256, a relaxed header, one line.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { relaxedBodyHash, relaxedField } from '../../src/domains/dkim-canonical.js'
+import { relaxedBodyHash, relaxedField } from '../../src/domains/dkim/canonical.js'
 import { fieldsNamed, scanHeader } from '../../src/mail/header-fields.js'
 
 export interface TestKey {

@@ -24,8 +24,8 @@ import { systemClock } from '../../src/platform/clock.js'
 import { loadTls } from '../../src/platform/tls-files.js'
 import type { Database } from '../../src/storage/database.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
-import { SERVICE } from '../../src/storage/tables.js'
-import type { Write } from '../../src/storage/write.js'
+import { SERVICE } from '../../src/storage/tables/tables.js'
+import type { Write } from '../../src/storage/writer/write.js'
 
 export interface Founded {
   readonly key: string

@@ -1,5 +1,5 @@
 /** A record of mail that came in, as it is filed before anybody has looked at it. */
-import type { NewInbound } from '../../src/messages/inbound-email.js'
+import type { NewInbound } from '../../src/messages/inbound/inbound-email.js'
 
 export function inboundMail(more: Partial<NewInbound> & Pick<NewInbound, 'id'>): NewInbound {
   return {

@@ -15,15 +15,16 @@ export interface Source {
 
 /** The house, lowest floor first. A new room gets its place here before it gets a file. */
 const floors: readonly (readonly string[])[] = [
-  ['mail', 'config', 'platform'],
+  ['mail', 'platform'],
+  ['config'],
   ['storage'],
-  ['events', 'suppressions', 'accounts', 'content', 'audiences'],
-  ['messages', 'domains', 'imports'],
-  ['delivery', 'receiving', 'tracking', 'webhooks', 'sms', 'reports'],
+  ['events', 'metrics', 'suppressions', 'accounts', 'content', 'audiences'],
+  ['messages', 'domains', 'imports', 'sms'],
+  ['spam', 'tracking', 'webhooks', 'exports'],
+  ['delivery', 'receiving'],
   ['sending'],
-  ['broadcasts'],
-  ['notices'],
-  ['api', 'smtp', 'dns', 'pages'],
+  ['broadcasts', 'notices'],
+  ['smtp', 'api', 'dns', 'pages'],
   ['daemon'],
   ['cli'],
   ['sandbox', 'main.ts'],

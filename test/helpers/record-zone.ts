@@ -5,7 +5,7 @@
  * `'broken.test': 'SERVFAIL'`, for one question alone `{ TXT: 'SERVFAIL' }`; `'silence'` never
  * answers. A name that is not there does not exist.
  */
-import type { Lookup, RecordResolver } from '../../src/platform/resolver.js'
+import type { Lookup, RecordResolver } from '../../src/platform/dns/resolver.js'
 
 type Fault = 'SERVFAIL' | 'silence'
 

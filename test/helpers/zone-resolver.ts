@@ -5,7 +5,7 @@
  * `'null.test': { mx: [[0, '']] }`; `'broken.test': 'failure'`, for one question alone
  * `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name that is not there does not exist.
  */
-import type { Lookup, MxRecord, RecordResolver, RecordType, Resolver } from '../../src/platform/resolver.js'
+import type { Lookup, MxRecord, RecordResolver, RecordType, Resolver } from '../../src/platform/dns/resolver.js'
 
 export interface ZoneName {
   readonly mx?: readonly (readonly [preference: number, exchange: string])[] | 'failure'

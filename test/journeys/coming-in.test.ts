@@ -1,6 +1,6 @@
 /** Mail from other servers, from the end of its DATA to what the API shows of it. */
 import t, { type Test } from 'tap'
-import { fileInbound } from '../../src/messages/inbound-email.js'
+import { fileInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
 import { rsaKey, signed } from '../helpers/dkim-signed.js'

@@ -4,7 +4,7 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
-import type { ErrorBody } from '../../src/api/answer.js'
+import type { ErrorBody } from '../../src/api/http/output/answer.js'
 import { setServiceState } from '../../src/storage/service-state.js'
 import { schemaCheck } from '../helpers/answer-schemas.js'
 import { type LivingZone, livingZone } from '../helpers/living-zone.js'

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/receiving/authentication/authentication.js'
+import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { rsaKey } from '../helpers/dkim-signed.js'
 import { skipWithout } from '../helpers/programs.js'

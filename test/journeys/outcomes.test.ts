@@ -1,6 +1,6 @@
 /** What a recipient's server may do to us, and what becomes of the recipient, the queue, the sender. */
 import t, { type Test } from 'tap'
-import type { Timeouts } from '../../src/delivery/smtp-client-timeouts.js'
+import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
 import { selfSigned } from '../helpers/certificates.js'
 import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
 import { message, say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { SpamContribution } from '../../src/receiving/spam/spam-report.js'
+import type { SpamContribution } from '../../src/spam/spam-report.js'
 import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { skipWithout } from '../helpers/programs.js'

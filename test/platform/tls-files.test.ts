@@ -9,7 +9,7 @@ import { createServer } from 'node:tls'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
-import { notifySocket } from '../../src/platform/notify-socket.js'
+import { notifySocket } from '../../src/platform/processes/notify-socket.js'
 import { loadTls, readTls } from '../../src/platform/tls-files.js'
 import { skipWithout } from '../helpers/programs.js'
 

@@ -7,14 +7,19 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
-import { fileInbound, markProcessed, removeInbound, removeInboundRaw } from '../../src/messages/inbound-email.js'
-import { defaultMimeLimits, MimeReader } from '../../src/messages/mime-parts.js'
+import {
+  fileInbound,
+  markProcessed,
+  removeInbound,
+  removeInboundRaw,
+} from '../../src/messages/inbound/inbound-email.js'
+import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { openInHand } from '../../src/receiving/in-hand.js'
 import { inboundContent } from '../../src/receiving/inbound-content.js'
 import { InboundProcessor, type Judge, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
 import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
-import { StorageFault } from '../../src/storage/write.js'
+import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import { until } from '../helpers/until.js'

@@ -1,10 +1,10 @@
 /** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
 import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
-import type { Authentication } from '../../src/receiving/authentication/authentication.js'
+import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import { type TakeInDeps, takeIn } from '../../src/receiving/take-in.js'
-import type { Write } from '../../src/storage/write.js'
+import type { Write } from '../../src/storage/writer/write.js'
 
 const home = parseAddress('a@home.test')
 const other = parseAddress('b@other.test')

@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isLoopback, limitKey, networkKey } from '../../src/accounts/client-address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
-import { ClientLines } from '../../src/platform/client-lines.js'
+import { ClientLines } from '../../src/platform/connections/client-lines.js'
 import {
   type ConnectionLimitSettings,
   type ConnectionOrigin,
   connectionLimit,
   type Standing,
-} from '../../src/platform/connection-limit.js'
-import { type MemoryBudget, memoryBudget, shareOfBudget } from '../../src/platform/memory-budget.js'
+} from '../../src/platform/connections/connection-limit.js'
+import { type MemoryBudget, memoryBudget, shareOfBudget } from '../../src/platform/memory/budget.js'
 import { answer, asError } from '../../src/smtp/answer.js'
 import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
 import { ClientGone, type Collected, IncomingMessage, noRoom } from '../../src/smtp/collect.js'

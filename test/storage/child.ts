@@ -15,7 +15,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import type { Database } from '../../src/storage/database.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { StorageFault } from '../../src/storage/write.js'
+import { StorageFault } from '../../src/storage/writer/write.js'
 import { state } from './state.js'
 
 const say = (line: string): number => writeSync(1, `${line}\n`)

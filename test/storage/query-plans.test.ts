@@ -14,7 +14,7 @@ import SQLite from 'better-sqlite3'
 import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
-import type { Route } from '../../src/api/route.js'
+import type { Route } from '../../src/api/http/route.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { boundFault, readsDuring } from './bounded-reads.js'
 import { type Allowed, allowed, smallTables } from './query-plans.js'
@@ -102,7 +102,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
     const { status, err } = await app.cli('queue', 'list', ...(filter === '' ? [] : [filter]))
     t.equal(status, 0, err)
   }
-  const { eraseWorkspace } = await import('../../src/storage/erase.js')
+  const { eraseWorkspace } = await import('../../src/storage/maintenance/erase.js')
   const written = new Set<string>()
   await eraseWorkspace(
     {

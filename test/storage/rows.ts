@@ -4,7 +4,7 @@
  * A table that a later migration adds needs nothing here.
  */
 import type { Read } from '../../src/storage/prepared.js'
-import type { Write } from '../../src/storage/write.js'
+import type { Write } from '../../src/storage/writer/write.js'
 
 export interface Column {
   readonly name: string

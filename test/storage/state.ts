@@ -1,6 +1,6 @@
 /** The simplest rows there are, for tests of the storage itself. */
 import type { Read } from '../../src/storage/prepared.js'
-import type { Write } from '../../src/storage/write.js'
+import type { Write } from '../../src/storage/writer/write.js'
 
 export function state(key: string, value: string, rows?: number): Write {
   const write = { sql: 'insert into service_state (key, value) values (?, ?)', parameters: [key, value] }

@@ -1,6 +1,6 @@
 /** The files of other providers: whose they are, and what their words mean. */
 import t from 'tap'
-import type { CsvRow } from '../../src/platform/csv-rows.js'
+import type { CsvRow } from '../../src/platform/csv/rows.js'
 import { providerColumns, providerLine } from '../../src/suppressions/provider-columns.js'
 
 const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })

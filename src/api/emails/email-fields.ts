@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import { type Address, addressOrNull } from '../../mail/address.js'
 import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } from '../../mail/named-address.js'
-import { atMost, withoutProto } from '../bounded.js'
-import { ofAddress } from '../input.js'
+import { atMost, withoutProto } from '../http/input/bounded.js'
+import { ofAddress } from '../http/input/input.js'
 
 /** In all lists of them together, and so in each. */
 export const MAX_RECIPIENTS = 50

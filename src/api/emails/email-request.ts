@@ -10,8 +10,8 @@ import { MAX_SUBJECT } from '../../content/render-template.js'
 import { customFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { momentOf } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
-import { atMost, withoutProto } from '../bounded.js'
-import { ofMissing } from '../input.js'
+import { atMost, withoutProto } from '../http/input/bounded.js'
+import { ofMissing } from '../http/input/input.js'
 import {
   base64,
   contentId,

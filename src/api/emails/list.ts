@@ -9,8 +9,8 @@ import { z } from 'zod'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
 import { timestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { askedFor, numberedPageOf, oneForm, twoForms } from '../paging.js'
-import { json, type Route, route } from '../route.js'
+import { askedFor, numberedPageOf, oneForm, twoForms } from '../http/input/paging.js'
+import { json, type Route, route } from '../http/route.js'
 import { emailStatus } from './statuses.js'
 
 const DEFAULT_LIMIT = 10

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
 import { type Earlier, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
 import type { Once } from '../../sending/take.js'
-import type { Answer, Call } from '../route.js'
+import type { Answer, Call } from '../http/route.js'
 
 export const onceHeaders = z.object({
   'Idempotency-Key': z

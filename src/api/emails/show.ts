@@ -1,7 +1,7 @@
 /** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
 import { z } from 'zod'
 import { type EmailResource, emailResource, outgoingMessage, type ResourceDeps } from '../../messages/email-resource.js'
-import { json, type Route, route } from '../route.js'
+import { json, type Route, route } from '../http/route.js'
 import { emailStatus, recipientStatus } from './statuses.js'
 import { viewerOf } from './viewer.js'
 

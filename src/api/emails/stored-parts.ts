@@ -10,11 +10,11 @@ import { bytesOfFile, type CachedFile, findFile, useFile } from '../../content/c
 import type { ParsedTemplate } from '../../content/render-template.js'
 import type { TemplateBook } from '../../content/template-book.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { MemoryShares } from '../../platform/memory-shares.js'
+import type { MemoryShares } from '../../platform/memory/shares.js'
 import type { TemplateContent } from '../../sending/template-content.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Write } from '../../storage/write.js'
-import { notFound } from '../values.js'
+import type { Write } from '../../storage/writer/write.js'
+import { notFound } from '../http/input/values.js'
 
 export interface StoredDeps {
   readonly read: Read

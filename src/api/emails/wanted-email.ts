@@ -6,7 +6,7 @@
  */
 
 import { Refusal } from '../../mail/refusal.js'
-import { recipientIds } from '../../messages/enqueue.js'
+import { recipientIds } from '../../messages/queue/enqueue.js'
 import { checkSize, encodedSize, type WantedEmail } from '../../sending/compose-email.js'
 import type { Attachment, InlineImage, MessageContent } from '../../sending/message-content.js'
 import { releaseTime } from '../../sending/schedule.js'

@@ -8,7 +8,7 @@
  *
  * Limit: the extension is the sender's; a program called `.exe` stays one.
  */
-import type { MimeAttachment } from '../../messages/mime-parts-protocol.js'
+import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 
 type Named = Pick<MimeAttachment, 'filename' | 'content_type'>
 

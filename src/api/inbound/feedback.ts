@@ -7,14 +7,14 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import { callInbound, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound-email.js'
-import type { MimeResult } from '../../messages/mime-parts-protocol.js'
-import { learnMessage, messageFingerprint } from '../../receiving/spam/bayes-learn.js'
-import type { BayesVerdict } from '../../receiving/spam/bayes-records.js'
-import { receivedSpamMessage } from '../../receiving/spam/received-spam-message.js'
-import type { SpamMessage } from '../../receiving/spam/spam-message.js'
-import { json, type Route, route } from '../route.js'
-import { notFound } from '../values.js'
+import { callInbound, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import type { MimeResult } from '../../messages/mime/mime-parts-protocol.js'
+import { learnMessage, messageFingerprint } from '../../spam/bayes/learn.js'
+import type { BayesVerdict } from '../../spam/bayes/records.js'
+import { receivedSpamMessage } from '../../spam/received-spam-message.js'
+import type { SpamMessage } from '../../spam/spam-message.js'
+import { notFound } from '../http/input/values.js'
+import { json, type Route, route } from '../http/route.js'
 import type { InboundDeps } from './show.js'
 
 const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') }).meta({ id: 'FeedbackRequest' })

@@ -1,11 +1,11 @@
 /** GET /v1/inbound: mail that came in for the workspace, newest first. */
 import { z } from 'zod'
-import { type ListedInbound, listInbound } from '../../messages/inbound-list.js'
+import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-list.js'
 import { timestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { wholeNumber } from '../query-number.js'
-import { json, type Route, route } from '../route.js'
-import { addressInQuery, domainName, moment, timestamp } from '../values.js'
+import { wholeNumber } from '../http/input/query-number.js'
+import { addressInQuery, domainName, moment, timestamp } from '../http/input/values.js'
+import { json, type Route, route } from '../http/route.js'
 
 const MOST = 10_000_000
 const MOST_AT_ONCE = 100

@@ -1,13 +1,13 @@
 /** POST /v1/inbound/:id/reply: answers mail that came in, in its thread. */
 import { z } from 'zod'
-import { inboundById, rawOfInbound } from '../../messages/inbound-email.js'
+import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import { replyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireRoom } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
 import { sentAttachments } from '../emails/wanted-email.js'
-import { ofMissing } from '../input.js'
-import { type Answer, type Call, json, type Route, route } from '../route.js'
-import { notFound } from '../values.js'
+import { ofMissing } from '../http/input/input.js'
+import { notFound } from '../http/input/values.js'
+import { type Answer, type Call, json, type Route, route } from '../http/route.js'
 
 const reply = z
   .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })

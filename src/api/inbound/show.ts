@@ -12,16 +12,16 @@ import {
   rawOfInbound,
   removeInbound,
   removeInboundRaw,
-} from '../../messages/inbound-email.js'
-import type { MimeReader } from '../../messages/mime-parts.js'
-import type { ReadableParts } from '../../messages/mime-parts-protocol.js'
+} from '../../messages/inbound/inbound-email.js'
+import type { MimeReader } from '../../messages/mime/mime-parts.js'
+import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { timestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/unless-missed.js'
-import type { Commit } from '../../storage/write.js'
-import { json, type Route, route } from '../route.js'
-import { JSON_TYPE } from '../send.js'
-import { notFound, timestamp } from '../values.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import type { Commit } from '../../storage/writer/write.js'
+import { JSON_TYPE } from '../emails/send.js'
+import { notFound, timestamp } from '../http/input/values.js'
+import { json, type Route, route } from '../http/route.js'
 import { fileName } from './attachment-file.js'
 import { listedFields, listedOf } from './list.js'
 

@@ -15,10 +15,10 @@
  */
 import { fieldsNamed, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
+import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { Clock } from '../../platform/clock.js'
-import { freeMemory } from '../../platform/free-memory.js'
-import type { RecordResolver } from '../../platform/resolver.js'
-import type { Authentication, Connection } from './authentication.js'
+import type { RecordResolver } from '../../platform/dns/resolver.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
 import { hashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
 import { authorsOf, checkDkim, type DkimLimits } from './check-dkim.js'

@@ -1,7 +1,7 @@
 /** What the main thread and the authentication thread say to each other. */
 import type { RefusalKind } from '../../mail/refusal.js'
-import type { Lookup, MxRecord, RecordType } from '../../platform/resolver.js'
-import type { Authentication, Connection } from './authentication.js'
+import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
+import type { Lookup, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 
 /** A DNS question; the cache and its limits are on the main thread. */
 export interface DnsQuestion {

@@ -7,8 +7,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'
 import { systemClock } from '../../platform/clock.js'
-import { freeMemory } from '../../platform/free-memory.js'
-import type { Lookup, MxRecord, RecordResolver } from '../../platform/resolver.js'
+import type { Lookup, MxRecord, RecordResolver } from '../../platform/dns/resolver.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
 import { authenticate } from './authenticate.js'
 import type { DnsAnswer, DnsQuestion, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 

@@ -10,7 +10,7 @@
  */
 import type { DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { arc } from 'mailauth/lib/arc/index.js'
-import type { ArcVerdict } from './authentication.js'
+import type { ArcVerdict } from '../../messages/inbound/authentication-results.js'
 import { keyResolver, minKeyBits } from './check-dkim.js'
 import { NoAnswer } from './questions.js'
 

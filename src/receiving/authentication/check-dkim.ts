@@ -16,7 +16,7 @@ import { domainNameOrNull } from '../../mail/address.js'
 import { fieldsNamed, fieldValue, type Header, type HeaderField } from '../../mail/header-fields.js'
 import { MAX_LIST } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { DkimVerdict } from './authentication.js'
+import type { DkimVerdict } from '../../messages/inbound/authentication-results.js'
 import { notVerified, verifySignatures } from './bounded-verifier.js'
 import { keyName, type PassedOver, type SignatureField, type SignatureFields } from './signature-fields.js'
 

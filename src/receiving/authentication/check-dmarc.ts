@@ -11,7 +11,13 @@
  */
 import type { DNSResolver } from 'mailauth'
 import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
-import type { DkimVerdict, DmarcPolicy, DmarcResult, DmarcVerdict, SpfVerdict } from './authentication.js'
+import type {
+  DkimVerdict,
+  DmarcPolicy,
+  DmarcResult,
+  DmarcVerdict,
+  SpfVerdict,
+} from '../../messages/inbound/authentication-results.js'
 
 export interface DmarcInput {
   /** Addresses of the From fields. */

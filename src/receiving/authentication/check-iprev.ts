@@ -6,7 +6,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import type { DNSResolver } from 'mailauth'
-import type { IprevVerdict } from './authentication.js'
+import type { IprevVerdict } from '../../messages/inbound/authentication-results.js'
 import { NoAnswer } from './questions.js'
 
 const mostNames = 10

@@ -12,7 +12,7 @@
  */
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../platform/clock.js'
-import type { Lookup, RecordResolver, RecordType } from '../../platform/resolver.js'
+import type { Lookup, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
 
 export interface QuestionLimits {
   /** Milliseconds. */

@@ -1,4 +1,4 @@
-/** A report read in the process that takes messages apart: a `Digest` of messages/mime-parts-protocol. */
+/** A report read in the process that takes messages apart: a `Digest` of messages/mime/mime-parts-protocol. */
 import { isAnswer } from './auto-reply.js'
 import type { ReportMail } from './claim.js'
 import { readReport } from './read-report.js'

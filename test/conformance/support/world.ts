@@ -6,8 +6,8 @@
  * the plain client.
  */
 import type { Test } from 'tap'
-import { insertKey, newKey } from '../../../src/accounts/api-keys.js'
-import type { Role } from '../../../src/storage/tables.js'
+import { insertKey, newKey } from '../../../src/accounts/keys/api-keys.js'
+import type { Role } from '../../../src/storage/tables/tables.js'
 import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/test-daemon.js'
 import { type PlainClient, plainClient } from './plain-client.js'

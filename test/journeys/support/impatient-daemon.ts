@@ -1,5 +1,5 @@
 /** `serve` with another patience at its end: `impatient-daemon.js CONFIG JSON`. */
-import { serve } from '../../../src/cli/serve.js'
+import { serve } from '../../../src/cli/commands/serve.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { systemClock } from '../../../src/platform/clock.js'
 

@@ -1,0 +1,225 @@
+/**
+ * API keys: 256 random bits behind the prefix `ph_`, stored as SHA-256 alone.
+ *
+ * A key is looked up by its hash, so no comparison of secrets takes place whose time
+ * could tell anything. Keys need no slow hash: nobody can guess 256 bits.
+ */
+import { createHash } from 'node:crypto'
+import { Refusal } from '../../mail/refusal.js'
+import { randomSecret, uuidv7 } from '../../platform/ids.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { placeAfter } from '../../storage/stepped-walk.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { Scope } from '../principal.js'
+
+export type ApiKeyRow = Tables['api_keys']
+
+export interface NewKey {
+  /** The whole key: shown once, stored nowhere. */
+  readonly secret: string
+  readonly row: ApiKeyRow
+}
+
+export interface WantedKey {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly name: string
+  readonly now: number
+  readonly scopes?: readonly Scope[]
+  readonly expiresAt?: number | null
+  readonly allowedNetworks?: readonly string[]
+  readonly allowedDomains?: readonly string[]
+}
+
+export function newKey(wanted: WantedKey): NewKey {
+  if (wanted.name.trim() === '' || wanted.name.length > 100) {
+    throw new Refusal('invalid-parameter', 'name: 1 to 100 characters', { field: 'name' })
+  }
+  const secret = `ph_${randomSecret(32).toString('base64url')}`
+  return {
+    secret,
+    row: {
+      id: uuidv7(wanted.now),
+      workspace_id: wanted.workspaceId,
+      user_id: wanted.userId,
+      name: wanted.name,
+      key_hash: hashKey(secret),
+      key_prefix: secret.slice(0, PREFIX),
+      scopes: JSON.stringify(wanted.scopes ?? ['full']),
+      allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
+      allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
+      created_at: wanted.now,
+      expires_at: wanted.expiresAt ?? null,
+      last_used_at: null,
+      revoked_at: null,
+    },
+  }
+}
+
+/** Characters of a key that are no secret: lists and logs show them. */
+const PREFIX = 11
+
+/** What may be shown of a text that a client gave as its key; null: it has not the form of one, and may be anything. */
+export function keyPrefixOf(given: string): string | null {
+  return given.length > 2 * PREFIX && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX) : null
+}
+
+export function hashKey(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+export const insertKey = prepareWrite<ApiKeyRow>(({ db, slot }) =>
+  db.insertInto('api_keys').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    user_id: slot('user_id'),
+    name: slot('name'),
+    key_hash: slot('key_hash'),
+    key_prefix: slot('key_prefix'),
+    scopes: slot('scopes'),
+    allowed_networks: slot('allowed_networks'),
+    allowed_domains: slot('allowed_domains'),
+    created_at: slot('created_at'),
+    expires_at: slot('expires_at'),
+    last_used_at: slot('last_used_at'),
+    revoked_at: slot('revoked_at'),
+  }),
+)
+
+/** Misses when there is no such key in the workspace, or it is revoked already. */
+export const revokeKey = prepareWrite<{ workspaceId: string; id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('api_keys')
+      .set({ revoked_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('revoked_at', 'is', null),
+  1,
+)
+
+export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('api_keys')
+    .set({ last_used_at: slot('at') })
+    .where('id', '=', slot('id')),
+)
+
+/** Unrevoked ones, of a workspace. The command line is not held to it. */
+export const MAX_LIVE_KEYS = 1_000
+
+/**
+ * The use that a key is put to when it makes another one. Misses when it may not any more,
+ * or when the workspace of the new key is full: whatever was true when that was looked up,
+ * the commit in which this comes first is made only where it still is.
+ */
+export const useToMakeKey = prepareWrite<{
+  workspaceId: string
+  id: string
+  at: number
+  /** Of the key that is made. */
+  forWorkspace: string
+  userId: string
+}>(
+  ({ db, slot }) =>
+    db
+      .updateTable('api_keys')
+      .set({ last_used_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('revoked_at', 'is', null)
+      .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', slot('at'))]))
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('members')
+            .select('members.user_id')
+            .where('members.workspace_id', '=', slot('forWorkspace'))
+            .where('members.user_id', '=', slot('userId'))
+            .where('members.role', 'in', ['owner', 'admin']),
+        ),
+      )
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('api_keys as live')
+            .select(({ fn }) => fn.countAll<number>().as('count'))
+            .where('live.workspace_id', '=', slot('forWorkspace'))
+            .where('live.revoked_at', 'is', null),
+        '<',
+        MAX_LIVE_KEYS,
+      ),
+  1,
+)
+
+export const liveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('revoked_at', 'is', null),
+)
+
+/** A key with the present role of its member: null once that member is gone. */
+function held<Values>({ db }: Builder<Values>) {
+  return db
+    .selectFrom('api_keys')
+    .leftJoin('members', (join) =>
+      join
+        .onRef('members.user_id', '=', 'api_keys.user_id')
+        .onRef('members.workspace_id', '=', 'api_keys.workspace_id'),
+    )
+    .selectAll('api_keys')
+    .select('members.role')
+}
+
+export const keyByHash = prepareRead<{ hash: string }>()((builder) =>
+  held(builder).where('api_keys.key_hash', '=', builder.slot('hash')),
+)
+
+export const keyById = prepareRead<{ workspaceId: string; id: string }>()((builder) =>
+  held(builder)
+    .where('api_keys.id', '=', builder.slot('id'))
+    .where('api_keys.workspace_id', '=', builder.slot('workspaceId')),
+)
+
+function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+  return db
+    .selectFrom('api_keys')
+    .select(['id', 'name', 'key_prefix', 'scopes', 'allowed_networks', 'allowed_domains'])
+    .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('created_at')
+    .orderBy('id')
+}
+
+export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
+
+type KeyPlace = Pick<ApiKeyRow, 'created_at' | 'id'>
+
+const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyPlace>()(({ db, slot }) =>
+  db
+    .selectFrom('api_keys')
+    .select(['created_at', 'id'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('created_at'), slot('id'))))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+const keysBehind = prepareRead<{ workspaceId: string; limit: number } & KeyPlace>()((builder) =>
+  listed(builder)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
+    .limit(builder.slot('limit')),
+)
+
+/** Some of them, in the same order. Revoked ones stay, so there may be any number of them. */
+export async function listKeys(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+): Promise<ReturnType<typeof keysBehind>> {
+  const skipped = (place: KeyPlace, skip: number) => skipKeys(read, { workspaceId, ...place, skip })[0]
+  const place = await placeAfter<KeyPlace>({ created_at: -1, id: '' }, offset, skipped)
+  return place === null ? [] : keysBehind(read, { workspaceId, ...place, limit })
+}

@@ -1,0 +1,70 @@
+/**
+ * What a key that makes a key may give it: at most what it has itself. Pure.
+ *
+ * Without this a key that is bound to a network, a domain or a date could make itself a
+ * free one. Scopes need no rule here: only scope `full` may make keys. What is not asked
+ * for is taken over from the key that asks.
+ */
+import ipaddr from 'ipaddr.js'
+import { Refusal } from '../../mail/refusal.js'
+import type { ApiKeyRow } from './api-keys.js'
+
+export interface KeyLimits {
+  /** Null: never. */
+  readonly expiresAt: number | null
+  /** CIDRs; empty: from anywhere. */
+  readonly allowedNetworks: readonly string[]
+  /** Empty: all of the workspace. */
+  readonly allowedDomains: readonly string[]
+}
+
+/** Undefined: not asked for. */
+export type WantedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
+
+export function limitsOf(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
+  return {
+    expiresAt: row.expires_at,
+    allowedNetworks: JSON.parse(row.allowed_networks) as readonly string[],
+    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+  }
+}
+
+/** The limits of the new key; throws a Refusal `forbidden` where it would be wider than `own`. */
+export function limitsWithin(own: KeyLimits, wanted: WantedLimits): KeyLimits {
+  return {
+    expiresAt: expiryWithin(own.expiresAt, wanted.expiresAt),
+    allowedNetworks: listWithin('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, holdsNetwork),
+    allowedDomains: listWithin('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
+  }
+}
+
+function expiryWithin(own: number | null, wanted: number | null | undefined): number | null {
+  if (wanted === undefined) return own
+  if (own !== null && (wanted === null || wanted > own)) throw tooWide('expires_at', 'it would outlast the key')
+  return wanted
+}
+
+function listWithin(
+  field: string,
+  own: readonly string[],
+  wanted: readonly string[] | undefined,
+  holds: (outer: string, inner: string) => boolean,
+): readonly string[] {
+  if (wanted === undefined) return own
+  if (own.length === 0) return wanted
+  if (wanted.length === 0) throw tooWide(field, 'an empty list allows all')
+  const beyond = wanted.find((inner) => !own.some((outer) => holds(outer, inner)))
+  if (beyond !== undefined) throw tooWide(field, `${beyond} is not allowed to the key`)
+  return wanted
+}
+
+function tooWide(field: string, why: string): Refusal {
+  return new Refusal('forbidden', `${field}: a key may not make one that may do more than itself; ${why}`, { field })
+}
+
+/** Does every address of `inner` lie in `outer`? */
+function holdsNetwork(outer: string, inner: string): boolean {
+  const [outerBase, outerBits] = ipaddr.parseCIDR(outer)
+  const [innerBase, innerBits] = ipaddr.parseCIDR(inner)
+  return outerBase.kind() === innerBase.kind() && innerBits >= outerBits && innerBase.match(outerBase, outerBits)
+}

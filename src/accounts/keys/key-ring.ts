@@ -1,0 +1,91 @@
+/**
+ * Keys as the doors use them: looked up once, kept in memory, checked on every use.
+ *
+ * The cache holds rows, not verdicts: expiry and networks are judged each time. It is
+ * dropped whenever somebody else may have changed keys or members; of a key that we revoke
+ * ourselves only that one is forgotten. So a revocation counts at once. `last_used_at` is
+ * written at most once a minute for each key.
+ * Limit: 10,000 keys in memory, and the times of last use of as many; unknown keys are
+ * never cached, so guesses fill nothing.
+ */
+import type { Clock } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Commit } from '../../storage/writer/write.js'
+import type { Principal } from '../principal.js'
+import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
+import { admit, type HeldKey } from './key-check.js'
+
+const MAX_KEYS = 10_000
+const TOUCH_EVERY = 60_000
+
+export interface KeyRing {
+  /** Who acts with this key; throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (not from there). */
+  readonly admit: (secret: string, remoteAddress: string) => Principal
+  /** False once the principal's key is revoked or expired. */
+  readonly stillValid: (principal: Principal) => boolean
+  /** Forgets this key: it was revoked. */
+  readonly forget: (keyId: string) => void
+  /** Forgets what it knows: somebody else changed the database. */
+  readonly drop: () => void
+}
+
+interface Deps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+}
+
+export function keyRing({ read, commit, clock }: Deps): KeyRing {
+  const rows = new Map<string, HeldKey>()
+  const byId = new Map<string, HeldKey>()
+  const touched = new Map<string, number>()
+
+  function find(hash: string): HeldKey | undefined {
+    const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
+    if (row !== undefined) remember(row)
+    return row
+  }
+
+  function remember(row: HeldKey): void {
+    if (rows.size >= MAX_KEYS && !rows.has(row.key_hash)) drop()
+    rows.set(row.key_hash, row)
+    byId.set(row.id, row)
+  }
+
+  function drop(): void {
+    rows.clear()
+    byId.clear()
+  }
+
+  function touch(id: string, now: number): void {
+    if (now - (touched.get(id) ?? 0) < TOUCH_EVERY) return
+    if (touched.size >= MAX_KEYS) touched.clear()
+    touched.set(id, now)
+    // A lost time of last use harms nobody: the next use writes it again.
+    commit([touchKey({ id, at: now })]).catch(() => touched.delete(id))
+  }
+
+  return {
+    admit: (secret, remoteAddress) => {
+      const now = clock()
+      const principal = admit(find(hashKey(secret)), remoteAddress, now)
+      if (principal.keyId !== null) touch(principal.keyId, now)
+      return principal
+    },
+    stillValid: ({ keyId, workspaceId }) => {
+      if (keyId === null) return true
+      const row = byId.get(keyId) ?? keyById(read, { workspaceId, id: keyId })[0]
+      if (row === undefined || row.workspace_id !== workspaceId) return false
+      if (row.revoked_at !== null || row.role === null) return false
+      remember(row)
+      return row.expires_at === null || row.expires_at > clock()
+    },
+    forget: (keyId) => {
+      const row = byId.get(keyId)
+      if (row === undefined) return
+      rows.delete(row.key_hash)
+      byId.delete(keyId)
+    },
+    drop,
+  }
+}

@@ -1,0 +1,22 @@
+/** How many sending domains a workspace may register in an hour: ten. Deleting one gives no place back. */
+import type { Read } from '../../storage/prepared.js'
+import type { Commit } from '../../storage/writer/write.js'
+import { countWithinHour } from './hourly-limit.js'
+import { DOMAIN_CREATIONS } from './usage.js'
+
+const DOMAINS_PER_HOUR = 10
+
+const limit = {
+  kind: DOMAIN_CREATIONS,
+  most: DOMAINS_PER_HOUR,
+  act: `register ${DOMAINS_PER_HOUR} domains`,
+}
+
+/** Throws a Refusal `rate-limited` when the hour is full. */
+export function countDomainCreation(
+  deps: { readonly read: Read; readonly commit: Commit },
+  workspaceId: string,
+  now: number,
+): Promise<void> {
+  return countWithinHour(deps, limit, workspaceId, now)
+}

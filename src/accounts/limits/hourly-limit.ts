@@ -1,0 +1,52 @@
+/**
+ * How often a workspace may do something in an hour, in any sixty minutes.
+ *
+ * A bucket of `usage` for each moment at which it did. A place is taken before the work
+ * begins, by one statement that counts and adds, so that requests at the same moment
+ * cannot pass the limit together; undoing the act gives no place back.
+ */
+import { Refusal } from '../../mail/refusal.js'
+import { timestamp } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { type Commit, Missed } from '../../storage/writer/write.js'
+import { addWithin, bucketsSince } from './usage.js'
+
+const HOUR = 3_600_000
+
+export interface HourlyLimit {
+  /** Of `usage`. */
+  readonly kind: string
+  readonly most: number
+  /** As `register 10 domains`. */
+  readonly act: string
+}
+
+/** Throws a Refusal `rate-limited` when the hour is full. */
+export async function countWithinHour(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  limit: HourlyLimit,
+  workspaceId: string,
+  now: number,
+): Promise<void> {
+  const { kind, most } = limit
+  const place = { kind, since: now - HOUR + 1 }
+  const row = { workspace_id: workspaceId, kind, bucket: now, count: 1 }
+  try {
+    await commit([addWithin(row, [{ ...place, atMost: most - 1 }])])
+  } catch (error) {
+    if (!(error instanceof Missed)) throw error
+    const [oldest] = bucketsSince(read, { workspaceId, ...place })
+    // No later than in an hour, though the clock may have been set back meanwhile.
+    throw tooMany(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
+  }
+}
+
+function tooMany({ most, act }: HourlyLimit, free: number, now: number): Refusal {
+  const seconds = Math.max(1, Math.ceil((free - now) / 1000))
+  return new Refusal('rate-limited', `a workspace may ${act} in an hour: try again in ${seconds} s`, {
+    retry_after: seconds,
+    limit: most,
+    remaining: 0,
+    reset_at: timestamp(free),
+  })
+}

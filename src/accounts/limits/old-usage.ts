@@ -1,0 +1,59 @@
+/**
+ * Forgets the buckets of `usage` that no window reaches any more.
+ *
+ * No index knows their age, so the whole table is walked in the order of its key, a small
+ * page at a time.
+ */
+
+import type { Database } from '../../storage/database.js'
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+import { DAY, oldestSlice } from './rate-limit-window.js'
+import { aDay, aMonth, CREDITS, EMAILS, windowStart } from './usage.js'
+
+const PAGE = 500
+
+interface Place {
+  readonly workspace_id: string
+  readonly kind: string
+  readonly bucket: number
+}
+
+const pageOfUsage = prepareRead<Place>()(({ db, slot }) =>
+  db
+    .selectFrom('usage')
+    .select(['workspace_id', 'kind', 'bucket'])
+    .where((eb) =>
+      eb(
+        eb.refTuple('workspace_id', 'kind', 'bucket'),
+        '>',
+        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket')),
+      ),
+    )
+    .orderBy('workspace_id')
+    .orderBy('kind')
+    .orderBy('bucket')
+    .limit(PAGE),
+)
+
+const removeBucket = prepareWrite<Place>(({ db, slot }) =>
+  db
+    .deleteFrom('usage')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('kind', '=', slot('kind'))
+    .where('bucket', '=', slot('bucket')),
+)
+
+/** A walk: each call is one step, and resolves to whether there is more to do. */
+export function forgetUsage({ read, commit }: Pick<Database, 'read' | 'commit'>, now: number): () => Promise<boolean> {
+  const days = windowStart(aMonth, now)
+  const short = Math.min(windowStart(aDay, now), oldestSlice(DAY, now))
+  const isOld = ({ kind, bucket }: Place): boolean => kind !== CREDITS && bucket < (kind === EMAILS ? days : short)
+  let place: Place = { workspace_id: '', kind: '', bucket: 0 }
+  return async () => {
+    const page = pageOfUsage(read, place)
+    const old = page.filter(isOld)
+    if (old.length > 0) await commit(old.map(removeBucket))
+    place = page.at(-1) ?? place
+    return page.length === PAGE
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Which plan a workspace has: looked up once, kept in memory until somebody else changes
+ * the database.
+ *
+ * A plan that the configuration does not name any more counts as the default plan: the
+ * operator took it away, and the default is what they give to a workspace of which they
+ * know nothing else. The daemon says so at its start (`strayPlans`). Limit: 10,000 in memory.
+ */
+import type { LimitsConfig } from '../../config/complete.js'
+import { limitsOfPlan, type PlanLimits } from '../../config/plans.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { allWorkspaces } from '../workspaces.js'
+
+const MAX_WORKSPACES = 10_000
+
+export interface Plan {
+  readonly name: string
+  readonly limits: PlanLimits
+}
+
+export interface PlanBook {
+  readonly of: (workspaceId: string) => Plan
+  /** Forgets what it knows: somebody else changed the database. */
+  readonly drop: () => void
+}
+
+const planOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
+)
+
+/** Misses when there is no such workspace. The plan must be a known one. */
+export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('workspaces')
+      .set({ plan: slot('plan') })
+      .where('id', '=', slot('workspaceId')),
+  1,
+)
+
+type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
+
+/** `config`: checked when it was read, so the default plan is a known one. */
+export function planBook({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanBook {
+  const known = new Map<string, Plan>()
+  const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }
+
+  function find(workspaceId: string): Plan {
+    const name = planOf(read, { workspaceId })[0]?.plan ?? config.default_plan
+    const limits = limitsOfPlan(config.plans, name)
+    return limits === undefined ? defaultPlan : { name, limits }
+  }
+
+  return {
+    of: (workspaceId) => {
+      const before = known.get(workspaceId)
+      if (before !== undefined) return before
+      const plan = find(workspaceId)
+      if (known.size >= MAX_WORKSPACES) known.clear()
+      known.set(workspaceId, plan)
+      return plan
+    },
+    drop: () => known.clear(),
+  }
+}
+
+/** Workspaces whose plan is not configured. */
+export function strayPlans(
+  read: Read,
+  { plans }: Pick<PlansConfig, 'plans'>,
+): readonly { readonly id: string; readonly plan: string }[] {
+  return allWorkspaces(read, {})
+    .filter(({ plan }) => limitsOfPlan(plans, plan) === undefined)
+    .map(({ id, plan }) => ({ id, plan }))
+}

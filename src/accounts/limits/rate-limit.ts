@@ -1,0 +1,193 @@
+/**
+ * How many requests a workspace, or a client address, may make: by the second, the minute
+ * and the day, all of which must have room.
+ *
+ * - `requests_per_second` alone: a sliding second, exact; no second ever holds more.
+ * - with `burst`: a token bucket that holds `burst` and gains `requests_per_second`. It
+ *   lets a burst through at once and holds the pace afterwards; a sliding second of
+ *   `burst` beside it keeps what the bucket gains meanwhile from being put on top.
+ * - minute and day: sliding, in slices of 100 ms and of ten minutes.
+ *
+ * A refused request does not count. What is told is the state of the window that will
+ * refuse first; on a refusal, of the one that refuses longest. Where a plan limits no
+ * requests nothing is refused, and the numbers told are those of 1,000 in a second.
+ *
+ * Pure but for its own memory: the time comes in with each call. Limits: 10,000 keys are
+ * remembered, the one unused for longest is forgotten first; only the day survives a
+ * restart (`rate-limit-days.ts`), and only for workspaces.
+ */
+import type { PlanLimits } from '../../config/plans.js'
+import { Refusal } from '../../mail/refusal.js'
+import { timestamp } from '../../platform/clock.js'
+import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
+
+/** What the headers of a plan without limits count against. */
+export const UNLIMITED_PER_SECOND = 1_000
+
+export interface RateState {
+  readonly allowed: boolean
+  /** Of one window: how many it may hold, and how many more it would take now. */
+  readonly limit: number
+  readonly remaining: number
+  /** Epoch seconds: when that window has room again, or more room than now. */
+  readonly resetAt: number
+  /** Whole seconds until then, at least 1. */
+  readonly retryAfter: number
+}
+
+export interface RateLimit {
+  /** Counts a request, unless it is refused. */
+  readonly take: (key: string, now: number) => RateState
+  /** The state as it is; counts nothing. */
+  readonly look: (key: string, now: number) => RateState
+}
+
+export interface RateLimitDeps {
+  readonly limitsOf: (key: string) => PlanLimits
+  /** Where the counts of a day are kept beyond this process. */
+  readonly days?: {
+    readonly past: (key: string, now: number) => readonly Slice[]
+    readonly count: (key: string, now: number) => void
+  }
+  readonly maxKeys?: number
+}
+
+export function rateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
+  const meters = new Map<string, Meter>()
+
+  function meterOf(key: string): Meter {
+    const found = meters.get(key)
+    const meter = found ?? new Meter((now) => days?.past(key, now) ?? [])
+    if (found !== undefined) meters.delete(key)
+    else if (meters.size >= maxKeys) forgetOldest()
+    meters.set(key, meter)
+    return meter
+  }
+
+  function forgetOldest(): void {
+    const [oldest] = meters.keys()
+    if (oldest !== undefined) meters.delete(oldest)
+  }
+
+  return {
+    take: (key, now) => {
+      const limits = limitsOf(key)
+      const meter = meterOf(key)
+      const state = meter.look(limits, now)
+      if (!state.allowed) return state
+      meter.count(limits, now)
+      if (limits.requests_per_day !== undefined) days?.count(key, now)
+      return { ...meter.look(limits, now), allowed: true }
+    },
+    look: (key, now) => meterOf(key).look(limitsOf(key), now),
+  }
+}
+
+/** The refusal of a request for which there was no room. */
+export function tooFast({ limit, remaining, resetAt, retryAfter }: RateState): Refusal {
+  return new Refusal('rate-limited', `too many requests: try again in ${retryAfter} s`, {
+    retry_after: retryAfter,
+    limit,
+    remaining,
+    reset_at: timestamp(resetAt * 1000),
+  })
+}
+
+interface Gauge {
+  readonly limit: number
+  readonly remaining: number
+  readonly roomAt: number
+}
+
+class Meter {
+  readonly #second = new SlidingCount(SECOND)
+  readonly #minute = new SlidingCount(MINUTE)
+  readonly #past: (now: number) => readonly Slice[]
+  #day: SlidingCount | undefined
+  readonly #bucket = new TokenBucket()
+
+  constructor(past: (now: number) => readonly Slice[]) {
+    this.#past = past
+  }
+
+  look(limits: PlanLimits, now: number): RateState {
+    const unlimited = !limitsRequests(limits)
+    const gauges = unlimited ? [this.#pace(now)] : this.#gauges(limits, now)
+    const refusing = gauges.filter(({ remaining }) => remaining <= 0)
+    const { limit, remaining, roomAt } =
+      refusing.length > 0
+        ? refusing.reduce((one, other) => (other.roomAt > one.roomAt ? other : one))
+        : gauges.reduce((one, other) => (other.remaining < one.remaining ? other : one))
+    return {
+      allowed: unlimited || refusing.length === 0,
+      limit,
+      remaining: Math.max(0, remaining),
+      resetAt: Math.ceil(roomAt / 1000),
+      retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
+    }
+  }
+
+  count({ requests_per_second, burst, requests_per_minute, requests_per_day }: PlanLimits, now: number): void {
+    this.#second.add(now)
+    if (burst !== undefined && requests_per_second !== undefined) this.#bucket.take(burst, requests_per_second, now)
+    if (requests_per_minute !== undefined) this.#minute.add(now)
+    if (requests_per_day !== undefined) this.#dayOf(now).add(now)
+  }
+
+  /** Of a plan without limits. However many there were, room comes when the oldest leave. */
+  #pace(now: number): Gauge {
+    const remaining = UNLIMITED_PER_SECOND - this.#second.count(now)
+    return { limit: UNLIMITED_PER_SECOND, remaining, roomAt: this.#second.roomAt(Number.POSITIVE_INFINITY, now) }
+  }
+
+  #gauges(limits: PlanLimits, now: number): Gauge[] {
+    const { requests_per_second, burst, requests_per_minute, requests_per_day } = limits
+    const gauges: Gauge[] = []
+    const perSecond = burst ?? requests_per_second
+    if (perSecond !== undefined) gauges.push(gauge(this.#second, perSecond, now))
+    if (burst !== undefined && requests_per_second !== undefined) {
+      gauges.push(this.#bucket.gauge(burst, requests_per_second, now))
+    }
+    if (requests_per_minute !== undefined) gauges.push(gauge(this.#minute, requests_per_minute, now))
+    if (requests_per_day !== undefined) gauges.push(gauge(this.#dayOf(now), requests_per_day, now))
+    return gauges
+  }
+
+  #dayOf(now: number): SlidingCount {
+    this.#day ??= new SlidingCount(DAY, this.#past(now))
+    return this.#day
+  }
+}
+
+function limitsRequests(limits: PlanLimits): boolean {
+  return (limits.requests_per_second ?? limits.requests_per_minute ?? limits.requests_per_day) !== undefined
+}
+
+function gauge(window: SlidingCount, limit: number, now: number): Gauge {
+  return { limit, remaining: limit - window.count(now), roomAt: window.roomAt(limit, now) }
+}
+
+/** Holds thousandths of tokens, so that a millisecond gains a whole number of them and nothing is ever rounded. */
+class TokenBucket {
+  #level: number | undefined
+  #at = 0
+
+  gauge(burst: number, perSecond: number, now: number): Gauge {
+    const level = this.#levelAt(burst, perSecond, now)
+    const missing = 1000 - (level % 1000)
+    const roomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
+    return { limit: burst, remaining: Math.floor(level / 1000), roomAt }
+  }
+
+  take(burst: number, perSecond: number, now: number): void {
+    this.#level = this.#levelAt(burst, perSecond, now) - 1000
+    this.#at = Math.max(this.#at, now)
+  }
+
+  /** The plan may have changed since: a level above the new burst is cut. */
+  #levelAt(burst: number, perSecond: number, now: number): number {
+    const full = burst * 1000
+    if (this.#level === undefined) return full
+    return Math.min(full, this.#level + Math.max(0, now - this.#at) * perSecond)
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * What a workspace has used, in buckets of time: the table `usage`.
+ *
+ *   kind             bucket       counts                              written
+ *   emails           a day        emails, whatever their recipients   always
+ *   emails-hourly    an hour      the same                            while the plan limits the day
+ *   credits          for ever     the same                            while the plan has credits
+ *   domain:NAME      an hour      emails of one sender domain         always
+ *   requests         ten minutes  requests                            while the plan limits the day
+ *   domain-creations a moment     sending domains registered          always
+ *   invitations-by:USER, invitations-to:PERSON, invitations
+ *                    a moment     people invited, of the service      always
+ *   workspaces       a moment     workspaces made by its keys         always
+ *
+ * A window is the bucket of now and those before it: of its first bucket it may have lost
+ * a part, so "a day" is 23 to 24 hours, and "a month" 29 to 30 days. Buckets are those of
+ * UTC. What only a limit needs counts from the moment on at which the workspace got it.
+ *
+ * An email counts when it is accepted; one that is cancelled or bounces is not given back.
+ */
+import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
+import { timestamp } from '../../platform/clock.js'
+import { type Builder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import type { Plan } from './plans.js'
+import { UNLIMITED_PER_SECOND } from './rate-limit.js'
+
+export const EMAILS = 'emails'
+export const EMAILS_HOURLY = 'emails-hourly'
+export const CREDITS = 'credits'
+export const REQUESTS = 'requests'
+export const DOMAIN_CREATIONS = 'domain-creations'
+/** With the two below, rows of the service. */
+export const SERVICE_INVITATIONS = 'invitations'
+export const invitationsBy = (userId: string): string => `invitations-by:${userId}`
+export const invitationsTo = (person: string): string => `invitations-to:${person}`
+export const WORKSPACES = 'workspaces'
+export const ofDomain = (domain: string): string => `domain:${domain}`
+
+const HOUR = 3_600_000
+
+/** `width` null: one bucket for ever. */
+export interface UsageWindow {
+  readonly width: number | null
+  readonly buckets: number
+}
+
+export const aDay: UsageWindow = { width: HOUR, buckets: 24 }
+export const aMonth: UsageWindow = { width: 24 * HOUR, buckets: 30 }
+export const forEver: UsageWindow = { width: null, buckets: 1 }
+
+export function bucketOf({ width }: UsageWindow, now: number): number {
+  return width === null ? 0 : now - (now % width)
+}
+
+/** Start of the oldest bucket that counts. */
+export function windowStart(window: UsageWindow, now: number): number {
+  return bucketOf(window, now) - (window.buckets - 1) * (window.width ?? 0)
+}
+
+export type UsageRow = Tables['usage']
+
+const adding = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
+  conflict
+    .columns(['workspace_id', 'kind', 'bucket'])
+    .doUpdateSet({ count: sql<number>`${sql.ref('usage.count')} + ${sql.ref('excluded.count')}` })
+
+/** Adds to a bucket, without a question. */
+export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
+  db
+    .insertInto('usage')
+    .values({
+      workspace_id: slot('workspace_id'),
+      kind: slot('kind'),
+      bucket: slot('bucket'),
+      count: slot('count'),
+    })
+    .onConflict(adding),
+)
+
+/** Adds to a bucket if the condition holds. A second database needs to be told the types of such a row. */
+function addIf<Values extends UsageRow>({ db, slot }: Builder<Values>, condition: RawBuilder<boolean>): Compilable {
+  return db
+    .insertInto('usage')
+    .columns(['workspace_id', 'kind', 'bucket', 'count'])
+    .expression(
+      db
+        .selectNoFrom([
+          sql<string>`${slot('workspace_id')}`.as('workspace_id'),
+          sql<string>`${slot('kind')}`.as('kind'),
+          sql<number>`cast(${slot('bucket')} as bigint)`.as('bucket'),
+          sql<number>`cast(${slot('count')} as bigint)`.as('count'),
+        ])
+        .where(condition),
+    )
+    .onConflict(adding)
+}
+
+/** Adds nothing to a workspace that is gone: counts held in memory outlive it by a minute. */
+export const addToLiving = prepareWrite<UsageRow>((builder) => {
+  const living = builder.db.selectFrom('workspaces').select('id').where('id', '=', builder.slot('workspace_id'))
+  return addIf(builder, sql<boolean>`exists ${living}`)
+})
+
+/** What one kind may hold from `since` on for the row to be added. */
+export interface Bound {
+  readonly kind: string
+  readonly since: number
+  readonly atMost: number
+}
+
+/** The row, and the bounds by their places. */
+type BoundedRow = UsageRow & { [key: `kind${number}`]: string; [key: `since${number}` | `atMost${number}`]: number }
+
+/** By the number of bounds. */
+const bounded: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
+
+/**
+ * Adds to a bucket if every bound holds, and misses otherwise. All of them are judged by
+ * this one statement before anything is changed, so a miss leaves nothing that the writer
+ * would have to undo; that no other commit comes in between makes it exact.
+ */
+export function addWithin(row: UsageRow, bounds: readonly Bound[]): Write {
+  const write = bounded[bounds.length] ?? boundedWrite(bounds.length)
+  bounded[bounds.length] = write
+  return write(row, bounds)
+}
+
+function boundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {
+  const slots = Array.from({ length: count }, (_, place) => {
+    return { kind: `kind${place}`, since: `since${place}`, atMost: `atMost${place}` } as const
+  })
+  const write = prepareWrite<BoundedRow>((builder) => {
+    const { db, slot } = builder
+    const holds = slots.map(({ kind, since, atMost }) => {
+      const used = db
+        .selectFrom('usage')
+        .select(({ fn }) => fn.sum('count').as('used'))
+        .where('workspace_id', '=', slot('workspace_id'))
+        .where('kind', '=', slot(kind))
+        .where('bucket', '>=', slot(since))
+      return sql`coalesce(${used}, 0) <= ${slot(atMost)}`
+    })
+    return addIf(builder, sql<boolean>`${sql.join(holds, sql` and `)}`)
+  }, 1)
+  return ({ workspace_id, kind, bucket, count }, bounds) => {
+    const values: BoundedRow = { workspace_id, kind, bucket, count }
+    bounds.forEach((bound, place) => {
+      const at = slots[place]
+      if (at === undefined) throw new Error('a statement for another number of bounds')
+      values[at.kind] = bound.kind
+      values[at.since] = bound.since
+      values[at.atMost] = bound.atMost
+    })
+    return write(values)
+  }
+}
+
+/** Oldest first. */
+export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; since: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('usage')
+    .select(['bucket', 'count'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', slot('kind'))
+    .where('bucket', '>=', slot('since'))
+    .orderBy('bucket'),
+)
+
+export type Usage =
+  | {
+      readonly plan: string
+      readonly rate_limit: { readonly requests_per_second: number; readonly burst_limit: number }
+      readonly usage: {
+        readonly emails_sent: number
+        /** Null: unlimited. */
+        readonly emails_limit: number | null
+        readonly period_start: string
+        readonly period_end: string
+      }
+    }
+  | {
+      readonly credits_remaining: number
+      readonly credits_used: number
+      readonly credits_total: number
+      readonly credits_expire_at: null
+    }
+
+/** What GET /v1/usage tells: the month that ends now, or the credits where the plan has them. */
+export function usageOf(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
+  const used = (kind: string, window: UsageWindow): number =>
+    bucketsSince(read, { workspaceId, kind, since: windowStart(window, now) }).reduce(
+      (sum, { count }) => sum + count,
+      0,
+    )
+  const { credits, requests_per_second = UNLIMITED_PER_SECOND, burst = requests_per_second, emails_per_month } = limits
+  if (credits !== undefined) {
+    const spent = used(CREDITS, forEver)
+    return {
+      credits_remaining: Math.max(0, credits - spent),
+      credits_used: spent,
+      credits_total: credits,
+      credits_expire_at: null,
+    }
+  }
+  return {
+    plan: name,
+    rate_limit: { requests_per_second, burst_limit: burst },
+    usage: {
+      emails_sent: used(EMAILS, aMonth),
+      emails_limit: emails_per_month ?? null,
+      period_start: timestamp(windowStart(aMonth, now)),
+      period_end: timestamp(now),
+    },
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Accepting an invitation: who holds the link becomes a member, with a key of their own.
+ *
+ * Works once: the commit that makes the member ends the invitation, and misses where another
+ * one, a cancellation or the time was faster, and where the inviter may not invite any more.
+ * Somebody new chooses a password. Somebody who has an account shows that it is theirs: their
+ * password is verified and never set, or a link that fell into other hands would be worth the
+ * whole account. An account without a password (the operator made it) cannot be shown to be
+ * anybody's: the operator sets one.
+ *
+ * Guesses are limited by invitation and by client address, before anything is worked out.
+ */
+import type { KeyObject } from 'node:crypto'
+import { Refusal } from '../../mail/refusal.js'
+import { uuidv7 } from '../../platform/ids.js'
+import type { Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
+import { type Actor, recordAct } from '../audit-log.js'
+import { limitKey } from '../client-address.js'
+import { type NewKey, newKey } from '../keys/api-keys.js'
+import { createKey } from '../keys/key-acts.js'
+import { type RateLimit, rateLimit, tooFast } from '../limits/rate-limit.js'
+import { invitationIdIn } from './invitation-token.js'
+import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
+import { insertMember, memberById, stillAdministrates } from './members.js'
+import type { Passwords } from './passwords.js'
+import { insertUser, nameUser, stillKnown, userByEmail } from './users.js'
+
+export interface AcceptDeps {
+  readonly read: Read
+  readonly commit: Commit
+  /** Of the tokens. */
+  readonly secret: KeyObject
+  readonly passwords: Passwords
+  readonly attempts: AcceptanceAttempts
+}
+
+/** Kept apart: no crowd of addresses makes us forget how often an invitation was tried. */
+export interface AcceptanceAttempts {
+  /** By client address: see `limitKey`. */
+  readonly clients: RateLimit
+  /** By the id of the invitation. */
+  readonly invitations: RateLimit
+}
+
+export function acceptanceAttempts(): AcceptanceAttempts {
+  return {
+    clients: rateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) }),
+    invitations: rateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) }),
+  }
+}
+
+type OfToken = ReturnType<typeof invitationOfToken>[number]
+
+/** The invitation that a token stands for. Throws a Refusal: `not-found`, or `conflict` where it is over. */
+export function openInvitation(
+  { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
+  token: string,
+  now: number,
+): OfToken & { readonly known: boolean } {
+  const id = invitationIdIn(secret, token)
+  const [row] = id === null ? [] : invitationOfToken(read, { id })
+  if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is not whole, or too old')
+  const over = statusAt(row, now)
+  if (over !== 'pending') throw new Refusal('conflict', ended[over], { id: row.id, status: over })
+  return { ...row, known: userByEmail(read, { email: row.email }).length > 0 }
+}
+
+const ended = {
+  accepted: 'the invitation was accepted already: it works once',
+  cancelled: 'the invitation was cancelled: ask for another one',
+  expired: 'the invitation has expired: ask for another one',
+} as const
+
+export interface Acceptance {
+  readonly token: string
+  readonly fullName: string
+  readonly password: string
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+export interface Accepted {
+  readonly workspaceId: string
+  readonly member: ReturnType<typeof memberById>[number]
+  readonly key: NewKey
+}
+
+export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<Accepted> {
+  const { read, commit, attempts } = deps
+  const { token, remoteAddress, now } = acceptance
+  take(attempts.clients, limitKey(remoteAddress), now)
+  const invitation = openInvitation(deps, token, now)
+  take(attempts.invitations, invitation.id, now)
+  const user = await userOf(deps, invitation.email, acceptance)
+  const { workspace_id: workspaceId, id, role, invited_by: inviter } = invitation
+  const memberId = uuidv7(now)
+  const key = newKey({ workspaceId, userId: user.id, name: 'first key', now })
+  const actor: Actor = { id: user.id, keyId: null }
+  const writes = [
+    // Who administrates may give both roles that there are to give.
+    stillAdministrates({ workspaceId, userId: inviter }),
+    endInvitation({ workspaceId, id, status: 'accepted', now }),
+    ...user.writes,
+    insertMember({ id: memberId, workspace_id: workspaceId, user_id: user.id, role, joined_at: now }),
+    joined(workspaceId, memberId, actor, invitation, now),
+    ...createKey(key, actor),
+  ]
+  if (!(await madeOnce(commit(writes)))) {
+    openInvitation(deps, token, now)
+    throw new Refusal('conflict', 'the account or its memberships changed at this moment: try again')
+  }
+  const [member] = memberById(read, { workspaceId, id: memberId })
+  if (member === undefined) throw new Refusal('conflict', 'the membership was ended again at this moment')
+  return { workspaceId, member, key }
+}
+
+function joined(workspaceId: string, target: string, actor: Actor, invitation: OfToken, at: number): Write {
+  const { id, email, role } = invitation
+  const details = { email, role, invitation_id: id }
+  return recordAct({ workspaceId, actor, action: 'member.joined', target, at, details })
+}
+
+function take(attempts: RateLimit, key: string, now: number): void {
+  const state = attempts.take(key, now)
+  if (!state.allowed) throw tooFast(state)
+}
+
+interface Joining {
+  readonly id: string
+  readonly writes: readonly Write[]
+}
+
+/** Who joins: somebody new, or the owner of the account, as far as the password shows. */
+async function userOf(
+  { read, passwords }: AcceptDeps,
+  email: string,
+  { fullName, password, now }: Acceptance,
+): Promise<Joining> {
+  const [known] = userByEmail(read, { email })
+  if (known === undefined) {
+    const id = uuidv7(now)
+    const hash = await passwords.hash(password)
+    return { id, writes: [insertUser({ id, email, full_name: fullName, password_hash: hash, created_at: now })] }
+  }
+  if (!(await passwords.matches(password, known.password_hash))) {
+    if (known.password_hash !== null) throw new Refusal('forbidden', 'the password is not that of this account')
+    const mend = `the operator of the service sets one with "posthorn user set-password"`
+    throw new Refusal('conflict', `the account of this address has no password yet: ${mend}`)
+  }
+  return { id: known.id, writes: [stillKnown({ id: known.id }), nameUser({ id: known.id, name: fullName })] }
+}
+
+/** False where the world had moved on, or somebody made the same account at this moment. */
+async function madeOnce(commit: Promise<void>): Promise<boolean> {
+  try {
+    return await unlessMissed(commit)
+  } catch (error) {
+    if (error instanceof ConstraintViolated) return false
+    throw error
+  }
+}

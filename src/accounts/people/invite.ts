@@ -1,0 +1,90 @@
+/**
+ * Inviting somebody to a workspace, as writes of one commit.
+ *
+ * Whoever belongs to it already, or has an invitation that waits, is not invited once more: a
+ * second mail would be a surprise, and the first link would have to die. Cancel it first. The
+ * index `invitations_pending` decides between two at the same moment.
+ */
+import type { Address } from '../../mail/address.js'
+import { Refusal } from '../../mail/refusal.js'
+import { timestamp } from '../../platform/clock.js'
+import { uuidv7 } from '../../platform/ids.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Write } from '../../storage/writer/write.js'
+import { type Actor, recordAct } from '../audit-log.js'
+import {
+  expireInvitation,
+  INVITATION_LIFE,
+  type InvitationRow,
+  insertInvitation,
+  pendingByEmail,
+  pendingCount,
+} from './invitations.js'
+import { type GivenRole, MAX_MEMBERS, memberByEmail, membersCount, stillAdministrates } from './members.js'
+import { userById } from './users.js'
+
+export interface WantedInvitation {
+  readonly workspaceId: string
+  readonly email: Address
+  readonly role: GivenRole
+  /** Who invites. */
+  readonly userId: string
+  readonly actor: Actor
+  readonly now: number
+}
+
+/** Throws a Refusal `conflict`. */
+export function refuseInvitation(read: Read, { workspaceId, email: given, now }: WantedInvitation): void {
+  const email = given.toLowerCase()
+  const [member] = memberByEmail(read, { workspaceId, email })
+  if (member !== undefined) {
+    throw new Refusal('conflict', `${email} belongs to the workspace already`, { email, member_id: member.id })
+  }
+  const [waiting] = pendingByEmail(read, { workspaceId, email, now })
+  if (waiting !== undefined) {
+    const until = timestamp(waiting.expires_at)
+    const message = `${email} has an invitation that waits until ${until}: cancel it to send another`
+    throw new Refusal('conflict', message, { email, invitation_id: waiting.id, expires_at: until })
+  }
+  const count =
+    (membersCount(read, { workspaceId })[0]?.count ?? 0) + (pendingCount(read, { workspaceId, now })[0]?.count ?? 0)
+  if (count < MAX_MEMBERS) return
+  throw new Refusal('conflict', `a workspace may have ${MAX_MEMBERS} people, with those who are invited`, {
+    limit: MAX_MEMBERS,
+    count,
+  })
+}
+
+export interface Invited {
+  readonly row: InvitationRow
+  /** They miss when whoever invites may not do so any more. */
+  readonly writes: readonly Write[]
+}
+
+export function invite(read: Read, wanted: WantedInvitation): Invited {
+  const { workspaceId, role, userId, actor, now } = wanted
+  const email = wanted.email.toLowerCase()
+  const [inviter] = userById(read, { id: userId })
+  const row: InvitationRow = {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    email,
+    role,
+    status: 'pending',
+    invited_by_name: inviter?.full_name ?? '',
+    invited_by_email: inviter?.email ?? '',
+    invited_by: userId,
+    created_at: now,
+    expires_at: now + INVITATION_LIFE,
+  }
+  const details = { email, role }
+  return {
+    row,
+    writes: [
+      stillAdministrates({ workspaceId, userId }),
+      expireInvitation({ workspaceId, email, now }),
+      insertInvitation(row),
+      recordAct({ workspaceId, actor, action: 'member.invited', target: row.id, at: now, details }),
+    ],
+  }
+}

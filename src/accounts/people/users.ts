@@ -1,0 +1,70 @@
+/**
+ * The people of the service, by their mail address. One may belong to many workspaces, and
+ * stays known when removed from all of them: who is invited again shows that they are the same.
+ * Only the end of the one workspace that they belong to forgets them (`storage/maintenance/erase.ts`).
+ *
+ * An address is kept in lower case: nobody has two accounts by a capital letter.
+ */
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+
+export interface NewUser {
+  readonly id: string
+  readonly email: string
+  readonly full_name: string
+  readonly password_hash: string | null
+  readonly created_at: number
+}
+
+export const insertUser = prepareWrite<NewUser>(({ db, slot }) =>
+  db.insertInto('users').values({
+    id: slot('id'),
+    email: slot('email'),
+    full_name: slot('full_name'),
+    password_hash: slot('password_hash'),
+    created_at: slot('created_at'),
+  }),
+)
+
+const shown = ['id', 'email', 'full_name', 'avatar_url', 'password_hash', 'created_at'] as const
+
+export const userByEmail = prepareRead<{ email: string }>()(({ db, slot }) =>
+  db.selectFrom('users').select(shown).where('email', '=', slot('email')),
+)
+
+export const userById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('users').select(shown).where('id', '=', slot('id')),
+)
+
+/** For the command line: in the order of their addresses. */
+export const allUsers = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('users').select(shown).orderBy('email'),
+)
+
+/** Misses when there is no such user any more. */
+export const setPassword = prepareWrite<{ id: string; hash: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('users')
+      .set({ password_hash: slot('hash') })
+      .where('id', '=', slot('id')),
+  1,
+)
+
+/** Changes nothing; misses when the user is forgotten: they may be the last of a workspace that ends at this moment. */
+export const stillKnown = prepareWrite<{ id: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('users')
+      .set((eb) => ({ email: eb.ref('email') }))
+      .where('id', '=', slot('id')),
+  1,
+)
+
+/** A name for one who has none yet: the command line makes users by their address alone. */
+export const nameUser = prepareWrite<{ id: string; name: string }>(({ db, slot }) =>
+  db
+    .updateTable('users')
+    .set({ full_name: slot('name') })
+    .where('id', '=', slot('id'))
+    .where('full_name', '=', ''),
+)

@@ -1,0 +1,75 @@
+/** POST /v1/contacts/bulk: one operation on many contacts. */
+import { z } from 'zod'
+import { type BulkCounts, type BulkOperation, bulkContacts, MAX_BULK } from '../../audiences/bulk-contacts.js'
+import { atMost } from '../http/input/bounded.js'
+import { ofMissing } from '../http/input/input.js'
+import { json, type Route, route } from '../http/route.js'
+import { audienceId } from './contact-fields.js'
+import type { ContactDeps } from './contacts.js'
+
+const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
+const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)
+
+const request = z
+  .strictObject({
+    contact_ids: atMost(
+      MAX_BULK,
+      'contact ids',
+      z.array(z.string('allowed: the id of a contact'), 'allowed: a list of ids').min(1, 'allowed: 1 or more ids'),
+    ),
+    operation,
+    audience_id: audienceId.nullable().optional().meta({ description: 'Of `move` alone: where to.' }),
+  })
+  .superRefine(({ operation, audience_id }, context) => {
+    const to = audience_id ?? null
+    if (operation === 'move' && to === null) {
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: ofMissing })
+    }
+    if (operation !== 'move' && to !== null) {
+      // It would seem to narrow down what is deleted.
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot stand beside ${operation}` })
+    }
+  })
+  .meta({
+    id: 'BulkRequest',
+    example: { contact_ids: ['01a1ff35-3880-7ef5-bbba-0d7e1de2529c'], operation: 'unsubscribe' },
+  })
+
+const counts = z
+  .strictObject({
+    operation,
+    affected: z.int(),
+    skipped: z.int().meta({ description: 'Not there, as wished already, or in a move with an address that is there.' }),
+    message: z.string(),
+  })
+  .meta({
+    id: 'BulkResult',
+    example: { operation: 'unsubscribe', affected: 1, skipped: 0, message: '1 contact unsubscribed, 0 skipped' },
+  })
+
+export function bulkRoute(deps: ContactDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/contacts/bulk',
+    area: 'write',
+    tag: 'Contacts',
+    summary: 'Delete, subscribe, unsubscribe or move contacts',
+    description: `Up to ${MAX_BULK} at once, in one commit. An id that is named twice counts once.`,
+    body: request,
+    answers: { 200: { description: 'What was done.', schema: counts } },
+    refusals: ['audience_not_found'],
+    run: async ({ principal: { workspaceId }, body, now }) => {
+      const { operation, contact_ids: ids } = body
+      const wanted: BulkOperation =
+        operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
+      const done = await bulkContacts(deps, workspaceId, wanted, { ids, now })
+      return json(200, { operation, ...done, message: sentence(operation, done) } satisfies z.output<typeof counts>)
+    },
+  })
+}
+
+const done = { delete: 'deleted', subscribe: 'subscribed', unsubscribe: 'unsubscribed', move: 'moved' } as const
+
+function sentence(operation: BulkOperation['kind'], { affected, skipped }: BulkCounts): string {
+  return `${affected} ${affected === 1 ? 'contact' : 'contacts'} ${done[operation]}, ${skipped} skipped`
+}

@@ -1,0 +1,116 @@
+/**
+ * Imports from CSV files: short ones are done when their request is answered, long ones go on
+ * behind it, and GET /v1/imports/:id tells how far they are.
+ */
+import { z } from 'zod'
+import { livingWorkspace, workspaceStays } from '../../accounts/workspaces.js'
+import { beginImport, type WantedImport } from '../../imports/begin-import.js'
+import type { ImportPlace } from '../../imports/import-file.js'
+import { type ImportError, type ImportRow, importById, MAX_PENDING } from '../../imports/import-records.js'
+import { Refusal } from '../../mail/refusal.js'
+import { type Clock, timestamp as iso } from '../../platform/clock.js'
+import type { ImportJournal } from '../../storage/import-journal.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Commit } from '../../storage/writer/write.js'
+import type { FilesInMemory } from '../http/input/file-in-memory.js'
+import { notFound, timestamp } from '../http/input/values.js'
+import { codes } from '../http/output/answer.js'
+import { type Answer, type Documented, json, type Route, route } from '../http/route.js'
+import { contactReport, suppressionReport } from './import-report.js'
+
+export interface ImportRouteDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly files: FilesInMemory
+  /** It is on disk and goes on behind the request. */
+  readonly begun: (place: ImportPlace) => void
+}
+
+/** Rows of a file that is taken in before its request is answered. */
+export const MAX_AT_ONCE = 1_000
+
+/** Answered where a file has more. */
+export const begunAnswer: Documented = {
+  description: `The file has more than ${MAX_AT_ONCE} lines: it is stored, and goes on behind the request.`,
+  schema: z
+    .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
+    .meta({ id: 'BegunImport' }),
+}
+
+/** Rejects with a Refusal: rate-limited, bad-credentials. */
+export async function begin(deps: ImportRouteDeps, wanted: WantedImport, now: number): Promise<Answer> {
+  const place = await beginImport(deps, wanted, now)
+  deps.begun(place)
+  return json(202, { data: { import_id: place.id, status: 'processing' } })
+}
+
+/** Of an import that ends with its request: nothing is noted but that the workspace is still there. */
+export function requestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
+  return {
+    from: null,
+    note: () => [workspaceStays({ id: workspaceId })],
+    check: () => {
+      if (livingWorkspace(read, { id: workspaceId }).length > 0) return
+      throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
+    },
+  }
+}
+
+const resource = z
+  .strictObject({
+    import_id: z.string(),
+    kind: z.enum(['contacts', 'suppressions']),
+    status: z.enum(['processing', 'completed', 'failed']).meta({ example: 'completed' }),
+    rows: z.int().meta({ description: 'Lines of the file, without that of the columns.' }),
+    done: z.int().meta({ description: 'Lines that are through, refused ones included.', example: 1_500 }),
+    report: z
+      .union([contactReport, suppressionReport])
+      .nullable()
+      .meta({ description: 'What became of the lines, as a short file is answered. Null while it is processing.' }),
+    error: z
+      .strictObject({ code: z.string(), message: z.string() })
+      .nullable()
+      .meta({ description: 'Why it failed; what was done before stays.', example: null }),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Import' })
+
+export function importRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
+  return route({
+    method: 'GET',
+    path: '/imports/:id',
+    area: 'write',
+    tag: 'Imports',
+    summary: 'Show how far an import is, and its report at the end',
+    description: `Finished imports are told about for 30 days. Up to ${MAX_PENDING} of a workspace may be under way.`,
+    answers: { 200: { description: 'The import.', schema: resource } },
+    refusals: ['not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const [row] = importById(read, { workspaceId, id })
+      if (row === undefined) throw notFound('not-found', 'import', id)
+      return json(200, shown(row))
+    },
+  })
+}
+
+function shown(row: ImportRow): z.output<typeof resource> {
+  const { id, kind, status, total, done, report, error, created_at, finished_at } = row
+  const isOver = status !== 'processing'
+  return {
+    import_id: id,
+    kind,
+    status,
+    rows: total,
+    done,
+    report: isOver && report !== null ? (JSON.parse(report) as z.output<typeof contactReport>) : null,
+    error: error === null ? null : shownError(JSON.parse(error) as ImportError),
+    created_at: iso(created_at),
+    finished_at: finished_at === null ? null : iso(finished_at),
+  }
+}
+
+function shownError({ kind, message }: ImportError): { readonly code: string; readonly message: string } {
+  return { code: kind === 'internal' ? 'internal_server_error' : codes[kind], message }
+}

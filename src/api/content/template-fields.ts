@@ -1,0 +1,76 @@
+/** The fields of templates: what a client may write, and what it is shown. */
+import { z } from 'zod'
+import { MAX_VARIABLES } from '../../content/change-template.js'
+import { MAX_SUBJECT } from '../../content/render-template.js'
+import type { Template } from '../../content/templates.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import { oneLine } from '../emails/email-fields.js'
+import { atMost } from '../http/input/bounded.js'
+import { name, timestamp, uuid } from '../http/input/values.js'
+
+const subject = oneLine
+  .max(MAX_SUBJECT)
+  .meta({ description: 'One line; values lose their line ends in it.', example: 'Hello {{first_name}}' })
+const html = z
+  .string()
+  .nullable()
+  .meta({ description: 'Values are escaped, but those of `{{{name}}}`.', example: '<p>Hello {{first_name}}</p>' })
+const text = z
+  .string()
+  .nullable()
+  .meta({ description: 'Made from the HTML where there is none.', example: 'Hello {{first_name}}' })
+const variables = atMost(
+  MAX_VARIABLES,
+  'variables',
+  z.array(oneLine.min(1).max(1_000)).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
+)
+  .nullable()
+  .meta({ description: 'Those that are used beyond are added behind them; without a list, they are all.' })
+
+export const wantedTemplate = z
+  .strictObject({
+    name,
+    subject,
+    html: html.default(null),
+    text: text.default(null),
+    variables: variables.default(null),
+  })
+  .meta({
+    id: 'TemplateRequest',
+    example: { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>Hello {{first_name}}</p>' },
+  })
+
+export const templateChange = z
+  .strictObject({
+    name: name.optional(),
+    subject: subject.optional(),
+    html: html.optional(),
+    text: text.optional(),
+    variables: variables.optional(),
+  })
+  .meta({ id: 'TemplateChange', example: { subject: 'Welcome, {{first_name}}' } })
+
+const fields = {
+  id: uuid,
+  name: z.string().meta({ example: 'Welcome' }),
+  subject: z.string().meta({ example: 'Hello {{first_name}}' }),
+  html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
+  text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
+  variables: z.array(z.string()),
+  created_at: timestamp,
+}
+
+export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplate' })
+export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
+
+type Created = z.output<typeof createdTemplate>
+type Shown = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
+
+export function createdResource({ id, name, subject, html, text, variables, created_at }: Shown): Created {
+  const names = JSON.parse(variables) as string[]
+  return { id, name, subject, html, text, variables: names, created_at: iso(created_at) }
+}
+
+export function templateResource(row: Shown & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {
+  return { ...createdResource(row), updated_at: iso(row.updated_at) }
+}

@@ -1,0 +1,215 @@
+/** Sending domains: registered, shown with the DNS records to publish, verified, changed, deleted. */
+import { z } from 'zod'
+import { actorOf } from '../../accounts/audit-log.js'
+import { changeDomain, type DomainChange } from '../../domains/change-domain.js'
+import { deleteSendingDomain } from '../../domains/delete-domain.js'
+import { type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
+import { domainDetails, domainResource } from '../../domains/domain-resource.js'
+import { registerDomain } from '../../domains/register-domain.js'
+import { type OwnNames, registrableName } from '../../domains/registrable-name.js'
+import { domainById, listDomains, type SendingDomain } from '../../domains/sending-domains.js'
+import { blockableKey, blockedKeys } from '../../domains/verification/blocked-addresses.js'
+import type { ZoneNames } from '../../domains/verification/look-up-records.js'
+import { type CountLook, verifyDomain } from '../../domains/verification/verify-domain.js'
+import type { DomainName } from '../../mail/address.js'
+import type { Refusal } from '../../mail/refusal.js'
+import type { GoneDomain } from '../../messages/queue/fail-domain.js'
+import type { Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { notFound, uuid } from '../http/input/values.js'
+import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { detailedDomain, shownDomain, type WantedChange, wantedChange, wantedDomain } from './domain-schemas.js'
+
+export type DomainPlace = Pick<GoneDomain, 'workspaceId' | 'domain'>
+
+export interface DomainDeps extends RotationDeps {
+  /** Nothing that was remembered of it counts any more, and the mail that waits is to fail; nobody waits for that here. */
+  readonly deleted: (gone: GoneDomain) => void
+  /** Nothing that was remembered of it counts any more. */
+  readonly changed: (place: DomainPlace) => void
+  readonly names: OwnNames & ZoneNames
+  /** Before DNS is asked about a domain. */
+  readonly countLook: CountLook
+}
+
+const tag = 'Domains'
+
+export function domainRoutes(deps: DomainDeps): readonly Route[] {
+  return [register(deps), list(deps), get(deps), patch(deps), verify(deps), rotate(deps), remove(deps)]
+}
+
+function register(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains',
+    area: 'admin',
+    tag,
+    summary: 'Register a sending domain',
+    description: 'At most ten in an hour. Another workspace that has not verified the domain is no hindrance.',
+    body: wantedDomain,
+    answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: detailedDomain } },
+    refusals: ['conflict', 'domain_already_exists'],
+    run: async ({ principal, body: { domain: given, inbound }, now }) => {
+      const domain = registrableName(given, deps.names)
+      const { workspaceId } = principal
+      const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
+      const row = await registerDomain(deps, wanted, true)
+      deps.changed({ workspaceId, domain })
+      return json(201, domainDetails(deps.read, row, deps.names))
+    },
+  })
+}
+
+function list({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains',
+    area: 'admin-read',
+    tag,
+    summary: 'List the sending domains, oldest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, query }) => {
+      const rows = await listDomains(read, workspaceId, query)
+      return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
+    },
+  })
+}
+
+function get({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains/:id',
+    area: 'admin-read',
+    tag,
+    summary: 'Show a sending domain',
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found'],
+    run: (call) => json(200, domainDetails(read, found(read, call), names)),
+  })
+}
+
+function patch(deps: DomainDeps): Route {
+  return route<undefined, WantedChange>({
+    method: 'PATCH',
+    path: '/domains/:id',
+    area: 'admin',
+    tag,
+    summary: 'Change what a domain takes in, and what its mail is tracked for',
+    description: 'What is not named stays. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
+    body: wantedChange,
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found', 'domain_not_verified'],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now } = call
+      const act = { actor: actorOf(principal), now }
+      if (!(await unlessMissed(changeDomain(deps, row, changeOf(deps.read, row, call.body), act))))
+        throw unknown(row.id)
+      deps.changed(placeOf(row))
+      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
+    },
+  })
+}
+
+/** The whole list as it shall be, as a difference to what is there. */
+function changeOf(
+  read: Read,
+  row: SendingDomain,
+  { inbound, tracking, blocked_addresses: wanted }: WantedChange,
+): DomainChange {
+  const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
+  if (wanted === undefined) return switches
+  const domain = row.domain as DomainName
+  const block = new Set(wanted.map((given, at) => blockableKey(given, domain, `blocked_addresses[${at}]`)))
+  return { ...switches, block: [...block], unblock: blockedKeys(read, row).filter((key) => !block.has(key)) }
+}
+
+function verify(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/verify',
+    area: 'admin',
+    tag,
+    summary: 'Look the records of a domain up in DNS now',
+    description:
+      'A CNAME to the value shown counts, and so does whatever answers the same: a CNAME that the DNS host resolves itself, or records set by hand. `details.records` of a refusal tells what was found; try again at will, sixty times in a minute. A verified domain has 72 hours to mend its records.',
+    answers: { 200: { description: 'All records hold; the domain.', schema: detailedDomain } },
+    refusals: [
+      'domain_not_found',
+      'domain_already_exists',
+      'domain_verification_failed',
+      'dkim_verification_failed',
+      'spf_verification_failed',
+      'gateway_timeout',
+    ],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now } = call
+      deps.countLook(row.id, now)
+      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() => deps.changed(placeOf(row)))
+      if (verified === undefined) throw unknown(row.id)
+      return json(200, domainDetails(deps.read, verified, deps.names))
+    },
+  })
+}
+
+function rotate(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/rotate',
+    area: 'admin',
+    tag,
+    summary: 'Sign with the other DKIM key',
+    description:
+      'At once where DNS shows that key; else `rotation` tells what is waited for, and it is done without another request. Asking again while one is under way is no fault.',
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found', 'domain_not_verified'],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now } = call
+      deps.countLook(row.id, now)
+      await rotateKeys(deps, row, { actor: actorOf(principal), now })
+      deps.changed(placeOf(row))
+      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
+    },
+  })
+}
+
+function placeOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainPlace {
+  return { workspaceId, domain: domain as DomainName }
+}
+
+function remove(deps: DomainDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/domains/:id',
+    area: 'admin',
+    tag,
+    summary: 'Delete a sending domain',
+    description: 'Nothing more is sent from it; mail of it that waits in the queue fails.',
+    answers: {
+      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+    },
+    refusals: ['domain_not_found'],
+    run: async (call): Promise<Answer> => {
+      const row = found(deps.read, call)
+      const { principal, now: at } = call
+      if (!(await unlessMissed(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw unknown(row.id)
+      deps.deleted({ ...placeOf(row), at })
+      return json(200, { deleted: true, id: row.id })
+    },
+  })
+}
+
+function found(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): SendingDomain {
+  const [row] = domainById(read, { workspaceId, id })
+  if (row === undefined) throw unknown(id)
+  return row
+}
+
+function unknown(id: string): Refusal {
+  return notFound('domain-not-found', 'domain', id)
+}

@@ -1,0 +1,44 @@
+/**
+ * An uploaded file, whole and in memory, within a budget over all of them: for what is only to
+ * be begun with when all of it has come.
+ */
+import { Refusal } from '../../../mail/refusal.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import type { UploadedFile } from './upload.js'
+
+export interface FilesInMemory {
+  readonly memory: MemoryShares
+  /** False: the disk is nearly full. */
+  readonly mayTake: () => boolean
+}
+
+/** Rejects with a Refusal `storage-full` or `unavailable`, or with what is wrong with the request. */
+export async function withWholeFile<T>(
+  { bytes }: UploadedFile,
+  { memory: shares, mayTake }: FilesInMemory,
+  workspaceId: string,
+  use: (file: Buffer) => Promise<T>,
+): Promise<T> {
+  if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
+  const memory = shares.of(workspaceId)
+  const chunks: Buffer[] = []
+  let held = 0
+  try {
+    for await (const chunk of bytes) {
+      // Twice: joining them needs their size once more.
+      if (!memory.take(chunk.length * 2)) throw noRoom()
+      held += chunk.length * 2
+      chunks.push(chunk)
+    }
+    const file = Buffer.concat(chunks.splice(0), held / 2)
+    memory.give(held - file.length)
+    held = file.length
+    return await use(file)
+  } finally {
+    memory.give(held)
+  }
+}
+
+function noRoom(): Refusal {
+  return new Refusal('unavailable', 'too many files are on their way in, try again later', { retry_after: 5 })
+}

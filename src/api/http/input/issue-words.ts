@@ -1,0 +1,100 @@
+/**
+ * What a schema finds wrong, in our own words: the rule, and of what kind the value is.
+ *
+ * It is given to every parse, so that it words each problem for which a schema has no words of its
+ * own. The value itself is told beside the message (`input.ts`), never in it.
+ */
+import type { z } from 'zod'
+import { assertNever } from '../../../mail/assert-never.js'
+
+type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
+type Of<Code> = Extract<RawIssue, { readonly code: Code }>
+
+/** Of a field or a parameter that the schema does not have. */
+export const UNKNOWN_FIELD = 'is not a known field'
+/** Of a union without words of its own; `input.ts` names the types that it takes where they are known. */
+export const NO_FORM = 'has none of the forms that are allowed'
+
+export const inOurWords: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kindNamed(issue.expected)}, found ${kindOf(issue.input)}`
+    case 'invalid_value':
+      return `allowed: ${issue.values.map(String).join(', ')}`
+    case 'too_big':
+      return tooBig(issue)
+    case 'too_small':
+      return tooSmall(issue)
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_format':
+      return formats[issue.format] ?? `must have the format ${issue.format}`
+    case 'unrecognized_keys':
+      return UNKNOWN_FIELD
+    case 'invalid_key':
+      return 'has a name that is not allowed'
+    case 'invalid_element':
+      return 'has an item that is not allowed'
+    case 'invalid_union':
+      return NO_FORM
+    case 'custom':
+      return 'has a value that is not allowed'
+    default:
+      return assertNever(issue)
+  }
+}
+
+/** A type as schemas call it. */
+export function kindNamed(type: string): string {
+  return kinds[type] ?? type
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+/** Of JSON. */
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'boolean' ? String(value) : kindNamed(typeof value)
+}
+
+const formats: Readonly<Record<string, string>> = {
+  regex: 'has characters that are not allowed, or not the form that is',
+  email: 'must be a mail address, such as bob@example.com',
+  url: 'must be a URL',
+  uuid: 'must be a UUID',
+  datetime: 'must be ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
+}
+
+function tooBig({ origin, maximum, inclusive = true, input }: Of<'too_big'>): string {
+  if (isNumber(origin)) return `must be ${inclusive ? 'at most' : 'less than'} ${maximum}`
+  return `must have at most ${counted(maximum, origin)}${foundSize(input)}`
+}
+
+function tooSmall({ origin, minimum, inclusive = true, input }: Of<'too_small'>): string {
+  if (isNumber(origin)) return `must be ${inclusive ? 'at least' : 'more than'} ${minimum}`
+  if (minimum === 1) return 'must not be empty'
+  return `must have at least ${counted(minimum, origin)}${foundSize(input)}`
+}
+
+function isNumber(origin: string): boolean {
+  return origin === 'number' || origin === 'int' || origin === 'bigint'
+}
+
+function counted(count: number | bigint, origin: string): string {
+  const unit = origin === 'string' ? 'character' : origin === 'object' || origin === 'record' ? 'field' : 'item'
+  return `${count} ${unit}${Number(count) === 1 ? '' : 's'}`
+}
+
+function foundSize(input: unknown): string {
+  return typeof input === 'string' || Array.isArray(input) ? `, found ${input.length}` : ''
+}

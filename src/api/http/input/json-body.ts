@@ -1,0 +1,137 @@
+/**
+ * The JSON body of a request: read whole within a limit, checked before it is parsed.
+ *
+ * Brackets are counted in the bytes first: text of a few megabytes that nests or lists
+ * without end would cost the parser hundreds. Strings are skipped at the speed of a
+ * search, so attachments cost nothing.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Refusal } from '../../../mail/refusal.js'
+import type { ReservableMemory } from '../../../platform/memory/reservation.js'
+import {
+  announcesBody,
+  type Body,
+  type BodyPace,
+  checkLength,
+  readBody,
+  reserveBody,
+  welcomeBody,
+} from './read-body.js'
+
+/** 22 MB: an email of 15 MB in base64, and some. */
+const MAX_BODY = 22 * 1_048_576
+export const MAX_DEPTH = 32
+/** Commas and brackets. */
+export const MAX_VALUES = 50_000
+
+export interface JsonBody extends Body {
+  readonly value: unknown
+}
+
+/**
+ * Rejects with a Refusal: unsupported-media-type, too-large, unavailable, invalid-json. A
+ * request without a body and without a type has the value undefined, and its schema says
+ * whether that will do.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  memory: ReservableMemory,
+  pace: BodyPace,
+  limit = MAX_BODY,
+): Promise<JsonBody> {
+  const { headers } = request
+  const unsaid = headers['content-type'] === undefined && !announcesBody(request)
+  if (!unsaid) checkType(request)
+  checkLength(request, limit, 'too-large')
+  const reserved = await reserveBody(request, memory, pace.memoryWait)
+  welcomeBody(request, response)
+  const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
+  try {
+    return { raw, release, value: unsaid ? undefined : parseJson(raw) }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** Throws a Refusal `invalid-json`, and nothing else. */
+export function parseJson(raw: Buffer): unknown {
+  if (!isUtf8(raw)) throw invalid('the body cannot be read: it is not UTF-8')
+  checkShape(raw)
+  try {
+    return JSON.parse(raw.toString()) as unknown
+  } catch {
+    throw invalid('the body cannot be read: it is no JSON')
+  }
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal('invalid-json', message)
+}
+
+const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+
+function checkType({ headers }: IncomingMessage): void {
+  const type = headers['content-type'] ?? ''
+  if (type !== 'application/json' && !jsonType.test(type)) {
+    throw new Refusal('unsupported-media-type', 'Content-Type: allowed is application/json in UTF-8', {
+      content_type: type,
+    })
+  }
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Refusal('unsupported-media-type', 'Content-Encoding: allowed is none', { content_encoding: encoding })
+  }
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** Throws a Refusal `invalid-json` for what nests too deep or lists too much. */
+export function checkShape(raw: Buffer): void {
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at]
+    if (byte === QUOTE) at = endOfString(raw, at)
+    else if (byte === COMMA) values += 1
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1
+      values += 1
+      if (depth > MAX_DEPTH) throw invalid(`the body nests deeper than ${MAX_DEPTH} levels`)
+    }
+    if (values > MAX_VALUES) throw invalid(`the body holds more than ${MAX_VALUES} values`)
+  }
+}
+
+/** Bytes that are looked at one by one before the next search. */
+const STEPS = 128
+
+/**
+ * The place of the closing quote of the string that opens at `start`; the end where none
+ * closes it. Searching alone would stop at every quote that is escaped, and HTML is full of
+ * them; going byte by byte alone would walk through whole attachments.
+ */
+function endOfString(raw: Buffer, start: number): number {
+  let at = start + 1
+  while (at < raw.length) {
+    for (const stop = Math.min(raw.length, at + STEPS); at < stop; at += raw[at] === BACKSLASH ? 2 : 1) {
+      if (raw[at] === QUOTE) return at
+    }
+    const quote = raw.indexOf(QUOTE, at)
+    if (quote === -1) return raw.length
+    let escapes = 0
+    while (quote - 1 - escapes >= at && raw[quote - 1 - escapes] === BACKSLASH) escapes += 1
+    if (escapes % 2 === 0) return quote
+    at = quote + 1
+  }
+  return raw.length
+}

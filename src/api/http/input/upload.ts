@@ -1,0 +1,201 @@
+/**
+ * A request that brings one file: `multipart/form-data` with the part `file` (RFC 7578), as
+ * a stream.
+ *
+ * Nothing of it is kept here: whoever takes the file sees its bytes as they come, and holds
+ * the client back while it is busy with them. The bytes end well only when the whole form was
+ * read and was what it must be; so what they become is made final after their end, never
+ * before.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import busboy, { type Busboy, type FileInfo } from 'busboy'
+import { shown } from '../../../mail/address.js'
+import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
+import { checkLength, clientGone, watchPace, welcomeBody } from './read-body.js'
+
+export interface FileLimit {
+  /** Bytes of the file. */
+  readonly bytes: number
+  /** How one that is larger is refused. */
+  readonly tooLarge: RefusalKind
+}
+
+export interface UploadedFile {
+  /** As the client calls it, without folders; null: it does not. */
+  readonly filename: string | null
+  /** As `text/csv`. */
+  readonly contentType: string
+  /** To be read once. Throws what is wrong with the request. */
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+export interface Upload {
+  readonly limit: FileLimit
+  readonly pace: TransferPace
+  /** Asked when all is read, before the bytes end: throws what keeps the client from it by then. */
+  readonly admitAgain: () => void
+}
+
+/** The form around the file: its boundaries and header fields. */
+const FORM = 16_384
+
+/**
+ * What `take` makes of the file. Rejects with a Refusal (unsupported-media-type,
+ * missing-field, invalid-parameter, the limit's own), with BodyTooSlow or with ClientGone,
+ * whatever `take` has made by then.
+ */
+export async function readUpload<T>(
+  request: IncomingMessage,
+  response: ServerResponse,
+  upload: Upload,
+  take: (file: UploadedFile) => Promise<T>,
+): Promise<T> {
+  const { limit, pace } = upload
+  const form = formOf(request)
+  checkLength(request, limit.bytes + FORM, limit.tooLarge)
+  welcomeBody(request, response)
+  const reading = new FormReading(form)
+  const count = (chunk: Buffer): void => {
+    reading.bytes += chunk.length
+  }
+  const endWatch = watchPace(reading, pace, (error) => reading.fail(error))
+  const left = (): void => {
+    if (!request.complete) reading.fail(clientGone())
+  }
+  request.on('data', count).once('error', left).once('close', left)
+  request.pipe(form)
+  try {
+    const { stream, info } = await reading.file()
+    const bytes = wholeFile(stream, reading, upload)
+    const contentType = info.mimeType.toLowerCase()
+    return await take({ filename: info.filename ?? null, contentType, bytes })
+  } finally {
+    endWatch()
+    request.off('data', count).off('error', left).off('close', left).unpipe(form)
+    form.destroy()
+    request.resume() // what is left of it is for whoever sends the answer
+  }
+}
+
+const OTHER_TYPE = 'Content-Type: allowed is multipart/form-data with a boundary'
+
+/** Throws a Refusal `unsupported-media-type`. */
+function formOf({ headers }: IncomingMessage): Busboy {
+  const type = headers['content-type'] ?? ''
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (!/^multipart\/form-data\s*;/i.test(type) || encoding.toLowerCase() !== 'identity') {
+    throw new Refusal('unsupported-media-type', OTHER_TYPE, { content_type: shown(type) })
+  }
+  try {
+    return busboy({
+      headers,
+      defParamCharset: 'utf8',
+      limits: { parts: 10, fieldNameSize: 100, fieldSize: 1_024, headerPairs: 20 },
+    })
+  } catch {
+    throw new Refusal('unsupported-media-type', OTHER_TYPE, { content_type: shown(type) })
+  }
+}
+
+interface FilePart {
+  readonly stream: Readable
+  readonly info: FileInfo
+}
+
+/** One form on its way in: its file, its end, and the first thing that is wrong with it. */
+class FormReading {
+  /** That have come, the form's own included. */
+  bytes = 0
+  /** Null: nothing is wrong yet. */
+  fault: Error | null = null
+  private stream: Readable | null = null
+  private readonly part: Promise<FilePart>
+  private readonly ended: Promise<void>
+  private readonly broken: Promise<never>
+  private reject: (error: Error) => void = () => undefined
+
+  constructor(form: Busboy) {
+    this.broken = new Promise((_resolve, reject) => {
+      this.reject = reject
+    })
+    // Nobody may be waiting when it breaks.
+    this.broken.catch(() => undefined)
+    this.part = new Promise((resolve) => {
+      form.on('file', (name, stream, info) => {
+        // An end before its time is told by the form.
+        stream.on('error', () => undefined)
+        if (name !== 'file' || this.stream !== null) return this.fail(foreignPart(name))
+        this.stream = stream
+        resolve({ stream, info })
+      })
+    })
+    this.ended = new Promise((resolve) => {
+      form.once('close', resolve)
+    })
+    form.on('field', (name) => this.fail(name === 'file' ? noFilePart() : foreignPart(name)))
+    form.on('partsLimit', () => this.fail(malformed()))
+    form.on('error', () => this.fail(malformed()))
+  }
+
+  fail(error: Error): void {
+    this.fault ??= error
+    this.reject(error)
+    this.stream?.destroy(error)
+  }
+
+  /** Rejects where there is none. */
+  file(): Promise<FilePart> {
+    const none = this.ended.then(() => Promise.reject(missing()))
+    none.catch(() => undefined)
+    return Promise.race([this.broken, this.part, none])
+  }
+
+  /** Resolves when the form was read to its end and is well. */
+  end(): Promise<void> {
+    return Promise.race([this.broken, this.ended])
+  }
+}
+
+async function* wholeFile(
+  stream: Readable,
+  reading: FormReading,
+  { limit, admitAgain }: Upload,
+): AsyncGenerator<Buffer> {
+  let size = 0
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > limit.bytes) throw tooLargeFile(limit)
+      yield chunk
+    }
+  } catch (error) {
+    // What the stream itself says of a form that breaks off says nothing to a client.
+    throw error instanceof Refusal ? error : (reading.fault ?? malformed())
+  }
+  await reading.end()
+  admitAgain()
+}
+
+function missing(): Refusal {
+  const errors = [{ field: 'file', message: 'is required', value: null }]
+  return new Refusal('missing-field', 'file: is required', { errors })
+}
+
+function tooLargeFile({ bytes, tooLarge }: FileLimit): Refusal {
+  return new Refusal(tooLarge, `file: is larger than ${bytes} bytes`, { field: 'file', limit: bytes })
+}
+
+function foreignPart(name: string | undefined): Refusal {
+  const field = shown(name ?? '')
+  return new Refusal('invalid-parameter', `${field}: is not a known part, allowed: one part "file"`, { field })
+}
+
+function noFilePart(): Refusal {
+  return new Refusal('invalid-parameter', 'file: must be a file, with a filename', { field: 'file' })
+}
+
+function malformed(): Refusal {
+  return new Refusal('invalid-parameter', 'the form cannot be read: it is no multipart/form-data', { field: 'file' })
+}

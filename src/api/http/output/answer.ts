@@ -1,0 +1,165 @@
+/**
+ * The one seam between what our functions throw and what an HTTP client reads.
+ *
+ * Codes and statuses are the interface's. Whatever is no Refusal is a bug or a fault of
+ * the database: a fixed text outside, everything in the log.
+ */
+import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { StorageFault } from '../../../storage/writer/write.js'
+
+/** Every `error.code` that can be answered, with its HTTP status. */
+export const statusOfCode = {
+  validation_error: 400,
+  missing_required_field: 400,
+  invalid_json: 400,
+  invalid_email_address: 400,
+  invalid_from_address: 400,
+  invalid_template_variables: 400,
+  domain_not_verified: 400,
+  domain_verification_failed: 400,
+  dkim_verification_failed: 400,
+  spf_verification_failed: 400,
+  attachment_too_large: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  api_key_expired: 401,
+  insufficient_quota: 402,
+  insufficient_permissions: 403,
+  not_found: 404,
+  email_not_found: 404,
+  domain_not_found: 404,
+  template_not_found: 404,
+  audience_not_found: 404,
+  contact_not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  domain_already_exists: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  all_recipients_suppressed: 422,
+  rate_limit_exceeded: 429,
+  daily_limit_exceeded: 429,
+  quota_exceeded: 429,
+  internal_server_error: 500,
+  service_unavailable: 503,
+  gateway_timeout: 504,
+} as const
+
+export type ErrorCode = keyof typeof statusOfCode
+
+export const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
+  'malformed-message': 'validation_error',
+  'bare-line-break': 'validation_error',
+  'line-too-long': 'validation_error',
+  'invalid-address': 'invalid_email_address',
+  'invalid-parameter': 'validation_error',
+  'missing-field': 'missing_required_field',
+  'invalid-json': 'invalid_json',
+  'unsupported-media-type': 'unsupported_media_type',
+  'method-not-allowed': 'method_not_allowed',
+  'bad-credentials': 'invalid_api_key',
+  'key-expired': 'api_key_expired',
+  'authentication-required': 'missing_api_key',
+  'too-many-failures': 'rate_limit_exceeded',
+  forbidden: 'insufficient_permissions',
+  'sender-not-verified': 'invalid_from_address',
+  'unknown-recipient': 'validation_error',
+  'relay-denied': 'insufficient_permissions',
+  'recipient-blocked': 'insufficient_permissions',
+  'sender-not-authenticated': 'insufficient_permissions',
+  'all-recipients-suppressed': 'all_recipients_suppressed',
+  'too-many-recipients': 'validation_error',
+  'attachment-too-large': 'attachment_too_large',
+  'too-large': 'payload_too_large',
+  'mailbox-full': 'quota_exceeded',
+  'mail-loop': 'validation_error',
+  'rate-limited': 'rate_limit_exceeded',
+  'daily-limit': 'daily_limit_exceeded',
+  'quota-exceeded': 'quota_exceeded',
+  'insufficient-quota': 'insufficient_quota',
+  conflict: 'conflict',
+  'domain-not-verified': 'domain_not_verified',
+  'domain-taken': 'domain_already_exists',
+  'not-found': 'not_found',
+  'email-not-found': 'email_not_found',
+  'domain-not-found': 'domain_not_found',
+  'template-not-found': 'template_not_found',
+  'audience-not-found': 'audience_not_found',
+  'contact-not-found': 'contact_not_found',
+  'invalid-template-variables': 'invalid_template_variables',
+  'domain-not-proved': 'domain_verification_failed',
+  'dkim-not-proved': 'dkim_verification_failed',
+  'spf-not-proved': 'spf_verification_failed',
+  'no-answer': 'gateway_timeout',
+  'storage-full': 'service_unavailable',
+  unavailable: 'service_unavailable',
+}
+
+export interface ErrorBody {
+  readonly error: {
+    readonly code: ErrorCode
+    readonly message: string
+    readonly status: number
+    readonly details?: Readonly<Record<string, unknown>>
+    /** Seconds; on 429 alone, beside the one in `details`. */
+    readonly retry_after?: number
+  }
+}
+
+/** The answer to whatever was thrown; `report` gets what the client is not told. */
+export function answer(error: unknown, report: (error: unknown) => void): ErrorBody {
+  if (error instanceof Refusal) return refused(error)
+  report(error)
+  return error instanceof StorageFault
+    ? body('service_unavailable', 'the service cannot store anything now, try again later')
+    : body('internal_server_error', 'internal error')
+}
+
+/** What an error says in the header as well: when to come again, what is allowed instead. */
+export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Record<string, string> {
+  const { retry_after: retryAfter, allowed } = details
+  const headers: Record<string, string> = {}
+  if (status === 429 || status === 503) {
+    headers['Retry-After'] = String(typeof retryAfter === 'number' ? retryAfter : UNKNOWN_WAIT)
+  }
+  if (status === 405 && Array.isArray(allowed)) headers['Allow'] = allowed.join(', ')
+  return headers
+}
+
+/** Seconds, where nobody has said how long. */
+const UNKNOWN_WAIT = 5
+
+function refused({ kind, message, details: given }: Refusal): ErrorBody {
+  const code = codes[kind]
+  if (statusOfCode[code] !== 429) {
+    if (Object.keys(given).length === 0) return body(code, message)
+    return body(code, message, { details: inTheInterfacesForm(code, message, given) })
+  }
+  const details = { retry_after: UNKNOWN_WAIT, ...given }
+  return body(code, message, { details, retry_after: Number(details.retry_after) })
+}
+
+const ofValidation: ReadonlySet<ErrorCode> = new Set([
+  'validation_error',
+  'missing_required_field',
+  'invalid_email_address',
+  'invalid_from_address',
+  'attachment_too_large',
+])
+
+/** Refusals of lower rooms name one field and value; the interface lists them in `errors`. */
+function inTheInterfacesForm(
+  code: ErrorCode,
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (!ofValidation.has(code) || details['errors'] !== undefined) return details
+  const { field = '', value = null, ...others } = details
+  const prefix = `${String(field)}: `
+  const rule = message.startsWith(prefix) ? message.slice(prefix.length) : message
+  return { ...others, errors: [{ field, message: rule, value }] }
+}
+
+function body(code: ErrorCode, message: string, more: Partial<ErrorBody['error']> = {}): ErrorBody {
+  return { error: { code, message, status: statusOfCode[code], ...more } }
+}

@@ -1,0 +1,157 @@
+/**
+ * Large answers, until their clients have read them.
+ *
+ * What a client does not read stays with us, and a message has tens of megabytes. An answer that
+ * fits what a connection buffers anyway is sent as it is. A larger one goes out in pieces, and what
+ * its client has not taken after a moment waits in a file without a name: who reads slowly takes
+ * room on the disk, and memory is free for the next one. Both are bounded, in all and for each
+ * workspace, or address without a key. Who reads slower than the slowest pace is cut off.
+ *
+ * Where the disk does not take the file, the answer stays in memory, within its bounds.
+ */
+import { limitKey } from '../../../accounts/client-address.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import type { Spool, SpoolFile } from '../../../platform/spool-file.js'
+import { headersOf, type Reply, send } from '../../emails/send.js'
+import type { ApiContext } from '../server/api-state.js'
+import { taken } from './taken.js'
+
+/** Bytes of an answer that counts, and of a piece of it. */
+const LARGE = 65_536
+
+export interface LargeAnswerLimits {
+  /** Bytes that wait in memory, and in memory or files. */
+  readonly memory: MemoryShares
+  readonly held: MemoryShares
+  readonly spool: Spool
+  /** Milliseconds until what is left of an answer goes to a file. */
+  readonly moment: number
+  /** Milliseconds for an answer to be read, and bytes a second of those that take longer. */
+  readonly patience: number
+  readonly pace: number
+}
+
+export interface LargeAnswers {
+  /** Throws a Refusal `unavailable` where there is no room. Resolves when the answer is over, or its client is. */
+  readonly send: (ctx: ApiContext, reply: Reply) => Promise<void> | void
+}
+
+export function largeAnswers(limits: LargeAnswerLimits): LargeAnswers {
+  return {
+    send: (ctx, reply) => {
+      const { payload } = reply
+      // No character has more than three bytes.
+      if (payload.length <= LARGE / 3 || Buffer.byteLength(payload) <= LARGE) return send(ctx, reply)
+      const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
+      if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, { ...reply, payload: bytes })
+      return sendLarge(ctx, reply, { bytes }, limits)
+    },
+  }
+}
+
+/** Emptied when the bytes are needed no more: frames that wait keep what they refer to. */
+interface Held {
+  bytes: Buffer | null
+}
+
+function sendLarge(ctx: ApiContext, reply: Reply, held: Held, limits: LargeAnswerLimits): Promise<void> {
+  const { req, res, state } = ctx
+  const { visit } = state
+  const size = held.bytes?.length ?? 0
+  const owner = visit.principal?.workspaceId ?? limitKey(visit.remoteAddress)
+  const [memory, all] = [limits.memory.of(owner), limits.held.of(owner)]
+  if (!memory.take(size)) throw noRoom()
+  if (!all.take(size)) {
+    memory.give(size)
+    throw noRoom()
+  }
+  ctx.respond = false
+  state.bytes = size
+  const { requestId, rate } = visit
+  res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, requestId, rate))
+  const timer = setTimeout(() => req.socket.destroy(), limits.patience + (size / limits.pace) * 1_000)
+  const outgoing = new Outgoing(ctx, held, limits, () => memory.give(size))
+  return outgoing.send(size).finally(() => {
+    clearTimeout(timer)
+    all.give(size)
+  })
+}
+
+class Outgoing {
+  private file: SpoolFile | null = null
+  private readonly begun = performance.now()
+  /** The disk does not take it. */
+  private stays = false
+
+  constructor(
+    private readonly ctx: ApiContext,
+    private readonly held: Held,
+    private readonly limits: LargeAnswerLimits,
+    private readonly giveMemory: () => void,
+  ) {}
+
+  async send(size: number): Promise<void> {
+    try {
+      for (let at = 0; at < size; at += LARGE) {
+        const piece = await this.piece(at)
+        if (this.isGone()) return
+        if (!this.ctx.res.write(piece)) await this.clientTakes()
+        if (this.isGone()) return
+      }
+      this.ctx.res.end()
+    } finally {
+      if (this.held.bytes !== null) this.giveMemory()
+      this.held.bytes = null
+      await this.file?.close()
+    }
+  }
+
+  private isGone(): boolean {
+    const { res, req } = this.ctx
+    return res.destroyed || req.socket.destroyed
+  }
+
+  private async piece(at: number): Promise<Buffer> {
+    const { bytes } = this.held
+    if (bytes !== null) return bytes.subarray(at, at + LARGE)
+    const read = await this.file?.read(at, LARGE)
+    if (read === undefined || read.length === 0) throw new Error('an answer is shorter in its file')
+    return read
+  }
+
+  /** Its own time limit ends the waiting: see the timer of the answer. */
+  private async clientTakes(): Promise<void> {
+    const waiting = taken(this.ctx.res, this.limits.patience)
+    if (this.held.bytes !== null && !this.stays) {
+      const left = this.limits.moment - (performance.now() - this.begun)
+      if (!(await within(waiting, left))) await this.toFile(this.held.bytes)
+    }
+    await waiting
+  }
+
+  private async toFile(bytes: Buffer): Promise<void> {
+    try {
+      this.file = await this.limits.spool.keep(bytes)
+      this.held.bytes = null
+      this.giveMemory()
+    } catch {
+      this.stays = true
+    }
+  }
+}
+
+/** Does it end within so many milliseconds? */
+async function within(work: Promise<void>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, milliseconds), false)
+  })
+  const inTime = await Promise.race([work.then(() => true as const), late])
+  clearTimeout(timer)
+  return inTime
+}
+
+function noRoom(): Refusal {
+  return new Refusal('unavailable', 'too many large answers are not read yet, try again later', { retry_after: 1 })
+}

@@ -1,0 +1,69 @@
+/**
+ * One line at info for each request, when its answer is over: who asked what, and what came of it.
+ *
+ * Probes are lines for debugging. Lines about requests without a good key, and about those that are
+ * refused, are bounded for each client; all others are written.
+ *
+ * Never in a line: the key but for its first characters, the query, the body.
+ */
+import { keyPrefixOf } from '../../../accounts/keys/api-keys.js'
+import { shown } from '../../../mail/address.js'
+import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { ClientLines } from '../../../platform/connections/client-lines.js'
+import type { Log } from '../../../platform/log.js'
+import type { ApiContext } from './api-state.js'
+
+export interface AccessLogDeps {
+  readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
+  readonly lines: ClientLines
+  readonly clock: Clock
+}
+
+/** `path`: without the version. */
+export function noteWhenOver(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
+  const { log } = deps
+  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => note(ctx, path, isProbe, deps))
+}
+
+type Line = { client: string } & Record<string, unknown>
+
+/** Put together field by field: this is paid by every request. */
+function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
+  const { visit, route, bytes = 0, code } = ctx.state
+  const { principal, requestId, startedAt } = visit
+  const { method, res } = ctx
+  const line: Line = { client: visit.remoteAddress, method }
+  if (route === undefined) line['path'] = shown(path)
+  else line['route'] = route
+  if (res.headersSent) line['status'] = res.statusCode
+  line['ms'] = clock() - startedAt
+  line['bytes'] = bytes
+  const key = keyPrefix(ctx)
+  if (key !== null) line['key'] = key
+  if (principal !== null) line['workspace'] = principal.workspaceId
+  if (code !== undefined) line['code'] = code
+  if (!res.writableFinished) line['broken'] = true
+  line['requestId'] = requestId
+  if (isProbe) log.debug(line, 'request')
+  else if (principal === null || (code !== undefined && res.statusCode < 500)) lines.info(line, 'request')
+  else log.info(line, 'request')
+}
+
+const wrongKeys: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
+
+/** A request is refused because of its key. */
+export function noteWrongKey(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
+  const { visit } = ctx.state
+  if (error !== visit.fault || !(error instanceof Refusal) || !wrongKeys.has(error.kind)) return
+  if (error.details['origin'] !== undefined) return // a page in a browser: its key was not looked at
+  const { remoteAddress: client, requestId } = visit
+  const key = keyPrefix(ctx)
+  const about = { client, ...(key === null ? {} : { key }), listener: 'api', reason: error.message, requestId }
+  lines.warn(about, 'a login failed')
+}
+
+function keyPrefix({ req }: ApiContext): string | null {
+  const { authorization } = req.headers
+  return authorization === undefined ? null : keyPrefixOf(authorization.replace(/^Bearer +/i, ''))
+}

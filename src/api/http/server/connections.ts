@@ -1,0 +1,164 @@
+/**
+ * The connections of the REST door: how many there may be, who is at their other ends, and
+ * which of them wait for an answer.
+ *
+ * Where there is no room for one more, one that has brought no whole request yet gives way to it,
+ * else one that is only kept open, else one whose client does not take its answer.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { originOf } from '../../../accounts/client-address.js'
+import type { Clock } from '../../../platform/clock.js'
+import {
+  type ConnectionLimit,
+  type ConnectionLimitSettings,
+  connectionLimit,
+  type Shortage,
+  type Standing,
+} from '../../../platform/connections/connection-limit.js'
+import { type IsProxy, type Peer, THIS_MACHINE } from '../client-address.js'
+
+export type EndpointKind = 'tls' | 'http' | 'unix'
+
+export interface Connection {
+  /** Of TCP, below TLS, or of a Unix socket. */
+  readonly socket: Socket
+  readonly peer: Peer
+  /** When it was accepted, then when its newest request came. */
+  since: number
+  /** Of the newest request. */
+  response: ServerResponse | null
+}
+
+export interface ConnectionsSettings extends ConnectionLimitSettings {
+  readonly isProxy: IsProxy
+  readonly clock: Clock
+  /** Milliseconds after which a connection without a request gives way to another. */
+  readonly givesWayAfter: number
+  /** Called for a client that is turned away, and for one whose connection gave way. */
+  readonly note: (reason: Shortage | 'idle', client: string) => void
+}
+
+export class Connections {
+  readonly #settings: ConnectionsSettings
+  readonly #limit: ConnectionLimit
+  /** With the way to count each of them out. */
+  readonly #open = new Map<Connection, () => void>()
+  /** TLS handshakes that are under way. */
+  readonly #securing = new Map<string, Connection>()
+  /** By the socket that requests name: with TLS it is another one. */
+  readonly #bySocket = new WeakMap<Socket, Connection>()
+
+  constructor(settings: ConnectionsSettings) {
+    this.#settings = settings
+    this.#limit = connectionLimit(settings)
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Counts it until it closes. False: there is no place for it. */
+  enter(socket: Socket, kind: EndpointKind): boolean {
+    const peer = this.#peerAt(socket, kind)
+    const { clock, note } = this.#settings
+    const connection: Connection = { socket, peer, since: clock(), response: null }
+    const place = this.#limit.enter(peer.trusted ? null : originOf(peer.address), {
+      standing: () => this.#standingOf(connection),
+      giveWay: () => {
+        note('idle', peer.address)
+        socket.destroy()
+      },
+    })
+    if (typeof place === 'string') {
+      note(place, peer.address)
+      return false
+    }
+    this.#keep(connection, kind, () => place.leave())
+    return true
+  }
+
+  #keep(connection: Connection, kind: EndpointKind, leave: () => void): void {
+    const { socket } = connection
+    const ends = endsOf(socket)
+    this.#open.set(connection, leave)
+    if (kind === 'tls') this.#securing.set(ends, connection)
+    else this.#bySocket.set(socket, connection)
+    socket.once('close', () => {
+      this.#leave(connection)
+      if (this.#securing.get(ends) === connection) this.#securing.delete(ends)
+    })
+  }
+
+  /** A request has come. */
+  asked(connection: Connection, response: ServerResponse): void {
+    connection.since = this.#settings.clock()
+    connection.response = response
+  }
+
+  #standingOf({ response, since }: Connection): Standing | null {
+    const fresh = this.#settings.clock() - since < this.#settings.givesWayAfter
+    if (response === null) return { rank: 'unproved', since, fresh }
+    if (!isUnderWay(response)) return { rank: 'idle', since, fresh: false }
+    return response.writableEnded && !fresh ? { rank: 'unread', since, fresh } : null
+  }
+
+  /** The handshake is done: requests will name this socket. */
+  secured(socket: Socket): void {
+    const ends = endsOf(socket)
+    const connection = this.#securing.get(ends)
+    this.#securing.delete(ends)
+    if (connection === undefined) socket.destroy()
+    else this.#bySocket.set(socket, connection)
+  }
+
+  /** Of a request. Nothing counts that a stranger says. */
+  peerOf(socket: Socket): Peer {
+    return this.#bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket)
+  }
+
+  /** Those that wait for an answer end with it, and once nobody waits any more, all others do. */
+  drain(): void {
+    for (const { response } of this.#open.keys()) {
+      if (!isUnderWay(response)) continue
+      if (!response.headersSent) response.shouldKeepAlive = false
+      response.once('close', () => this.#endUnlessAwaited())
+    }
+    this.#endUnlessAwaited()
+  }
+
+  destroyAll(): void {
+    for (const { socket } of [...this.#open.keys()]) socket.destroy()
+  }
+
+  #endUnlessAwaited(): void {
+    const open = [...this.#open.keys()]
+    if (!open.some(({ response }) => isUnderWay(response))) this.destroyAll()
+  }
+
+  #peerAt({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
+    if (kind === 'unix') return { address: THIS_MACHINE, trusted: true, tls: false }
+    const address = ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : remoteAddress
+    return { address, trusted: kind === 'http' || this.#settings.isProxy(address), tls: kind === 'tls' }
+  }
+
+  #leave(connection: Connection): void {
+    const countOut = this.#open.get(connection)
+    this.#open.delete(connection)
+    countOut?.()
+  }
+}
+
+export function isUnderWay(response: ServerResponse | null): response is ServerResponse {
+  return response !== null && !response.writableFinished && !response.destroyed
+}
+
+/** What tells one TCP connection from all others of the same time. */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
+}

@@ -1,0 +1,140 @@
+/**
+ * Answers in the OpenAPI document: those of success, as the routes describe them, and refusals, by
+ * their codes. A refusal that several routes share stands once, among the components.
+ */
+import { z } from 'zod'
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { type ErrorCode, statusOfCode } from '../http/output/answer.js'
+import type { HeaderName } from '../http/output/header-fields.js'
+import { type Documented, isForAll, type Route } from '../http/route.js'
+import { errorExample } from './error-examples.js'
+import { exampleOf } from './example.js'
+import { pascalCase } from './openapi-schemas.js'
+
+/** What any route may answer beside its own codes: another method, the pace, our own faults. */
+const everywhere: readonly ErrorCode[] = [
+  'method_not_allowed',
+  'rate_limit_exceeded',
+  'internal_server_error',
+  'service_unavailable',
+]
+const withKey: readonly ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'api_key_expired',
+  'insufficient_permissions',
+]
+const withBody: readonly ErrorCode[] = [
+  'invalid_json',
+  'validation_error',
+  'missing_required_field',
+  'payload_too_large',
+  'unsupported_media_type',
+]
+const withFile: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
+
+const fieldError = z.object({
+  field: z.string().meta({ description: 'Such as `to[2]`; empty: the body as a whole.' }),
+  message: z.string().meta({ description: 'The rule, for people.' }),
+  value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
+})
+
+const errorCode = z.enum(Object.keys(statusOfCode) as [ErrorCode, ...ErrorCode[]])
+
+/** Every error, of every route. */
+export const errorBody = z
+  .object({
+    error: z.object({
+      code: errorCode.meta({ id: 'ErrorCode', description: 'For programs. There may be others in later versions.' }),
+      message: z.string().meta({ description: 'For people.' }),
+      status: z.int().meta({ description: 'That of the answer.' }),
+      details: z
+        .looseObject({ errors: z.array(fieldError).optional(), retry_after: z.int().optional() })
+        .optional()
+        .meta({ description: 'What the code needs: fields at fault, the id that was not found, a limit.' }),
+      retry_after: z.int().optional().meta({ description: 'Seconds; with status 429.' }),
+    }),
+  })
+  .meta({ id: 'Error' })
+
+const ofEveryAnswer: readonly HeaderName[] = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+]
+
+function headers(more: readonly HeaderName[] = []): NonNullable<ZodOpenApiResponseObject['headers']> {
+  const names = [...ofEveryAnswer, ...more]
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** All answers of a route, by status. */
+export function answersOf(route: Route): ZodOpenApiResponsesObject {
+  const good = Object.entries(route.answers).map(([status, answer]) => [status, success(answer)])
+  const refused = refusalsOf(route).map(({ status, codes }) => [
+    status,
+    { $ref: `#/components/responses/${nameOf(codes)}` },
+  ])
+  return Object.fromEntries([...good, ...refused]) as ZodOpenApiResponsesObject
+}
+
+/** The refusals of all routes, by their names. */
+export function refusalResponses(routes: readonly Route[]): Readonly<Record<string, ZodOpenApiResponseObject>> {
+  return Object.fromEntries(routes.flatMap(refusalsOf).map(({ codes }) => [nameOf(codes), refusal(codes)]))
+}
+
+function success({ description, schema, type, example, headers: more }: Documented): ZodOpenApiResponseObject {
+  const about = { description, headers: headers(more) }
+  if (schema !== undefined) {
+    const { value } = exampleOf(schema)
+    return { ...about, content: { 'application/json': { schema, ...(value === undefined ? {} : { example: value }) } } }
+  }
+  if (type === undefined) return about
+  const isPlain = type.startsWith('text/') || type === '*/*'
+  const text = { type: 'string', ...(isPlain ? {} : { contentMediaType: type }) } as const
+  return { ...about, content: { [type]: { schema: text, ...(example === undefined ? {} : { example }) } } }
+}
+
+interface Refused {
+  readonly status: string
+  readonly codes: readonly ErrorCode[]
+}
+
+/** One a status, with the codes that it may bear. */
+function refusalsOf(route: Route): readonly Refused[] {
+  const codes = codesOf(route)
+  const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
+  return statuses.map((status) => ({
+    status: String(status),
+    codes: codes.filter((code) => statusOfCode[code] === status).sort(),
+  }))
+}
+
+function nameOf(codes: readonly ErrorCode[]): string {
+  return codes.map(pascalCase).join('Or')
+}
+
+function refusal(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+  const status = statusOfCode[codes[0] ?? 'internal_server_error']
+  const more: readonly HeaderName[] =
+    status === 405 ? ['Allow'] : status === 429 || status === 503 ? ['Retry-After'] : []
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]))
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    headers: headers(more),
+    content: { 'application/json': { schema: errorBody, examples } },
+  }
+}
+
+/** Every code that a route may answer. */
+function codesOf(route: Route): readonly ErrorCode[] {
+  const { refusals: own, query } = route
+  const ofInput = codesOfBody(route) ?? (query !== null ? ['validation_error'] : [])
+  return [...new Set([...(isForAll(route) ? [] : withKey), ...everywhere, ...ofInput, ...own])]
+}
+
+function codesOfBody(route: Route): readonly ErrorCode[] | null {
+  if ('receive' in route) return withFile
+  return route.body === null ? null : withBody
+}

@@ -1,0 +1,91 @@
+/**
+ * How the schemas that validate stand in the OpenAPI document: as components with names.
+ *
+ * A schema has the name of its `id`. A body or an answer without one is named after its operation,
+ * so that each of them has a name. A request may hold no other fields than these; an answer may grow,
+ * and clients must not refuse it for that.
+ */
+import type { z } from 'zod'
+import type { CreateDocumentOptions, createDocument, ZodOpenApiResponseObject } from 'zod-openapi'
+import { takes } from '../http/input/absent-fields.js'
+import type { Route } from '../http/route.js'
+
+type Override = NonNullable<CreateDocumentOptions['override']>
+type JsonSchema = Parameters<Override>[0]['jsonSchema']
+
+export const asDocumented: Override = ({ jsonSchema, zodSchema, io }) => {
+  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  const { def } = (zodSchema as z.core.$ZodTypes)._zod
+  if (io === 'input' && def.type === 'object') setRequired(jsonSchema, def.shape)
+  if (io === 'input') tellDefault(jsonSchema)
+  withoutNoise(jsonSchema)
+}
+
+/** Of a request: what its schema does not take when it is left out. */
+function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
+  const required = Object.keys(shape).filter((name) => shape[name] !== undefined && !takes(shape[name], undefined))
+  if (required.length > 0) jsonSchema.required = required
+  else delete jsonSchema.required
+}
+
+/** In words: of a field with a `default` generators of clients make one that must be given. */
+function tellDefault(jsonSchema: JsonSchema): void {
+  const { default: usual, description = '' } = jsonSchema
+  if (usual === undefined) return
+  delete jsonSchema.default
+  if (description.includes('Default')) return
+  jsonSchema.description = `${description} Default ${JSON.stringify(usual)}.`.trim()
+}
+
+/** What says nothing to a reader: the bounds of numbers that JSON can tell apart, the pattern of a named format. */
+function withoutNoise(jsonSchema: JsonSchema): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+  const { example } = jsonSchema
+  delete jsonSchema['example']
+  // That of an object or a list stands beside the body as a whole.
+  if (example !== undefined && typeof example !== 'object') jsonSchema.examples = [example]
+}
+
+type Document = ReturnType<typeof createDocument>
+type Content = NonNullable<ZodOpenApiResponseObject['content']>
+
+/** Bodies of JSON that have no name get that of their operation, and stand among the components. Changes the document. */
+export function nameBodies(document: Document): void {
+  const schemas = { ...document.components?.schemas }
+  const name = (content: unknown, given: string): void => {
+    const json = (content as Content | undefined)?.['application/json']
+    if (json?.schema === undefined || '$ref' in json.schema) return
+    schemas[given] = json.schema as (typeof schemas)[string]
+    json.schema = { $ref: `#/components/schemas/${given}` }
+  }
+  for (const operation of operationsOf(document)) {
+    const { operationId: id = '', requestBody, responses = {} } = operation
+    if (requestBody !== undefined && 'content' in requestBody) name(requestBody.content, `${pascalCase(id)}Request`)
+    const answers = Object.entries(responses as Readonly<Record<string, object>>).filter(([, it]) => 'content' in it)
+    for (const [status, answer] of answers) {
+      name(
+        (answer as { readonly content: unknown }).content,
+        `${pascalCase(id)}Answer${answers.length > 1 ? status : ''}`,
+      )
+    }
+  }
+  document.components = { ...document.components, schemas }
+}
+
+function operationsOf({ paths = {} }: Document): readonly OperationObject[] {
+  return Object.values(paths).flatMap((path) => Object.values(path as Readonly<Record<string, OperationObject>>))
+}
+
+type OperationObject = NonNullable<NonNullable<Document['paths']>[string]['get']>
+
+/** `POST /emails/:id/cancel` is `post_emails_id_cancel`. */
+export function operationId({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method.toLowerCase()}${path.replace(/[^a-z0-9]+/gi, '_')}`
+}
+
+/** `PostEmailsIdCancel` of `post_emails_id_cancel`. */
+export function pascalCase(words: string): string {
+  return words.replace(/(?:^|_)([a-z0-9])/gi, (_, letter: string) => letter.toUpperCase())
+}

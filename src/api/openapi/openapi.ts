@@ -1,0 +1,121 @@
+/**
+ * The OpenAPI 3.1 document, made from the routes and the very schemas that validate, so
+ * that it cannot drift from what the door does.
+ *
+ * A request's schema is shown as what may be sent (`input`), an answer's as what comes. Names,
+ * examples and headers come from the routes' data: `openapi-schemas.ts`, `example.ts`,
+ * `openapi-answers.ts`.
+ */
+import { z } from 'zod'
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { headerFields } from '../http/output/header-fields.js'
+import { isForAll, type Route, type UploadRoute } from '../http/route.js'
+import { exampleOf } from './example.js'
+import { answersOf, refusalResponses } from './openapi-answers.js'
+import { asDocumented, nameBodies, operationId } from './openapi-schemas.js'
+import { tagDescriptions } from './openapi-tags.js'
+
+export interface About {
+  readonly version: string
+  /** Where the API answers; examples name it. */
+  readonly server: string
+}
+
+const DESCRIPTION = [
+  'Sends and receives mail. The same paths answer under `/v1`, under `/api/v1` and without a prefix.',
+  'In a request an optional field that is null or an empty list counts as absent, unless its schema takes that value.',
+  'Answers may have more fields in later versions.',
+].join(' ')
+
+export function openApiDocument(routes: readonly Route[], { version, server }: About): object {
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title: 'Posthorn', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      servers: [{ url: server }],
+      security: [{ key: [] }],
+      tags: [...new Set(routes.map(({ tag }) => tag))].map(tagNamed),
+      paths: pathsOf(routes),
+      components: {
+        responses: refusalResponses(routes),
+        headers: headerFields,
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
+      },
+    },
+    { override: asDocumented },
+  )
+  nameBodies(document)
+  return document
+}
+
+function tagNamed(name: string): { readonly name: string; readonly description?: string } {
+  const description = tagDescriptions[name]
+  return description === undefined ? { name } : { name, description }
+}
+
+function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
+  for (const route of routes) {
+    const path = `/v1${route.path.replace(/:(\w+)/g, '{$1}')}`
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return paths
+}
+
+function operation(route: Route): ZodOpenApiOperationObject {
+  const { tag, summary, description } = route
+  return {
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    operationId: operationId(route),
+    requestParams: parameters(route),
+    ...requestBody(route),
+    ...(isForAll(route) ? { security: [] } : {}),
+    responses: answersOf(route),
+  }
+}
+
+function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const { body } = route
+  if (body !== null) {
+    const { value } = exampleOf(body)
+    const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
+    return { requestBody: { required: true, content: { 'application/json': content } } }
+  }
+  return 'receive' in route ? { requestBody: form(route) } : {}
+}
+
+/** Bytes are described as OpenAPI 3.1 has it for parts of forms. */
+function form({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
+  const file = {
+    type: 'string',
+    contentMediaType: 'application/octet-stream',
+    description: `The file, with a filename. ${fileDescription}`,
+  } as const
+  const schema = { type: 'object' as const, required: ['file'], properties: { file }, additionalProperties: false }
+  const example = fileExample === undefined ? {} : { example: { file: fileExample } }
+  return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
+}
+
+function parameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+  const { path, query, headers, tag, params = {} } = route
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const described = { id: `Id of the ${thingOf(tag)}.`, ...params }
+  const inPath = names.map((name) => [name, pathParameter(described[name as keyof typeof described])] as const)
+  return {
+    ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
+    ...(query instanceof z.ZodObject ? { query } : {}),
+    ...(headers === undefined ? {} : { header: headers }),
+  }
+}
+
+function pathParameter(description: string | undefined): z.ZodType {
+  return description === undefined ? z.string() : z.string().meta({ description })
+}
+
+/** `API key` of `API keys`, `inbound email` of `Inbound email`. */
+function thingOf(tag: string): string {
+  const one = tag.replace(/s$/, '')
+  return /^[A-Z]{2}/.test(one) ? one : `${one.charAt(0).toLowerCase()}${one.slice(1)}`
+}

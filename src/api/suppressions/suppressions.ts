@@ -1,0 +1,179 @@
+/** The suppression list: read in pages, added to, removed from. Removals are in the audit log. */
+import { z } from 'zod'
+import { actorOf, recordAct } from '../../accounts/audit-log.js'
+import type { Principal } from '../../accounts/principal.js'
+import type { Refusal } from '../../mail/refusal.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import type { Commit } from '../../storage/writer/write.js'
+import { listSuppressions } from '../../suppressions/suppression-list.js'
+import {
+  findSuppression,
+  removeSuppression,
+  type Suppression,
+  suppress,
+  suppressionById,
+  suppressionReasons,
+} from '../../suppressions/suppressions.js'
+import { idCursor, limit, page, pageOf } from '../http/input/paging.js'
+import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
+import { type Answer, type Call, json, nothing, type Route, route } from '../http/route.js'
+
+export interface SuppressionDeps {
+  readonly read: Read
+  readonly commit: Commit
+}
+
+const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
+const listQuery = z.strictObject({
+  limit,
+  cursor: idCursor,
+  reason: reason.optional().meta({ description: 'Of addresses that are there for this alone.' }),
+})
+const added = z
+  .strictObject({ email: address, reason: reason.default('manual') })
+  .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
+const named = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
+
+const brief = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
+const addedRecord = z.strictObject(brief).meta({ id: 'AddedSuppression' })
+const record = z
+  .strictObject({
+    ...brief,
+    source_email_id: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Suppression' })
+
+const tag = 'Suppressions'
+
+export function suppressionRoutes(deps: SuppressionDeps): readonly Route[] {
+  return [list(deps), add(deps), get(deps), removeNamed(deps), remove(deps)]
+}
+
+function list({ read }: SuppressionDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/suppressions',
+    area: 'read',
+    tag,
+    summary: 'List the suppressed addresses, newest first',
+    query: listQuery,
+    answers: { 200: { description: 'A page.', schema: pageOf(record) } },
+    refusals: [],
+    run: ({ principal: { workspaceId }, query }) => {
+      const { limit, cursor, reason } = query
+      const rows = listSuppressions(read, { workspaceId, reason, after: cursor, limit: limit + 1 })
+      return json(
+        200,
+        page(rows, limit, shown, ({ id }) => id),
+      )
+    },
+  })
+}
+
+function add(deps: SuppressionDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/suppressions',
+    area: 'write',
+    tag,
+    summary: 'Send to an address no more',
+    body: added,
+    answers: {
+      201: { description: 'It is on the list.', schema: addedRecord },
+      200: { description: 'It was on the list, and stays there as it is.', schema: addedRecord },
+    },
+    refusals: ['invalid_email_address'],
+    run: async ({ principal: { workspaceId }, body: { email, reason }, now }) => {
+      const wanted = { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: now }
+      const { record, isNew } = await suppress(deps, wanted)
+      return json(isNew ? 201 : 200, briefly(record))
+    },
+  })
+}
+
+function get({ read }: SuppressionDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/suppressions/:id',
+    area: 'read',
+    tag,
+    summary: 'Show a suppressed address',
+    answers: { 200: { description: 'The record.', schema: record } },
+    refusals: ['not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const [row] = suppressionById(read, { workspaceId, id })
+      if (row === undefined) throw unknown(id)
+      return json(200, shown(row))
+    },
+  })
+}
+
+function removeNamed(deps: SuppressionDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/suppressions',
+    area: 'write',
+    tag,
+    summary: 'Send to an address again',
+    query: named,
+    answers: { 204: { description: 'It is off the list.' } },
+    refusals: ['missing_required_field', 'invalid_email_address', 'not_found'],
+    run: ({ principal, query: { email }, now }) => {
+      const found = findSuppression(deps.read, principal.workspaceId, email)
+      if (found === undefined) throw unknown(email)
+      return removed(deps, principal, found, now)
+    },
+  })
+}
+
+function remove(deps: SuppressionDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/suppressions/:id',
+    area: 'write',
+    tag,
+    summary: 'Send to an address again, by the id of its record',
+    answers: { 204: { description: 'It is off the list.' } },
+    refusals: ['not_found'],
+    run: ({ principal, params: { id = '' }, now }: Call) => {
+      const [found] = suppressionById(deps.read, { workspaceId: principal.workspaceId, id })
+      if (found === undefined) throw unknown(id)
+      return removed(deps, principal, found, now)
+    },
+  })
+}
+
+async function removed(
+  { commit }: SuppressionDeps,
+  principal: Principal,
+  { workspace_id: workspaceId, id, email, reason }: Suppression,
+  at: number,
+): Promise<Answer> {
+  const act = {
+    workspaceId,
+    actor: actorOf(principal),
+    action: 'suppression.deleted',
+    target: id,
+    at,
+    details: { email, reason },
+  } as const
+  if (await unlessMissed(commit([removeSuppression({ workspaceId, id }), recordAct(act)]))) return nothing
+  throw unknown(id)
+}
+
+function unknown(id: string): Refusal {
+  return notFound('not-found', 'suppression', id)
+}
+
+function briefly({ id, email, reason, created_at }: Suppression): z.output<typeof addedRecord> {
+  return { id, email, reason, created_at: iso(created_at) }
+}
+
+function shown(row: Suppression): z.output<typeof record> {
+  const { id, email, reason, created_at } = briefly(row)
+  const metadata = JSON.parse(row.metadata) as Record<string, unknown>
+  return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
+}

@@ -1,0 +1,180 @@
+/**
+ * API keys: made, listed, revoked. The secret is in the answer that makes a key, once.
+ *
+ * A key belongs to the user whose key asks, and acts with what that user is in the
+ * workspace that is named. It never may do more than the key that made it.
+ */
+import { z } from 'zod'
+import { actorOf } from '../../accounts/audit-log.js'
+import { type ApiKeyRow, keyById, listKeys, liveKeys, MAX_LIVE_KEYS, newKey } from '../../accounts/keys/api-keys.js'
+import { createKeyBy, endKey } from '../../accounts/keys/key-acts.js'
+import { limitsOf, limitsWithin } from '../../accounts/keys/key-limits.js'
+import { createdKeyResource, keyResource } from '../../accounts/keys/key-resource.js'
+import { requirePermission } from '../../accounts/permissions.js'
+import { type Principal, scopes } from '../../accounts/principal.js'
+import { roleIn } from '../../accounts/workspaces.js'
+import { Refusal } from '../../mail/refusal.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import type { Commit } from '../../storage/writer/write.js'
+import { refusingEmpty } from '../http/input/absent-fields.js'
+import { atMost } from '../http/input/bounded.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
+import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
+
+export interface ApiKeyDeps {
+  readonly read: Read
+  readonly commit: Commit
+  /** This key was revoked: nothing that was remembered of it counts any more. */
+  readonly revoked: (keyId: string) => void
+}
+
+const MAX_LIST = 50
+
+const scopeList = atMost(
+  scopes.length,
+  'scopes, each once',
+  z
+    .array(z.enum(scopes, `allowed: ${scopes.join(', ')}`), 'allowed: a list of scopes')
+    .min(1, 'allowed: at least one scope')
+    .refine((list) => new Set(list).size === list.length, 'allowed: each scope once'),
+)
+
+function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodType<T, string>>>> {
+  const allowed = `allowed: a list of at most ${MAX_LIST}`
+  return atMost(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
+}
+
+const wantedKey = z
+  .strictObject({
+    name: name.meta({ description: 'What it is for.', example: 'shop' }),
+    workspace_id: z
+      .string('allowed: the id of a workspace')
+      .max(100, 'allowed: the id of a workspace')
+      .optional()
+      .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
+    scopes: refusingEmpty(
+      scopeList
+        .default(['full'])
+        .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
+    ),
+    expires_at: moment.nullable().optional().meta({ description: 'From then on it is refused; null: never.' }),
+    allowed_networks: listOf(network).meta({ description: 'From where it may be used; empty: from anywhere.' }),
+    allowed_domains: listOf(domainName).meta({
+      description: 'From which it may send; empty: from all of the workspace.',
+    }),
+  })
+  .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
+
+const common = {
+  id: uuid,
+  name: z.string().meta({ example: 'shop' }),
+  key_prefix: z.string(),
+  created_at: timestamp,
+  scopes: z.array(z.enum(scopes)),
+  expires_at: timestamp.nullable().meta({ description: 'Null: never.', example: null }),
+  allowed_networks: z.array(z.string()),
+  allowed_domains: z.array(z.string()),
+}
+const createdKey = z.strictObject({ ...common, key: z.string() }).meta({ id: 'CreatedApiKey' })
+const listedKey = z
+  .strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
+  .meta({ id: 'ApiKey' })
+
+const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp }).meta({ id: 'RevokedApiKey' })
+
+const tag = 'API keys'
+
+export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api-keys',
+      area: 'admin',
+      tag,
+      summary: 'Make an API key',
+      description: 'The key is in this answer alone. It may do at most what the key that makes it may.',
+      body: wantedKey,
+      answers: { 201: { description: 'The key.', schema: createdKey } },
+      refusals: ['not_found', 'conflict'],
+      run: (call) => create(deps, call),
+    }),
+    route({
+      method: 'GET',
+      path: '/api-keys',
+      area: 'admin-read',
+      tag,
+      summary: 'List the API keys of the workspace, revoked ones too, oldest first',
+      query: sliceQuery,
+      answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
+      refusals: [],
+      run: (call) => list(deps, call),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api-keys/:id',
+      area: 'admin',
+      tag,
+      summary: 'Revoke an API key for good',
+      description: 'It ends at once, and its SMTP sessions with it. Again: the moment of the first time.',
+      answers: { 200: { description: 'It is revoked.', schema: revokedKey } },
+      refusals: ['not_found'],
+      run: (call) => revoke(deps, call),
+    }),
+  ]
+}
+
+async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Promise<Answer> {
+  return json(200, { data: (await listKeys(read, principal.workspaceId, query)).map(keyResource) })
+}
+
+async function create(
+  { read, commit }: ApiKeyDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof wantedKey>>,
+): Promise<Answer> {
+  const workspaceId = body.workspace_id ?? principal.workspaceId
+  const userId = mayMakeKeys(read, principal, workspaceId)
+  const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
+  if (typeof expiresAt === 'number' && expiresAt <= now) {
+    const value = iso(expiresAt)
+    throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
+  }
+  const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
+  const limits = limitsWithin(limitsOf(liveKey(read, maker, now)), { expiresAt, allowedNetworks, allowedDomains })
+  const key = newKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
+  if (await unlessMissed(commit(createKeyBy(maker, key, actorOf(principal))))) return json(201, createdKeyResource(key))
+  liveKey(read, maker, now)
+  mayMakeKeys(read, principal, workspaceId)
+  throw new Refusal('conflict', `a workspace may have ${MAX_LIVE_KEYS} keys that are not revoked`, {
+    limit: MAX_LIVE_KEYS,
+    count: liveKeys(read, { workspaceId })[0]?.count ?? 0,
+  })
+}
+
+/** The key that asks, as long as it may. */
+function liveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
+  const [own] = keyById(read, maker)
+  if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  if (own.expires_at !== null && own.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
+  return own
+}
+
+/** The user to whom the new key belongs: who asks, as far as their role in that workspace lets them. */
+function mayMakeKeys(read: Read, principal: Principal, workspaceId: string): string {
+  const { userId } = principal
+  const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+  if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
+  requirePermission({ ...principal, role }, 'admin')
+  return userId
+}
+
+async function revoke({ read, commit, revoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
+  const { workspaceId } = principal
+  const { id = '' } = params
+  if (await unlessMissed(commit(endKey({ workspaceId, id, at: now }, actorOf(principal))))) revoked(id)
+  const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
+  if (revokedAt == null) throw notFound('not-found', 'API key', id)
+  return json(200, { id, revoked_at: iso(revokedAt) })
+}

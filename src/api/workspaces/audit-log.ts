@@ -1,0 +1,63 @@
+/**
+ * The audit log of the workspace, newest first, for its owner and admins. In the operator's workspace
+ * it has the acts of the service too, such as the deletion of a workspace.
+ */
+import { z } from 'zod'
+import { actsOfWorkspace, NEWEST } from '../../accounts/audit-log.js'
+import { operatorWorkspace } from '../../accounts/operator-workspace.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { SERVICE } from '../../storage/tables/tables.js'
+import { limit, page, pageOf, seqCursor } from '../http/input/paging.js'
+import { timestamp, uuid } from '../http/input/values.js'
+import { json, type Route, route } from '../http/route.js'
+
+const listQuery = z.strictObject({ limit, cursor: seqCursor })
+
+const act = z
+  .strictObject({
+    id: uuid,
+    at: timestamp,
+    actor: z.string().meta({ description: 'Id of the user, or `operator`.' }),
+    action: z.string(),
+    target: z.string().meta({ description: 'Id of what was acted on.' }),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'AuditAct' })
+
+type Row = ReturnType<typeof actsOfWorkspace>[number]
+
+export function auditLogRoutes({ read }: { readonly read: Read }): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/audit-log',
+      // Read as it is, it tells what members need not know: whoever may administrate may read it.
+      area: 'admin',
+      tag: 'Audit log',
+      summary: 'List administrative acts, newest first',
+      description: "In the operator's workspace with those of the service, such as `workspace.deleted`.",
+      query: listQuery,
+      answers: { 200: { description: 'A page.', schema: pageOf(act) } },
+      refusals: [],
+      run: ({ principal: { workspaceId }, query: { limit, cursor = NEWEST } }) => {
+        const rows = actsFor(read, workspaceId, cursor, limit + 1)
+        return json(
+          200,
+          page(rows, limit, shown, ({ seq }) => seq),
+        )
+      },
+    }),
+  ]
+}
+
+function actsFor(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
+  const own = actsOfWorkspace(read, { workspaceId, before, limit })
+  if (operatorWorkspace(read) !== workspaceId) return own
+  const ofService = actsOfWorkspace(read, { workspaceId: SERVICE, before, limit })
+  return [...own, ...ofService].sort((one, other) => other.seq - one.seq).slice(0, limit)
+}
+
+function shown({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
+  return { id, at: iso(at), actor, action, target, details: JSON.parse(details) as Record<string, unknown> }
+}

@@ -1,0 +1,262 @@
+/**
+ * Members of a workspace: who they are, what they may do, and who is invited to be one.
+ *
+ * All of it is authorised by what the key's user is in the workspace that is named. The owner
+ * is not changed and not removed here, whoever asks: a workspace has exactly one, always.
+ */
+import { z } from 'zod'
+import { actorOf, recordAct } from '../../accounts/audit-log.js'
+import { requireUnbound } from '../../accounts/keys/unbound-key.js'
+import { chargeInvitation } from '../../accounts/people/invitation-limits.js'
+import { pendingOfInviter } from '../../accounts/people/invitations.js'
+import { invite, refuseInvitation, type WantedInvitation } from '../../accounts/people/invite.js'
+import {
+  givenRoles,
+  memberById,
+  membersSlice,
+  removeMember,
+  setRole,
+  stillAdministrates,
+} from '../../accounts/people/members.js'
+import { recordEvent } from '../../events/event-log.js'
+import type { Address } from '../../mail/address.js'
+import { Refusal } from '../../mail/refusal.js'
+import { timestamp as iso } from '../../platform/clock.js'
+import type { Read } from '../../storage/prepared.js'
+import { SERVICE } from '../../storage/tables/tables.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { type Commit, ConstraintViolated } from '../../storage/writer/write.js'
+import { isSuppressed } from '../../suppressions/suppressions.js'
+import { address, notFound, timestamp, uuid } from '../http/input/values.js'
+import { type Answer, type Call, json, type Route, route } from '../http/route.js'
+import { inNamed, type Named, slice, workspaceId } from './named-workspace.js'
+
+export interface MemberDeps {
+  readonly read: Read
+  readonly commit: Commit
+  /** How many the service may send in a day. */
+  readonly invitationsPerDay: number
+  /** Somebody was invited: there is a mail to be written. */
+  readonly invited: () => void
+  /** What they may do in the workspace changed; `removed`: nothing any more. */
+  readonly memberChanged: (member: { workspaceId: string; userId: string; removed: boolean }) => void
+}
+
+const role = z.enum(givenRoles, `allowed: ${givenRoles.join(', ')}`)
+const wantedMember = z.strictObject({ email: address, workspaceId, role }).meta({
+  id: 'MemberRequest',
+  example: { email: 'bob@example.com', workspaceId: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', role: 'member' },
+})
+const change = z.strictObject({ workspaceId, role }).meta({ id: 'MemberChange' })
+const listQuery = z.strictObject({ workspaceId, ...slice })
+const inWorkspace = z.strictObject({ workspaceId })
+
+export const member = z
+  .strictObject({
+    id: uuid,
+    role: z.enum(['owner', 'admin', 'member']),
+    joined_at: timestamp,
+    user: z.strictObject({
+      id: uuid,
+      email: z.string(),
+      full_name: z.string(),
+      avatar_url: z.string().nullable(),
+    }),
+  })
+  .meta({ id: 'Member' })
+const invitation = z
+  .strictObject({ id: uuid, email: z.string(), role, expires_at: timestamp, created_at: timestamp })
+  .meta({ id: 'CreatedInvitation' })
+const changedMember = z.strictObject({ id: uuid, role, updated_at: timestamp }).meta({ id: 'ChangedMember' })
+const removedMember = z.strictObject({ removed: z.literal(true), id: uuid })
+const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
+
+const tag = 'Members'
+
+export function memberRoutes(deps: MemberDeps): readonly Route[] {
+  return [list(deps), create(deps), patch(deps), remove(deps)]
+}
+
+function list({ read }: MemberDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/members',
+    area: 'named-read',
+    tag,
+    summary: 'List the members of a workspace, in the order in which they came',
+    query: listQuery,
+    answers: { 200: { description: 'Some of them.', schema: of(z.array(member)) } },
+    refusals: ['not_found', 'missing_required_field'],
+    run: ({ principal, query: { workspaceId, ...query } }) => {
+      inNamed(read, principal, workspaceId, 'admin-read')
+      return json(200, { data: membersSlice(read, { workspaceId, ...query }).map(memberShown) })
+    },
+  })
+}
+
+function create(deps: MemberDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/members',
+    area: 'named',
+    tag,
+    summary: 'Invite somebody to a workspace',
+    description:
+      'For owner and admins, with a key without bounds. A mail with a link goes out, which works once, for seven ' +
+      'days, and for as long as the inviter may invite.',
+    body: wantedMember,
+    answers: { 201: { description: 'The invitation.', schema: of(invitation) } },
+    refusals: ['not_found', 'conflict', 'invalid_email_address', 'all_recipients_suppressed'],
+    run: (call) => invited(deps, call),
+  })
+}
+
+async function invited(
+  deps: MemberDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof wantedMember>>,
+): Promise<Answer> {
+  const { read, commit } = deps
+  const { workspaceId, userId } = inNamed(read, principal, body.workspaceId, 'admin')
+  requireUnbound(read, principal, 'invite')
+  const { email, role } = body
+  const wanted: WantedInvitation = { workspaceId, email, role, userId, actor: actorOf(principal), now }
+  refuseInvitation(read, wanted)
+  refuseSuppressed(read, email)
+  const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay)
+  const { row, writes } = invite(read, wanted)
+  const data = { invitation_id: row.id, email: row.email, role }
+  const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
+  if (!(await committed(commit([...charge.writes, ...writes, recordEvent(event)])))) {
+    inNamed(read, principal, workspaceId, 'admin')
+    refuseInvitation(read, wanted)
+    const conflict = new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
+    throw charge.refusal() ?? conflict
+  }
+  deps.invited()
+  const { id, expires_at, created_at } = row
+  return json(201, { data: { id, email: row.email, role, expires_at: iso(expires_at), created_at: iso(created_at) } })
+}
+
+/** No mail would reach them. Throws a Refusal. */
+function refuseSuppressed(read: Read, email: Address): void {
+  if (!isSuppressed(read, SERVICE, email)) return
+  const message = 'mail of the service to this address bounced for good: the operator may let it be tried again'
+  throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
+}
+
+/** False where the world had moved on, or another invitation of the address was faster. */
+async function committed(commit: Promise<void>): Promise<boolean> {
+  try {
+    return await unlessMissed(commit)
+  } catch (error) {
+    if (error instanceof ConstraintViolated) return false
+    throw error
+  }
+}
+
+function patch(deps: MemberDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/members/:id',
+    area: 'named',
+    tag,
+    summary: 'Give a member another role',
+    description:
+      'For owner and admins; a key with bounds may not make an admin of a member. The owner keeps their role: a ' +
+      'workspace is transferred on the command line. The pending invitations of an admin who becomes a member are cancelled.',
+    body: change,
+    answers: { 200: { description: 'The member.', schema: of(changedMember) } },
+    refusals: ['not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, body: { workspaceId, role }, now }) => {
+      const { read, commit, memberChanged } = deps
+      const named = inNamed(read, principal, workspaceId, 'admin')
+      if (role === 'admin') requireUnbound(read, principal, 'give a member more rights')
+      const { user_id, role: before } = changeable(read, workspaceId, id)
+      const cancelled = role === 'admin' ? {} : invitationsOf(read, workspaceId, user_id, now)
+      const details = { user_id, from: before, to: role, ...cancelled }
+      const act = {
+        workspaceId,
+        actor: actorOf(principal),
+        action: 'member.role_changed',
+        target: id,
+        at: now,
+      } as const
+      const writes = [stillAdministrates(named), setRole({ workspaceId, id, role }), recordAct({ ...act, details })]
+      if (!(await unlessMissed(commit(writes))))
+        throw missed(deps, named, id, () => inNamed(read, principal, workspaceId, 'admin'))
+      memberChanged({ workspaceId, userId: user_id, removed: false })
+      return json(200, { data: { id, role, updated_at: iso(now) } })
+    },
+  })
+}
+
+function remove(deps: MemberDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/members/:id',
+    area: 'named',
+    tag,
+    summary: 'Remove a member',
+    description:
+      'For owner and admins. Their keys of this workspace are revoked, for good; their SMTP sessions end; their ' +
+      'pending invitations are cancelled.',
+    query: inWorkspace,
+    answers: { 200: { description: 'They are removed.', schema: of(removedMember) } },
+    refusals: ['not_found', 'conflict', 'missing_required_field'],
+    run: async ({ principal, params: { id = '' }, query: { workspaceId }, now }) => {
+      const { read, commit, memberChanged } = deps
+      const named = inNamed(read, principal, workspaceId, 'admin')
+      const { user_id: userId, email, role } = changeable(read, workspaceId, id)
+      const details = { user_id: userId, email, role, ...invitationsOf(read, workspaceId, userId, now) }
+      const act = { workspaceId, actor: actorOf(principal), action: 'member.removed', target: id, at: now } as const
+      const gone = removeMember({ workspaceId, id, userId }, now)
+      const writes = [stillAdministrates(named), ...gone, recordAct({ ...act, details })]
+      if (!(await unlessMissed(commit(writes))))
+        throw missed(deps, named, id, () => inNamed(read, principal, workspaceId, 'admin'))
+      memberChanged({ workspaceId, userId, removed: true })
+      return json(200, { data: { removed: true, id } })
+    },
+  })
+}
+
+/** For the audit log: what is cancelled with the right of this user to invite. */
+function invitationsOf(
+  read: Read,
+  workspaceId: string,
+  userId: string,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  const ids = pendingOfInviter(read, { workspaceId, userId, now }).map(({ id }) => id)
+  return ids.length === 0 ? {} : { cancelled_invitations: ids }
+}
+
+type Row = ReturnType<typeof memberById>[number]
+
+/** A member, not the owner. Throws a Refusal. */
+function changeable(read: Read, workspaceId: string, id: string): Row {
+  const [row] = memberById(read, { workspaceId, id })
+  if (row === undefined) throw notFound('not-found', 'member', id)
+  if (row.role !== 'owner') return row
+  throw new Refusal('conflict', 'the owner of a workspace stays its owner, until it is transferred to somebody else', {
+    id,
+  })
+}
+
+/** Why the commit missed: who asks may not any more, or the member is gone or owns it now. */
+function missed({ read }: MemberDeps, { workspaceId }: Named, id: string, stillMay: () => unknown): Refusal {
+  stillMay()
+  changeable(read, workspaceId, id)
+  return new Refusal('conflict', 'the member changed at this moment: try again', { id })
+}
+
+export function memberShown({
+  id,
+  role,
+  joined_at,
+  user_id,
+  email,
+  full_name,
+  avatar_url,
+}: Row): z.output<typeof member> {
+  return { id, role, joined_at: iso(joined_at), user: { id: user_id, email, full_name, avatar_url } }
+}

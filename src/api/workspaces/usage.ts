@@ -1,0 +1,61 @@
+/** What the workspace has used of its plan. */
+import { z } from 'zod'
+import type { InboundBytesOf } from '../../accounts/limits/inbound-bytes.js'
+import type { Plan } from '../../accounts/limits/plans.js'
+import { usageOf } from '../../accounts/limits/usage.js'
+import type { Read } from '../../storage/prepared.js'
+import { timestamp } from '../http/input/values.js'
+import { json, type Route, route } from '../http/route.js'
+
+export interface UsageDeps {
+  readonly read: Read
+  readonly planOf: (workspaceId: string) => Plan
+  readonly inboundBytes: InboundBytesOf
+}
+
+const inbound = z
+  .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
+  .meta({ description: 'Mail from outside that is kept, in bytes as stored.' })
+
+const ofPlan = z
+  .strictObject({
+    plan: z.string(),
+    rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
+    usage: z.strictObject({
+      emails_sent: z.int(),
+      emails_limit: z.int().nullable().meta({ description: 'Null: no limit.' }),
+      period_start: timestamp,
+      period_end: timestamp,
+    }),
+    inbound,
+  })
+  .meta({ id: 'PlanUsage' })
+const ofCredits = z
+  .strictObject({
+    credits_remaining: z.int(),
+    credits_used: z.int(),
+    credits_total: z.int(),
+    credits_expire_at: timestamp.nullable().meta({ description: 'Null: never.' }),
+    inbound,
+  })
+  .meta({ id: 'CreditsUsage' })
+
+export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/usage',
+      area: 'read',
+      tag: 'Usage',
+      summary: 'Show what the workspace has used of its plan',
+      description: 'Where the plan has credits, they are all there is to tell of emails.',
+      answers: { 200: { description: 'Plan and usage.', schema: z.union([ofPlan, ofCredits]) } },
+      refusals: [],
+      run: ({ principal: { workspaceId }, now }) => {
+        const { held, limit } = inboundBytes(workspaceId)
+        const inbound = { bytes_held: held, bytes_limit: limit }
+        return json(200, { ...usageOf(read, workspaceId, planOf(workspaceId), now), inbound })
+      },
+    }),
+  ]
+}

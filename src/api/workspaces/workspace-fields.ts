@@ -1,0 +1,23 @@
+/** The fields of workspaces: what a client may write, and what it is shown. */
+import { z } from 'zod'
+import { httpsUrl, name, timestamp, uuid } from '../http/input/values.js'
+
+const iconUrl = httpsUrl.nullable().optional().meta({ description: 'Of a picture; https, or null for none.' })
+export const wantedWorkspace = z
+  .strictObject({ name, icon_url: iconUrl })
+  .meta({ id: 'WorkspaceRequest', example: { name: 'Shop' } })
+export const workspaceChange = z
+  .strictObject({ name: name.optional(), icon_url: iconUrl })
+  .meta({ id: 'WorkspaceChange', example: { name: 'Shop in Europe' } })
+
+const fields = {
+  id: z.string().meta({ example: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
+  name: z.string().meta({ example: 'Shop' }),
+  slug: z.string().meta({ description: 'The name in lower case, for addresses; unique.', example: 'shop' }),
+  icon_url: z.string().nullable(),
+  owner_id: uuid,
+  role: z.enum(['owner', 'admin', 'member']).meta({ description: 'What you are in it.' }),
+  created_at: timestamp,
+}
+export const workspace = z.strictObject(fields).meta({ id: 'Workspace' })
+export const detailed = z.strictObject({ ...fields, member_count: z.int() }).meta({ id: 'DetailedWorkspace' })

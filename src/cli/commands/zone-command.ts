@@ -1,0 +1,52 @@
+/**
+ * `zone`: the records of the service zone, for whoever publishes them by hand or with another server.
+ *
+ * With `dns.nameservers` it is a whole zone. Without, it has neither SOA nor NS records: lines to be put into
+ * the zone that is above.
+ */
+import { ensureIdentity } from '../../daemon/identity.js'
+import { serviceZone } from '../../domains/zone/zone.js'
+import { noticeZoneSettings } from '../../domains/zone/zone-change.js'
+import { plainRecord, zoneLine } from '../../domains/zone/zone-file.js'
+import { isInside, type ZoneRecord, type ZoneSettings, zoneSettings } from '../../domains/zone/zone-records.js'
+import { parseAddress } from '../../mail/address.js'
+import { type Answer, atMost, type Call, type Command } from '../command.js'
+
+export const zoneCommands: readonly Command[] = [
+  {
+    name: 'zone',
+    usage: '',
+    summary: 'print the DNS records of the service zone, as a zone file',
+    options: {},
+    run: printZone,
+  },
+]
+
+async function printZone({ words, config, clock, database: open }: Call): Promise<Answer> {
+  atMost(words, 0)
+  const database = await open()
+  const settings = zoneSettings(config)
+  // Before the first start there is no key of the service itself yet.
+  await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  await noticeZoneSettings(database, settings, { now: clock(), restarted: false })
+  const zone = serviceZone(database, settings)
+  const head = settings.nameservers.length === 0 ? [] : [zone.soa()]
+  const records: ZoneRecord[] = [...head, ...[...zone.pages()].flat()]
+  return { json: { records: records.map(plainRecord) }, lines: records.map(zoneLine), warnings: lacking(settings) }
+}
+
+function lacking({ zone, addresses, nameservers, mailDomain, hostname, mxHost }: ZoneSettings): readonly string[] {
+  const elsewhere = [hostname, mxHost].filter((name) => !isInside(name, zone))
+  return [
+    ...(addresses.length > 0
+      ? []
+      : ['service.public_addresses is empty: the zone has no addresses, and SPF fails for every domain']),
+    ...(nameservers.length > 0
+      ? []
+      : ['dns.nameservers is empty: without SOA and NS these are lines for the zone above, not a zone of their own']),
+    ...elsewhere.map((name) => `${name} lies outside ${zone}: its address records are published elsewhere`),
+    ...(isInside(mailDomain, zone)
+      ? []
+      : [`service.mail_from is in ${mailDomain}, outside ${zone}: publish the key of the service's own mail there`]),
+  ]
+}

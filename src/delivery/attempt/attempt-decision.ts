@@ -1,0 +1,135 @@
+/**
+ * What an exchange with one host means for the recipient, and whether another host is asked.
+ *
+ * | what happened                                   | outcome         | next host?        |
+ * |-------------------------------------------------|-----------------|-------------------|
+ * | accepted                                        | accepted        | no                |
+ * | the server offers too little for the message    | refused         | no                |
+ * | 5xx about sender, recipient or message          | refused         | no                |
+ * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
+ * | 5xx that asks for encryption or a login         | deferred        | yes               |
+ * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
+ * | "we do not relay" of a smarthost                | deferred        | yes               |
+ * | 4xx, 421                                        | deferred        | yes               |
+ * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
+ * | lost between the final dot and its reply        | deferred        | no: no duplicates |
+ *
+ * A 5xx to the connection speaks of us, not of the mailbox, and another host may think
+ * otherwise; when none does, it stays a deferral, as with Postfix (smtp_skip_5xx_greeting).
+ * 4xx replies lead on as with Postfix too, and like there to no more than two hosts at which
+ * a transaction was begun, five that were called, and none once the time is up.
+ */
+import { assertNever } from '../../mail/assert-never.js'
+import { type Reply, replyLine } from '../../mail/reply.js'
+import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
+import type { Reason } from '../../messages/replies/reasons.js'
+import type { Host } from '../hosts/destination.js'
+import type { Exchange, Sent, Trouble } from '../smtp/outcome.js'
+import type { AttemptOutcome } from './attempt-result.js'
+
+export interface AttemptLimits {
+  /** Hosts that are called. */
+  readonly hosts: number
+  /** Hosts at which a transaction is begun. */
+  readonly transactions: number
+  /** Milliseconds with hosts, not counting the wait for a session, after which no further one is called. */
+  readonly time: number
+  /** Milliseconds after which the call of one host is cut off, whatever it is at. */
+  readonly cutOff: number
+}
+
+export const defaultAttemptLimits: AttemptLimits = { hosts: 5, transactions: 2, time: 300_000, cutOff: 840_000 }
+
+export interface Verdict {
+  readonly outcome: AttemptOutcome
+  /** Another host may do better. */
+  readonly onward: boolean
+}
+
+export function judge(sent: Sent, host: Host): Verdict {
+  switch (sent.kind) {
+    case 'accepted': {
+      const { reply, dsnRelayed } = sent
+      return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, onward: false }
+    }
+    case 'unsendable':
+      // Our words, not the server's: they must not look like a reply.
+      return { outcome: { ...refused('message', sent.reply), response: `not sent: ${sent.reply.text}` }, onward: false }
+    case 'refused':
+      return judgeReply(sent.stage, sent.reply, host)
+    case 'failed':
+      return { outcome: silence(sent, host), onward: sent.stage !== 'message' }
+    default:
+      return assertNever(sent)
+  }
+}
+
+function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
+  const { kind, scope, reason, status } = classifyReply(stage, reply)
+  const final = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
+  if (final) return { outcome: refused(stage, reply), onward: false }
+  const temporary = `4${status.slice(1)}`
+  return {
+    outcome: { kind: 'deferred', reason, response: replyLine(reply), reached: true, status: temporary },
+    onward: true,
+  }
+}
+
+/** "Log in first", "not in this order": how we are set up or how we talk must not bounce anybody's mail. */
+function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
+  if (loginCodes.has(code) || reason === 'tls') return true
+  // Such words of an MX mean the message (SPF, DMARC, a closed group); of a smarthost, our route.
+  if (reason === 'credentials' || reason === 'relay-denied') return !final
+  return reason === 'protocol' && (stage === 'mail' || stage === 'data')
+}
+
+/** RFC 4954 section 6, RFC 3207 section 4. */
+const loginCodes: ReadonlySet<number> = new Set([530, 534, 535, 538])
+
+function refused(stage: Stage, reply: Reply): Extract<AttemptOutcome, { kind: 'refused' }> {
+  const { reason, status, recipientsFault } = classifyReply(stage, reply)
+  return { kind: 'refused', reason, response: replyLine(reply), status, recipientsFault }
+}
+
+type Silence = Extract<Trouble, { kind: 'failed' }>
+
+const doing: Readonly<Record<Stage, string>> = {
+  connect: 'while connecting',
+  banner: 'while waiting for the greeting',
+  ehlo: 'after EHLO',
+  starttls: 'after STARTTLS',
+  auth: 'after AUTH',
+  mail: 'after MAIL',
+  rcpt: 'after RCPT',
+  data: 'while sending the message',
+  message: 'after the end of the message, which may arrive twice',
+}
+
+function silence({ stage, failure, detail }: Silence, host: Host): AttemptOutcome {
+  const { reason } = classifyFailure(stage, failure)
+  const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${doing[stage]}`
+  return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
+}
+
+/** `calls`: made so far; `elapsed`: milliseconds that they took. */
+export function mayCallAnother(
+  calls: readonly Pick<Exchange, 'sent'>[],
+  elapsed: number,
+  limits: AttemptLimits,
+): boolean {
+  const transactions = calls.filter(({ sent }) => beganTransaction(sent))
+  return calls.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
+}
+
+/** The stage is one of a transaction, not of the way to it. */
+function beganTransaction(sent: Sent): boolean {
+  return 'stage' in sent && ['mail', 'rcpt', 'data', 'message'].includes(sent.stage)
+}
+
+/**
+ * Which of two deferrals to tell: a server's words before silence, the later before the
+ * earlier. `reached` holds once any server was.
+ */
+export function moreTelling<Told extends { readonly sent: Sent }>(earlier: Told | null, later: Told): Told {
+  return earlier?.sent.kind === 'refused' && later.sent.kind === 'failed' ? earlier : later
+}

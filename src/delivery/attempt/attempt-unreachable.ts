@@ -1,0 +1,100 @@
+/**
+ * Hosts that could not be reached, for a short while, so that a queue of thousands does not
+ * wait half a minute a message for one dead server.
+ *
+ * 30 s after the first failure, doubled by each further one up to 5 minutes. Failures that
+ * fall together count once. A success forgets the host, and so do ten minutes without a call
+ * after its time is over; a restart forgets all.
+ *
+ * A host whose time is over is called by one message first (`probe`): a server that is still
+ * down, or comes up under load, is not met by everything that has waited for it.
+ */
+import type { Host } from '../hosts/destination.js'
+import type { Trouble } from '../smtp/outcome.js'
+
+const FIRST_WAIT = 30_000
+const LONGEST_WAIT = 300_000
+const FORGOTTEN_AFTER = 600_000
+const MAX_HOSTS = 10_000
+
+/** Not called before `until`. `why`: the host and what is the matter with it, for people. */
+export interface Outage {
+  readonly kind: 'outage'
+  readonly until: number
+  readonly why: string
+}
+
+/** `open`: some host may be called. `probe`: by one message, which finds out. An outage: all hosts are down. */
+export type Reach = { readonly kind: 'open' | 'probe' } | Outage
+
+interface Unreachable {
+  until: number
+  readonly wait: number
+  readonly why: string
+}
+
+const open: Reach = { kind: 'open' }
+const probe: Reach = { kind: 'probe' }
+
+export class UnreachableHosts {
+  readonly #hosts = new Map<string, Unreachable>()
+
+  /** Why the host should not be called now; null: it may. */
+  outage(host: Host, now: number): Outage | null {
+    const known = this.#known(host, now)
+    return known !== undefined && known.until > now ? { kind: 'outage', until: known.until, why: known.why } : null
+  }
+
+  /** Of the hosts of one destination; an outage lasts until the first of them may be called. */
+  reach(hosts: readonly Host[], now: number): Reach {
+    if (this.#hosts.size === 0 || hosts.length === 0) return open
+    const outages: Outage[] = []
+    for (const host of hosts) {
+      if (this.#known(host, now) === undefined) return open
+      const outage = this.outage(host, now)
+      if (outage !== null) outages.push(outage)
+    }
+    if (outages.length < hosts.length) return probe
+    return outages.reduce((first, other) => (other.until < first.until ? other : first))
+  }
+
+  /** What came of calling it; null: it answered. */
+  learn(host: Host, trouble: Trouble | null, now: number): void {
+    const key = keyOf(host)
+    const known = this.#known(host, now)
+    if (trouble === null || !isUnreachable(trouble)) {
+      this.#hosts.delete(key)
+      return
+    }
+    if (known !== undefined && known.until > now) return
+    const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, LONGEST_WAIT)
+    const why = `${host.mx} [${host.address}]:${host.port} (${trouble.detail})`
+    this.#hosts.delete(key)
+    this.#hosts.set(key, { until: now + wait, wait, why })
+    const [oldest] = this.#hosts.keys()
+    if (this.#hosts.size > MAX_HOSTS && oldest !== undefined) this.#hosts.delete(oldest)
+  }
+
+  /** Each may be probed now: the operator has changed something. */
+  endAll(now: number): void {
+    for (const known of this.#hosts.values()) known.until = Math.min(known.until, now)
+  }
+
+  #known(host: Host, now: number): Unreachable | undefined {
+    const known = this.#hosts.get(keyOf(host))
+    // Beyond the longest wait: the clock was set back.
+    const isKept = known !== undefined && now < known.until + FORGOTTEN_AFTER && known.until - now <= LONGEST_WAIT
+    return isKept ? known : undefined
+  }
+}
+
+/** No connection, or one that ends or stays silent before a greeting. A server that says that it is full is there. */
+function isUnreachable(trouble: Trouble): trouble is Extract<Trouble, { kind: 'failed' }> {
+  if (trouble.kind !== 'failed') return false
+  if (trouble.stage === 'connect') return trouble.failure !== 'tls'
+  return trouble.stage === 'banner' && trouble.failure !== 'protocol'
+}
+
+function keyOf({ address, port }: Host): string {
+  return `${address} ${port}`
+}

@@ -1,0 +1,116 @@
+/**
+ * One attempt to hand one message to a server of its recipient's domain.
+ *
+ * Walks the hosts in their order; what each answer means and when to stop is decided in
+ * attempt-decision. The result speaks of the host whose answer ended the walk, else of the
+ * last one that answered, else of the last one called. A host that is remembered as unreachable
+ * is passed over; where all are, there was no attempt.
+ */
+import { assertNever } from '../../mail/assert-never.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Destination, Host } from '../hosts/destination.js'
+import type { LimitAttempt, Limited } from '../queue/attempt-limit.js'
+import type { Exchange } from '../smtp/outcome.js'
+import { joinedTranscripts } from '../smtp/transcript.js'
+import { type AttemptLimits, judge, mayCallAnother, moreTelling, type Verdict } from './attempt-decision.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { Outage } from './attempt-unreachable.js'
+import type { OutboundMessage } from './outbound-message.js'
+
+export interface AttemptDeps {
+  /** `SessionPool.send`; `begin`: as in its terms. */
+  readonly send: (
+    host: Host,
+    message: OutboundMessage,
+    signal: AbortSignal,
+    begin: () => AbortSignal,
+  ) => Promise<Exchange | Outage>
+  readonly clock: Clock
+  readonly limits: AttemptLimits
+  readonly limit: LimitAttempt
+}
+
+/** Rejects with the signal's reason when that strikes, and only then: the attempt then says nothing. */
+export async function attempt(
+  message: OutboundMessage,
+  destination: Destination,
+  deps: AttemptDeps,
+  signal: AbortSignal,
+): Promise<AttemptResult | Outage> {
+  switch (destination.kind) {
+    case 'hosts':
+      return callHosts(message, destination.hosts, deps, signal)
+    case 'refused': {
+      const { reason, status, response, recipientsFault } = destination
+      return { outcome: { kind: 'refused', reason, response, status, recipientsFault }, peer: null, transcript: '' }
+    }
+    case 'temporary': {
+      const { reason, response } = destination
+      return { outcome: { kind: 'deferred', reason, response, reached: false }, peer: null, transcript: '' }
+    }
+    default:
+      return assertNever(destination)
+  }
+}
+
+interface Call extends Exchange, Verdict {
+  readonly host: Host
+  readonly begunAt: number
+}
+
+async function callHosts(
+  message: OutboundMessage,
+  hosts: readonly Host[],
+  deps: AttemptDeps,
+  signal: AbortSignal,
+): Promise<AttemptResult | Outage> {
+  const calls: Call[] = []
+  let told: Call | null = null
+  let outage: Outage | null = null
+  let elapsed = 0
+  for (const host of hosts) {
+    const call = await callHost(message, host, deps, signal)
+    if ('until' in call) {
+      if (outage === null || call.until < outage.until) outage = call
+      continue
+    }
+    calls.push(call)
+    if (!call.onward) return resultOf(call, calls)
+    told = moreTelling(told, call)
+    elapsed += deps.clock() - call.begunAt
+    if (!mayCallAnother(calls, elapsed, deps.limits)) break
+  }
+  if (told !== null) return resultOf(told, calls)
+  if (outage !== null) return outage
+  throw new TypeError('a destination without hosts')
+}
+
+/** The clock runs from the moment at which the message has its place at the host. */
+async function callHost(
+  message: OutboundMessage,
+  host: Host,
+  { send, clock, limit }: AttemptDeps,
+  signal: AbortSignal,
+): Promise<Call | Outage> {
+  const begun: { at: number; limited: Limited | null } = { at: clock(), limited: null }
+  const begin = (): AbortSignal => {
+    begun.at = clock()
+    begun.limited = limit(signal)
+    return begun.limited.signal
+  }
+  const exchange = await send(host, message, signal, begin).catch((error: unknown) => {
+    if (begun.limited === null) throw error
+    return begun.limited.cutOff(error)
+  })
+  return 'until' in exchange ? exchange : { ...exchange, ...judge(exchange.sent, host), host, begunAt: begun.at }
+}
+
+function resultOf({ outcome, host, tls }: Call, calls: readonly Call[]): AttemptResult {
+  const reached = calls.some((call) => call.outcome.kind === 'deferred' && call.outcome.reached)
+  return {
+    outcome: outcome.kind === 'deferred' ? { ...outcome, reached } : outcome,
+    peer: { mx: host.mx, address: host.address, tls },
+    transcript: joinedTranscripts(calls.map(({ transcript }) => transcript)),
+    ...(calls[0] === undefined ? {} : { begunAt: calls[0].begunAt }),
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * From what came of an attempt to what becomes of the queue entry. Pure.
+ *
+ * An entry that expires is `bounced` (soft) when some server ever answered for it, and
+ * `failed` when none was reached, or when its sending domain is gone. What cannot be classified was made a deferral before
+ * it came here.
+ */
+import { assertNever } from '../../mail/assert-never.js'
+import type { Reason } from '../../messages/replies/reasons.js'
+import { type Retry, type RetryPolicy, scheduleRetry } from '../queue/retry-schedule.js'
+import type { AttemptOutcome } from './attempt-result.js'
+
+type Again = Extract<Retry, { kind: 'again' }>
+
+export interface EntryAge {
+  readonly enqueuedAt: number
+  /** Attempts made, this one included. */
+  readonly attempts: number
+  readonly noticed: boolean
+  /** Some server answered in an earlier attempt. Asked only when it matters. */
+  readonly reachedBefore: () => boolean
+}
+
+export type Decision =
+  | { readonly kind: 'accepted'; readonly final: boolean; readonly dsnRelayed: boolean }
+  | {
+      readonly kind: 'deferred'
+      readonly at: number
+      readonly notice: boolean
+      readonly reason: Reason
+      readonly status: string
+    }
+  | {
+      readonly kind: 'bounced'
+      readonly hard: boolean
+      readonly reason: Reason
+      /** Enhanced status for the DSN. */
+      readonly status: string
+      readonly recipientsFault: boolean
+    }
+  | { readonly kind: 'failed'; readonly reason: Reason; readonly status: string }
+
+export function decideOutcome(
+  outcome: AttemptOutcome,
+  age: EntryAge,
+  policy: RetryPolicy,
+  now: number,
+  dice: number,
+): Decision {
+  switch (outcome.kind) {
+    case 'accepted':
+      return { kind: 'accepted', final: outcome.final, dsnRelayed: outcome.dsnRelayed }
+    case 'refused':
+      if (outcome.reason === 'domain-deleted') return { kind: 'failed', reason: outcome.reason, status: outcome.status }
+      return {
+        kind: 'bounced',
+        hard: true,
+        reason: outcome.reason,
+        status: outcome.status,
+        recipientsFault: outcome.recipientsFault,
+      }
+    case 'deferred': {
+      const retry = scheduleRetry(age, policy, now, dice)
+      if (retry.kind === 'again') return deferred(outcome, retry)
+      return outcome.reached || age.reachedBefore()
+        ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }
+        : { kind: 'failed', reason: 'expired', status: '4.4.7' }
+    }
+    default:
+      return assertNever(outcome)
+  }
+}
+
+function deferred(outcome: Extract<AttemptOutcome, { kind: 'deferred' }>, { at, notice }: Again): Decision {
+  return { kind: 'deferred', at, notice, reason: outcome.reason, status: outcome.status ?? '4.0.0' }
+}

@@ -1,0 +1,153 @@
+/**
+ * Messages in memory between their commit and their first attempt.
+ *
+ * A fresh message goes from the door to the wire without being read back. The shelf is
+ * bounded in bytes; when it is full a message is simply not shelved, and is read from
+ * the database when its turn comes. It leaves when its last recipient is settled.
+ *
+ * Those that are read back are bounded in bytes too, not in number: an entry whose message does
+ * not fit waits until others have left. Small messages never wait, so that nothing is held up by a
+ * few large ones on their way to slow hosts; the number of attempts bounds them.
+ *
+ * What a small message weighs is its record and its objects: they are counted too.
+ */
+import { type Address, domainOf } from '../../mail/address.js'
+import type { Email } from '../../messages/email.js'
+import type { RecipientWishes } from '../../messages/recipients.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
+
+export interface ShelvedMessage {
+  readonly email: Email
+  readonly raw: Buffer
+  /** Of its recipients, by the ids of their entries, where it came here from the door and was due at once. */
+  readonly wishes?: ReadonlyMap<string, RecipientWishes>
+  /** The DKIM-Signature field, once made; null where no key signs for the message. */
+  signature?: Promise<string | null> | undefined
+  /** Is the signature on disk? */
+  signatureKept: boolean
+}
+
+/** Record, addresses, objects and signature of one message, as the heap has them. */
+const RECORD = 4096
+/** Bytes of messages that were read back and are larger than `SMALL`, at a time; one always fits. */
+const READ_BACK = 64 * 1_048_576
+const SMALL = 262_144
+
+interface Shelved {
+  readonly message: ShelvedMessage
+  /** Ids of the entries that have it in hand, or will come for it. */
+  readonly holders: Set<string>
+  /** It was read back: which other entries will come is not known, so each is added when it does. */
+  readonly readBack: boolean
+  /** One of its sessions may still be writing it, whatever became of that. */
+  maybeWritten: boolean
+}
+
+export class MessageShelf {
+  private readonly messages = new Map<string, Shelved>()
+  private bytes = 0
+  private reserved = 0
+  /** Those that wait to read a message back, in their order. */
+  private readonly waiting: { readonly bytes: number; readonly enter: () => void }[] = []
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly maxReadBack = READ_BACK,
+  ) {}
+
+  /** A fresh message, for which these entries will come. */
+  put(message: ShelvedMessage, entryIds: readonly string[]): void {
+    if (entryIds.length === 0 || this.bytes + weight(message) > this.maxBytes) return
+    this.keep({ message, holders: new Set(entryIds), readBack: false, maybeWritten: false })
+  }
+
+  /**
+   * Resolves when a message of that size may be read back. Followed by `share` where it was, else by
+   * `giveRoom`.
+   */
+  async room(bytes: number): Promise<void> {
+    const size = reservation(bytes)
+    if (size === 0) return
+    if (this.waiting.length === 0 && this.fits(size)) this.reserved += size
+    else await new Promise<void>((enter) => this.waiting.push({ bytes: size, enter }))
+  }
+
+  giveRoom(bytes: number): void {
+    this.reserved = Math.max(this.reserved - reservation(bytes), 0)
+    for (let next = this.waiting[0]; next !== undefined && this.fits(next.bytes); next = this.waiting[0]) {
+      this.waiting.shift()
+      this.reserved += next.bytes
+      next.enter()
+    }
+  }
+
+  private fits(bytes: number): boolean {
+    return this.reserved === 0 || this.reserved + bytes <= this.maxReadBack
+  }
+
+  /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
+  share(message: ShelvedMessage, entryId: string): void {
+    this.keep({ message, holders: new Set([entryId]), readBack: true, maybeWritten: false })
+  }
+
+  /** For one entry, which releases it. */
+  get(emailId: string, entryId: string): ShelvedMessage | undefined {
+    const shelved = this.messages.get(emailId)
+    if (shelved?.readBack === true) shelved.holders.add(entryId)
+    return shelved?.message
+  }
+
+  /** Entries of its messages were taken out of the queue: who is gone will never release theirs. */
+  dropFrom(workspaceId: string, domain: string): void {
+    for (const [id, { message }] of this.messages) {
+      const { workspace_id, from_email } = message.email
+      if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
+    }
+  }
+
+  /** Somebody else changed the queue: entries that are gone will never release theirs. */
+  clear(): void {
+    for (const id of [...this.messages.keys()]) this.drop(id)
+  }
+
+  /**
+   * One of its entries is done with it, for now or for good. `taken`: its host has answered for all of
+   * it, so that no socket reads it any more; only then its memory is given back before V8 does so.
+   *
+   * An entry that does not hold it changes nothing: it never came for it, or had the message that was
+   * here before one of `dropFrom` and `clear`, while others have this one in hand.
+   */
+  release(emailId: string, entryId: string, taken = false): void {
+    const shelved = this.messages.get(emailId)
+    if (shelved?.holders.delete(entryId) !== true) return
+    if (!taken) shelved.maybeWritten = true
+    if (shelved.holders.size > 0) return
+    const { raw } = shelved.message
+    this.drop(emailId)
+    if (shelved.readBack && !shelved.maybeWritten) freeMemory(raw)
+  }
+
+  private drop(emailId: string): void {
+    const shelved = this.messages.get(emailId)
+    if (shelved === undefined) return
+    this.messages.delete(emailId)
+    this.bytes -= weight(shelved.message)
+    if (shelved.readBack) this.giveRoom(shelved.message.raw.length)
+  }
+
+  private keep(shelved: Shelved): void {
+    const { id } = shelved.message.email
+    if (this.messages.has(id)) return
+    this.messages.set(id, shelved)
+    this.bytes += weight(shelved.message)
+  }
+}
+
+/** What a message that is read back takes of their bytes. */
+function reservation(bytes: number): number {
+  return bytes <= SMALL ? 0 : bytes
+}
+
+function weight({ raw }: ShelvedMessage): number {
+  return raw.length + RECORD
+}

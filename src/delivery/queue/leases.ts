@@ -1,0 +1,112 @@
+/**
+ * The leases of this process: attempts that are counted on disk before they are made.
+ *
+ * An entry is leased by a commit of its own, or, where its attempt can begin at once, by
+ * the commit that accepts its message: a third of the commits of a message is saved by
+ * that. Such a claim is good for some seconds. An entry whose turn comes later has its
+ * lease taken anew, and so sees that it was held or removed in the meantime.
+ *
+ * Known limit: an entry that is held in the seconds of its claim is sent all the same, as
+ * one whose attempt is under way.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Enqueued } from '../../messages/queue/enqueue.js'
+import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../messages/queue/queue.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import { type Commit, Missed, StorageFault, type Write } from '../../storage/writer/write.js'
+
+/** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
+const LEASE = 60 * 60_000
+const CLAIM = 5_000
+const AGAIN = 1_000
+
+/** The first attempt of a message, counted by the commit that accepts the message. */
+export interface Claim {
+  readonly at: number
+  /** For that commit. */
+  readonly writes: readonly Write[]
+}
+
+export interface LeasesDeps {
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export class Leases {
+  /** Leased, and nothing came of it yet; the moment of a claim that was not used, else null. */
+  private readonly leased = new Map<string, number | null>()
+
+  constructor(private readonly deps: LeasesDeps) {}
+
+  claim({ id, attempts, next_attempt_at: dueAt }: QueueEntry): Claim {
+    const at = this.deps.clock()
+    return { at, writes: [leaseEntry({ id, attempts, dueAt, until: at + LEASE })] }
+  }
+
+  /** The commit of the claim is on disk. */
+  claimed({ entries }: Enqueued, { at }: Claim): void {
+    for (const { id } of entries) this.leased.set(id, at)
+  }
+
+  /**
+   * Counts the attempt that begins now. `written`: so are `writes`. `claimed`: it was counted
+   * before, and they are still to be written. `changed`: the entry is not as it was read.
+   */
+  async take(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<'written' | 'claimed' | 'changed'> {
+    const claimedAt = this.leased.get(entry.id) ?? null
+    if (claimedAt !== null && Math.abs(at - claimedAt) < CLAIM) {
+      this.leased.set(entry.id, null)
+      return 'claimed'
+    }
+    const { id, attempts, next_attempt_at: dueAt } = entry
+    const unclaim = claimedAt === null ? [] : [releaseLease({ id, at: dueAt })]
+    try {
+      await this.deps.commit([...unclaim, leaseEntry({ id, attempts, dueAt, until: at + LEASE }), ...writes])
+      this.leased.set(id, null)
+      return 'written'
+    } catch (error) {
+      if (error instanceof Missed) return 'changed'
+      throw error
+    }
+  }
+
+  /** Its attempt was none, and there is none before `until`: it is not counted. */
+  async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    await this.deps.commit([postponeLease({ id, until, waitsFor })])
+    this.leased.delete(id)
+  }
+
+  has(id: string): boolean {
+    return this.leased.has(id)
+  }
+
+  /** Something came of it, and is being written down. */
+  ended(id: string): void {
+    this.leased.delete(id)
+  }
+
+  /** Nothing was sent and nothing will be: it is due again. Left to `giveAllBack` once the signal has struck. */
+  async giveBack({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
+    while (this.leased.has(id) && !signal.aborted) {
+      try {
+        await this.deps.commit([releaseLease({ id, at })])
+        this.leased.delete(id)
+      } catch (error) {
+        if (!(error instanceof StorageFault)) throw error
+        await sleep(AGAIN, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /** At the end of the process. */
+  async giveAllBack(): Promise<void> {
+    const at = this.deps.clock()
+    const left = [...this.leased.keys()].map((id) => releaseLease({ id, at }))
+    if (left.length === 0) return
+    await this.deps.commit(left).catch((error: unknown) => {
+      this.deps.log.error({ err: error, leases: left.length }, 'leases could not be given back; the next start does it')
+    })
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Entries whose hosts are all remembered as unreachable wait in the database for the end of that.
+ *
+ * Who finds it out takes the due entries of its lane along, some hundred in one commit: thousands
+ * for one dead host cost a statement for each portion, and not a turn each. The lane is then
+ * empty in memory, and is refilled with what is still due: the next portion, or entries that are
+ * attempted whatever is remembered (`mustTryAt`).
+ */
+import { postponeLane, type QueueEntry } from '../../messages/queue/queue.js'
+import { type Clock, timestamp } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import type { Commit } from '../../storage/writer/write.js'
+import type { Outage } from '../attempt/attempt-unreachable.js'
+import type { Lanes } from './lanes.js'
+import type { Leases } from './leases.js'
+import { mustTryAt, type RetryPolicy } from './retry-schedule.js'
+
+/** Entries of one commit: a few milliseconds of the writer. */
+const PORTION = 500
+
+export interface PostponementDeps {
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+  readonly retryPolicy: RetryPolicy
+  readonly lanes: Pick<Lanes, 'drop'>
+  readonly leases: Pick<Leases, 'has' | 'postpone'>
+  /** An entry will not come for its message soon. */
+  readonly release: (entry: QueueEntry) => void
+  /** Entries of a workspace are due at this moment or later ones now. */
+  readonly moved: (workspaceId: string, from: number) => void
+}
+
+export class Postponements {
+  /** By lane: the portion that is being written. */
+  private readonly underWay = new Map<string, Promise<void>>()
+
+  constructor(private readonly deps: PostponementDeps) {}
+
+  /** Resolves when it is on disk; the entry may be due all the same, beyond the portion. */
+  async postpone(entry: QueueEntry, { until, why }: Outage): Promise<void> {
+    const { leases, retryPolicy, log } = this.deps
+    if (leases.has(entry.id)) {
+      const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
+      await leases.postpone(entry, Math.min(until, mustTryAt(age, retryPolicy)), why)
+      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: timestamp(until) }, 'postponed')
+      return
+    }
+    const key = `${entry.workspace_id} ${entry.domain} ${entry.priority}`
+    const portion = this.underWay.get(key) ?? this.portion(entry, until, why).finally(() => this.underWay.delete(key))
+    this.underWay.set(key, portion)
+    return portion
+  }
+
+  private async portion(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    const { commit, clock, log, retryPolicy, lanes, leases, release, moved } = this.deps
+    const { workspace_id: workspaceId, domain, priority } = entry
+    const now = clock()
+    const { noticeAfter, expireAfter } = retryPolicy
+    const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
+    const lane = { workspaceId, domain, priority }
+    await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
+    for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) release(dropped)
+    moved(workspaceId, now + 1)
+    log.info(
+      { workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) },
+      'what is due for a domain is postponed',
+    )
+  }
+}

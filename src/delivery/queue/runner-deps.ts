@@ -1,0 +1,44 @@
+/** What the queue's runner is given: the database, and each step of a turn as a function. */
+import type { QueueEntry } from '../../messages/queue/queue.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Commit } from '../../storage/writer/write.js'
+import type { AttemptResult } from '../attempt/attempt-result.js'
+import type { Outage, Reach } from '../attempt/attempt-unreachable.js'
+import type { MadeAttempt, Patience } from '../attempt/made-attempt.js'
+import type { MessageShelf } from '../attempt/message-shelf.js'
+import type { OutboundMessage } from '../attempt/outbound-message.js'
+import type { ReadyMessage } from '../attempt/ready-message.js'
+import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import type { RetryPolicy } from './retry-schedule.js'
+
+export interface RunnerDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+  readonly shelf: MessageShelf
+  /** Rejects when the message is gone. */
+  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  /** Enough of it to tell of a fault; null: the email is gone. */
+  readonly bare: (entry: QueueEntry) => ReadyMessage | null
+  readonly findDestination: FindDestination
+  /** What is remembered of the hosts of a destination. */
+  readonly reach: (hosts: readonly Host[]) => Reach
+  /**
+   * `insists`: hosts that are remembered as unreachable are called too. An outage: there was no
+   * attempt. Rejects when the signal strikes, and only then.
+   */
+  readonly attempt: (
+    message: OutboundMessage,
+    to: Destination,
+    call: { readonly party: string; readonly insists: boolean },
+    signal: AbortSignal,
+  ) => Promise<AttemptResult | Outage>
+  /** Writes down what came of an attempt; resolves once it is on disk. */
+  readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
+  readonly retryPolicy: RetryPolicy
+  readonly maxConnections: number
+  readonly maxConnectionsPerHost: number
+}

@@ -1,0 +1,87 @@
+/**
+ * Sessions that wait for their next message, the latest first, each for a limited time.
+ *
+ * A session that the server closes or speaks to while it waits is dropped at once.
+ */
+import type { Host } from '../hosts/destination.js'
+import type { SmtpSession } from './smtp-session.js'
+
+interface Idle {
+  readonly host: Host
+  readonly session: SmtpSession
+  readonly timer: NodeJS.Timeout
+}
+
+export class IdleSessions {
+  readonly #timeout: number
+  readonly #quit: (session: SmtpSession) => void
+  /** In the order in which they became idle. */
+  readonly #all = new Set<Idle>()
+  readonly #byHost = new Map<string, Idle[]>()
+
+  constructor(timeout: number, quit: (session: SmtpSession) => void) {
+    this.#timeout = timeout
+    this.#quit = quit
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Idle sessions with hosts of this MX name. */
+  countOf(mx: string): number {
+    let count = 0
+    for (const { host } of this.#all) if (host.mx === mx) count++
+    return count
+  }
+
+  put(host: Host, session: SmtpSession): void {
+    const idle = { host, session, timer: setTimeout(() => this.#dismiss(idle), this.#timeout) }
+    this.#all.add(idle)
+    const key = keyOf(host)
+    const sessions = this.#byHost.get(key)
+    if (sessions === undefined) this.#byHost.set(key, [idle])
+    else sessions.push(idle)
+    session.watch(() => this.#dismiss(idle))
+  }
+
+  /** The session that was used last at exactly this host; it is no longer idle. */
+  take(host: Host): SmtpSession | null {
+    const idle = this.#byHost.get(keyOf(host))?.at(-1)
+    if (idle === undefined) return null
+    this.#remove(idle)
+    return idle.session
+  }
+
+  /** Ends the session that has been idle longest; with `mx`: of that name. */
+  evict(mx: string | null): void {
+    for (const idle of this.#all) {
+      if (mx !== null && idle.host.mx !== mx) continue
+      this.#dismiss(idle)
+      return
+    }
+  }
+
+  clear(): void {
+    for (const idle of this.#all) this.#dismiss(idle)
+  }
+
+  #dismiss(idle: Idle): void {
+    this.#remove(idle)
+    this.#quit(idle.session)
+  }
+
+  #remove(idle: Idle): void {
+    clearTimeout(idle.timer)
+    this.#all.delete(idle)
+    const key = keyOf(idle.host)
+    const others = (this.#byHost.get(key) ?? []).filter((other) => other !== idle)
+    if (others.length === 0) this.#byHost.delete(key)
+    else this.#byHost.set(key, others)
+  }
+}
+
+/** Sessions are alike when they speak to the same process as the same user under the same rules. */
+function keyOf({ mx, address, port, tls, auth }: Host): string {
+  return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
+}

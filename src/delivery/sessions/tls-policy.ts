@@ -1,0 +1,48 @@
+/**
+ * Whether to ask a host for encryption.
+ *
+ * Opportunistic (RFC 7435): encryption wherever it is offered. A host that offers STARTTLS
+ * and then fails at it would never get mail; it is spoken to in plain text for an hour, which
+ * is what a host without STARTTLS gets too. Never where credentials are sent, and never where
+ * the route asks for TLS. A host that slips plain text under the encryption gets no such
+ * indulgence: that is an attack or a fault, and waits.
+ *
+ * Known limit: somebody on the path can provoke the fallback, as they can strip STARTTLS.
+ */
+import type { Host } from '../hosts/destination.js'
+import type { Trouble } from '../smtp/outcome.js'
+
+/** `offered`: STARTTLS where it is offered; `none`: plain text. */
+export type Encryption = 'offered' | 'none'
+
+const REMEMBERED = 3_600_000
+const MAX_HOSTS = 10_000
+
+/** TLS has failed in a way that plain text would not. */
+export function fallsBackToPlain(host: Host, trouble: Trouble): boolean {
+  if (host.tls === 'implicit' || host.auth !== null) return false
+  if (trouble.kind === 'failed' && trouble.failure === 'protocol') return false
+  return trouble.stage === 'starttls' || (trouble.kind === 'failed' && trouble.failure === 'tls')
+}
+
+/** Hosts whose TLS is broken, for an hour each. */
+export class BrokenTls {
+  readonly #until = new Map<string, number>()
+
+  note(host: Host, now: number): void {
+    const key = keyOf(host)
+    this.#until.delete(key)
+    this.#until.set(key, now + REMEMBERED)
+    const [oldest] = this.#until.keys()
+    if (this.#until.size > MAX_HOSTS && oldest !== undefined) this.#until.delete(oldest)
+  }
+
+  encryption(host: Host, now: number): Encryption {
+    if (host.tls === 'implicit' || host.auth !== null) return 'offered'
+    return (this.#until.get(keyOf(host)) ?? 0) > now ? 'none' : 'offered'
+  }
+}
+
+function keyOf({ mx, address, port }: Host): string {
+  return `${mx} ${address} ${port}`
+}

@@ -1,0 +1,103 @@
+/**
+ * SMTP replies out of whatever pieces the network delivers (RFC 5321 section 4.2, RFC 2034).
+ *
+ * Taken: continuation lines, a code without text, bare LF as line end, an enhanced code on
+ * any line, lines of differing codes (the last one counts). Text is made printable: UTF-8
+ * where it is valid, else Latin-1, control characters as `?`.
+ *
+ * A peer is a stranger: a line over 4 KB, a reply over 64 KB or 200 lines, or a line without
+ * a code is nonsense, after which the parser takes nothing more.
+ */
+import { MAX_REPLY_TEXT, type Reply } from '../../mail/reply.js'
+import { beginning, printable } from './reply-parser-text.js'
+
+const MAX_LINE = 4096
+const MAX_BYTES = 64 * 1024
+const MAX_LINES = 200
+const CR = 0x0d
+const LF = 0x0a
+
+/** A reply, and its lines without codes: EHLO says its extensions in lines. */
+export interface Heard {
+  readonly reply: Reply
+  readonly lines: readonly string[]
+}
+
+export type Parsed = ({ readonly kind: 'reply' } & Heard) | { readonly kind: 'nonsense'; readonly why: string }
+
+interface Line {
+  readonly code: number
+  readonly more: boolean
+  readonly enhanced: string | null
+  readonly text: string
+}
+
+export class ReplyParser {
+  #partial: Buffer = Buffer.alloc(0)
+  #lines: Line[] = []
+  #bytes = 0
+  #broken = false
+
+  /** Bytes of a reply that has not ended. */
+  get midway(): boolean {
+    return this.#partial.length > 0 || this.#lines.length > 0
+  }
+
+  /** The replies that end in `chunk`, in order; nonsense is always the last. */
+  feed(chunk: Buffer): readonly Parsed[] {
+    if (this.#broken) return []
+    const parsed: Parsed[] = []
+    const bytes = this.#partial.length === 0 ? chunk : Buffer.concat([this.#partial, chunk])
+    let at = 0
+    for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, at)) {
+      const one = this.#line(bytes.subarray(at, end))
+      at = end + 1
+      if (one === null) continue
+      parsed.push(one)
+      if (one.kind === 'nonsense') return parsed
+    }
+    // A copy: a slice would keep the network's whole chunk alive.
+    this.#partial = Buffer.from(bytes.subarray(at))
+    if (this.#partial.length > MAX_LINE) parsed.push(this.#nonsense('a line without end'))
+    return parsed
+  }
+
+  #line(bytes: Buffer): Parsed | null {
+    this.#bytes += bytes.length
+    if (bytes.length > MAX_LINE) return this.#nonsense('a line too long')
+    if (this.#bytes > MAX_BYTES || this.#lines.length >= MAX_LINES) return this.#nonsense('a reply too long')
+    const line = parseLine(printable(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes))
+    if (line === null) return this.#nonsense(`not a reply: ${printable(bytes).slice(0, 80)}`)
+    this.#lines.push(line)
+    if (line.more) return null
+    const heard = joined(this.#lines, line.code)
+    this.#lines = []
+    this.#bytes = 0
+    return { kind: 'reply', ...heard }
+  }
+
+  #nonsense(why: string): Parsed {
+    this.#broken = true
+    this.#partial = Buffer.alloc(0)
+    this.#lines = []
+    return { kind: 'nonsense', why }
+  }
+}
+
+function parseLine(line: string): Line | null {
+  const match = /^([2-5]\d\d)(?:([ -])(.*))?$/s.exec(line)
+  if (match === null) return null
+  const [, code = '', separator, rest = ''] = match
+  const status = /^([245])\.\d{1,3}\.\d{1,3}(?= |$)/.exec(rest)
+  const enhanced = status !== null && status[1] === code[0] ? status[0] : null
+  const text = enhanced === null ? rest : rest.slice(enhanced.length)
+  return { code: Number(code), more: separator === '-', enhanced, text: text.trim() }
+}
+
+function joined(lines: readonly Line[], code: number): Heard {
+  const kind = String(code).charAt(0)
+  const enhanced = lines.find((line) => line.enhanced?.startsWith(kind))?.enhanced ?? null
+  const texts = lines.map((line) => line.text)
+  const text = texts.filter((part) => part !== '').join(' ')
+  return { reply: { code, enhanced, text: beginning(text, MAX_REPLY_TEXT) }, lines: texts }
+}

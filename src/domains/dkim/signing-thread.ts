@@ -1,0 +1,168 @@
+/**
+ * DKIM signatures, made on a thread of their own.
+ *
+ * Why a thread and not the pool behind crypto.sign: each hand-over to the pool wakes one of
+ * its four threads, which then takes the core from the main thread, and each result wakes
+ * the main thread again. Here whatever gathers while a batch is being signed goes out
+ * together with the next, and canonicalization leaves the main thread as well.
+ *
+ * When the thread dies, the batch that it had is rejected: one of its messages may be the
+ * cause. What has gathered since goes to a new thread. A body too large to be copied is
+ * hashed here, in turns, and only its header crosses.
+ *
+ * Known limit: one thread makes as many signatures as one core can: 1,000 to 4,000 a
+ * second with RSA of 2048 bits.
+ */
+import { Worker } from 'node:worker_threads'
+import { scanHeader } from '../../mail/header-fields.js'
+import { threadOptions } from '../../platform/processes/thread-options.js'
+import { relaxedBodyHashInTurns } from './canonical.js'
+import type { DkimKey } from './sign.js'
+import type { SigningAnswer, SigningBatch, SigningJob, ToSigner } from './signing-protocol.js'
+
+/** Bytes of one message that are copied, and about as many as a batch holds. */
+const MAX_MESSAGE = 262_144
+const MAX_BATCH = 1_048_576
+const MAX_KEYS = 1_000
+/** It holds one batch at a time; the default would let it gather garbage for longer. */
+const resourceLimits = { maxYoungGenerationSizeMb: 4 }
+
+interface Wanted {
+  readonly raw: Buffer
+  readonly key: DkimKey
+  readonly now: number
+  readonly bodyHash: string | undefined
+  readonly resolve: (field: string) => void
+  readonly reject: (error: Error) => void
+}
+
+const startWorker = (): Worker =>
+  new Worker(new URL('./signing-worker.js', import.meta.url), { ...threadOptions, resourceLimits })
+
+export class SigningThread {
+  readonly #start: () => Worker
+  #worker: Worker | null = null
+  #gathered: Wanted[] = []
+  /** The batch under way. */
+  #posted: readonly Wanted[] = []
+  #posting: NodeJS.Immediate | null = null
+  /** Keys that the thread knows, with their numbers. */
+  readonly #numbers = new Map<DkimKey, number>()
+  #stopped = false
+
+  /** `start`: a test keeps the thread, to end it. */
+  constructor(start: () => Worker = startWorker) {
+    this.#start = start
+  }
+
+  /** The field that goes on top of `raw`. `key` is known by its identity: the same object for each message. */
+  async sign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
+    if (raw.length <= MAX_MESSAGE) return this.#ask(raw, key, now, undefined)
+    const { bodyStart } = scanHeader(raw)
+    const bodyHash = await relaxedBodyHashInTurns(raw, bodyStart)
+    return this.#ask(raw.subarray(0, bodyStart), key, now, bodyHash)
+  }
+
+  /** Keys may have changed: the thread drops those that it has. */
+  forget(): void {
+    this.#numbers.clear()
+    this.#worker?.postMessage({ kind: 'forget' } satisfies ToSigner)
+  }
+
+  /** Ends the thread; what was not signed is rejected. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#posting !== null) clearImmediate(this.#posting)
+    const worker = this.#worker
+    await worker?.terminate()
+    this.#lose(worker, new Error('signing has ended'))
+  }
+
+  #ask(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
+    return new Promise((resolve, reject) => {
+      if (this.#stopped) return reject(new Error('signing has ended'))
+      this.#gathered.push({ raw, key, now, bodyHash, resolve, reject })
+      this.#postSoon()
+    })
+  }
+
+  /** In the next turn, so that all who ask in this one are in the batch. */
+  #postSoon(): void {
+    if (this.#posting !== null || this.#posted.length > 0 || this.#gathered.length === 0 || this.#stopped) return
+    this.#posting = setImmediate(() => {
+      this.#posting = null
+      this.#post()
+    })
+  }
+
+  #post(): void {
+    const wanted = this.#takeBatch()
+    this.#posted = wanted
+    const bytes = new Uint8Array(wanted.reduce((sum, { raw }) => sum + raw.length, 0))
+    let at = 0
+    for (const { raw } of wanted) {
+      bytes.set(raw, at)
+      at += raw.length
+    }
+    this.#worker ??= this.#startWorker()
+    const batch: SigningBatch = { kind: 'batch', ...this.#numbered(wanted), bytes }
+    this.#worker.postMessage(batch, [bytes.buffer])
+  }
+
+  #takeBatch(): readonly Wanted[] {
+    let bytes = 0
+    const over = this.#gathered.findIndex(({ raw }) => {
+      bytes += raw.length
+      return bytes > MAX_BATCH
+    })
+    return this.#gathered.splice(0, over === -1 ? this.#gathered.length : Math.max(1, over))
+  }
+
+  #numbered(wanted: readonly Wanted[]): Pick<SigningBatch, 'keys' | 'jobs'> {
+    if (this.#numbers.size + wanted.length > MAX_KEYS) this.forget()
+    const keys: DkimKey[] = []
+    const jobs = wanted.map(({ key, now, raw, bodyHash }): SigningJob => {
+      let number = this.#numbers.get(key)
+      if (number === undefined) {
+        number = this.#numbers.size
+        this.#numbers.set(key, number)
+        keys.push(key)
+      }
+      return [number, now, raw.length, bodyHash]
+    })
+    return { keys, jobs }
+  }
+
+  #startWorker(): Worker {
+    const worker = this.#start()
+    worker.on('message', (answers: readonly SigningAnswer[]) => {
+      // What a thread says after it was given up would be taken for answers to the next batch.
+      if (worker === this.#worker) this.#hear(answers)
+    })
+    worker.on('error', (error) => this.#lose(worker, error))
+    worker.once('exit', () => this.#lose(worker, new Error('its thread is gone')))
+    return worker
+  }
+
+  #hear(answers: readonly SigningAnswer[]): void {
+    const wanted = this.#posted
+    this.#posted = []
+    this.#postSoon()
+    wanted.forEach(({ resolve, reject }, at) => {
+      const answer = answers[at]
+      if (typeof answer === 'string') resolve(answer)
+      else reject(new Error(`the message cannot be signed: ${answer?.failure ?? 'no answer'}`))
+    })
+  }
+
+  /** A new thread knows no keys, and is started by the next batch. */
+  #lose(worker: Worker | null, cause: Error): void {
+    if (worker !== this.#worker) return
+    const lost = this.#stopped ? [...this.#posted, ...this.#gathered.splice(0)] : this.#posted
+    this.#worker = null
+    this.#posted = []
+    this.#numbers.clear()
+    for (const { reject } of lost) reject(new Error('a signature was not made', { cause }))
+    this.#postSoon()
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The signing thread: signs what a batch asks for, one message after the other, and answers.
+ *
+ * A message that cannot be signed harms no other of its batch.
+ */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type DkimKey, dkimSign } from './sign.js'
+import type { SigningAnswer, SigningBatch, SigningJob, ToSigner } from './signing-protocol.js'
+
+function serve(port: MessagePort): void {
+  let keys: DkimKey[] = []
+  port.on('message', (message: ToSigner) => {
+    if (message.kind === 'forget') {
+      keys = []
+      return
+    }
+    keys.push(...message.keys)
+    port.postMessage(answersOf(message, keys))
+  })
+}
+
+function answersOf({ jobs, bytes }: SigningBatch, keys: readonly DkimKey[]): readonly SigningAnswer[] {
+  let at = bytes.byteOffset
+  return jobs.map((job) => {
+    const raw = Buffer.from(bytes.buffer, at, job[2])
+    at += raw.length
+    return answerOf(job, raw, keys)
+  })
+}
+
+function answerOf([number, now, , bodyHash]: SigningJob, raw: Buffer, keys: readonly DkimKey[]): SigningAnswer {
+  try {
+    const key = keys[number]
+    if (key === undefined) throw new Error(`no key has the number ${number}`)
+    return dkimSign(raw, key, now, bodyHash)
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+if (parentPort === null) throw new Error('signatures are made in a worker thread')
+serve(parentPort)

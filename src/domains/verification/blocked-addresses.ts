@@ -1,0 +1,96 @@
+/**
+ * Addresses to which a domain takes no mail, though it takes mail for any other local part.
+ *
+ * Exactly that address: blocking `info@` leaves `info+news@` open, so that an address that
+ * was given away and is abused can be closed alone. Case does not count, nor do needless quotes.
+ * `postmaster` cannot be blocked: a domain that takes mail must take mail to it (RFC 5321
+ * section 4.5.1).
+ */
+import { addressOrNull, type DomainName, domainOf, shown } from '../../mail/address.js'
+import { localPartKey } from '../../mail/mailbox-key.js'
+import { Refusal } from '../../mail/refusal.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import type { SendingDomain } from '../sending-domains.js'
+
+export const MAX_BLOCKED = 1_000
+
+type Place = Pick<SendingDomain, 'id' | 'workspace_id'>
+
+/**
+ * The key of a local part, or of an address in that domain, as somebody gave it. Throws a
+ * Refusal `invalid-parameter` that names the field.
+ */
+export function blockableKey(given: string, domain: DomainName, field: string): string {
+  const address = addressOrNull(given) ?? addressOrNull(`${given}@${domain}`)
+  if (address === null || domainOf(address) !== domain) {
+    throw refusal(given, field, `allowed: a local part, or an address of ${domain}`)
+  }
+  const key = localPartKey(address)
+  if (key === 'postmaster') throw refusal(given, field, 'a domain that takes mail must take mail to its postmaster')
+  return key
+}
+
+function refusal(given: string, field: string, rule: string): Refusal {
+  return new Refusal('invalid-parameter', `${field}: found "${shown(given)}"; ${rule}`, { field, value: shown(given) })
+}
+
+export function refuseTooMany(count: number, field: string): void {
+  if (count <= MAX_BLOCKED) return
+  const message = `${field}: a domain may have ${MAX_BLOCKED} blocked addresses, this would be ${count}`
+  throw new Refusal('invalid-parameter', message, { field, value: count })
+}
+
+const blockedRows = prepareRead<Place>()(({ db, slot }) =>
+  db
+    .selectFrom('blocked_addresses')
+    .select('local_part')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('domain_id', '=', slot('id'))
+    .orderBy('local_part'),
+)
+
+const insert = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
+  db
+    .insertInto('blocked_addresses')
+    .values({
+      workspace_id: slot('workspace_id'),
+      domain_id: slot('domain_id'),
+      local_part: slot('local_part'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const remove = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
+  db
+    .deleteFrom('blocked_addresses')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('domain_id', '=', slot('domain_id'))
+    .where('local_part', '=', slot('local_part')),
+)
+
+const removeAll = prepareWrite<Place>(({ db, slot }) =>
+  db
+    .deleteFrom('blocked_addresses')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('domain_id', '=', slot('id')),
+)
+
+/** In alphabetical order. */
+export function blockedKeys(read: Read, place: Place): string[] {
+  return blockedRows(read, place).map(({ local_part }) => local_part)
+}
+
+export function block({ id: domain_id, workspace_id }: Place, keys: readonly string[]): Write[] {
+  return keys.map((local_part) => insert({ workspace_id, domain_id, local_part }))
+}
+
+export function unblock({ id: domain_id, workspace_id }: Place, keys: readonly string[]): Write[] {
+  return keys.map((local_part) => remove({ workspace_id, domain_id, local_part }))
+}
+
+/** In the commit that deletes the domain. */
+export function unblockAll(place: Place): Write {
+  return removeAll(place)
+}

@@ -1,0 +1,126 @@
+/**
+ * What a look at DNS changes of a domain, and when to look again. Pure.
+ *
+ *   status     records hold   records do not hold
+ *   pending    verified       failed when somebody asked; else it waits on
+ *   failed     verified       as it is
+ *   verified   grace ends     72 h of grace, a warning at their beginning; then failed
+ *   (forced)   as it is       as it is: the operator's word stands above DNS
+ *
+ * No answer changes nothing. `unproved_since` of a verified domain is the beginning of its
+ * grace; of any other the moment from which its pace is counted: hourly for three days, daily
+ * for thirty, then only when somebody asks.
+ */
+import type { Dice } from '../../platform/dice.js'
+import type { SendingDomain } from '../sending-domains.js'
+import type { Finding, Verdict } from './judge-records.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+export const GRACE = 72 * HOUR
+const HOURLY_FOR = 3 * DAY
+const ASKED_FOR = 33 * DAY
+
+export type RecordState = 'pending' | 'verified' | 'failed'
+
+/** By purpose, and `mx` and `dmarc`; what is missing is `pending`. */
+export type RecordStates = Readonly<Partial<Record<Finding['purpose'] | 'mx' | 'dmarc', RecordState>>>
+
+export type CheckedRow = Pick<
+  SendingDomain,
+  'status' | 'verified_at' | 'unproved_since' | 'record_states' | 'checked_at' | 'next_check_at'
+>
+
+export type News = 'domain.verified' | 'domain.broken' | 'domain.failed'
+
+export interface Outcome {
+  readonly row: CheckedRow
+  readonly news: News | null
+}
+
+export interface Check {
+  readonly verdict: Verdict
+  readonly findings: readonly Finding[]
+  readonly mx: 'verified' | 'failed' | null
+  readonly dmarc: 'verified' | 'pending' | null
+  /** Somebody asked for it and waits. */
+  readonly asked: boolean
+}
+
+export function outcomeOf(row: SendingDomain, check: Check, now: number, dice: Dice): Outcome {
+  if (check.verdict === 'no-answer') {
+    return { row: { ...row, next_check_at: row.next_check_at === null ? null : againAt(row, now, dice) }, news: null }
+  }
+  const proved = check.verdict === 'proved'
+  const { status, since } = proved ? { status: 'verified' as const, since: null } : unproved(row, check.asked, now)
+  const next = {
+    ...row,
+    status,
+    unproved_since: since,
+    verified_at: status !== 'verified' ? null : row.status === 'verified' ? row.verified_at : now,
+    record_states: JSON.stringify(statesAfter(statesOf(row), check)),
+    checked_at: now,
+  }
+  return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, news: newsOf(row, next) }
+}
+
+function unproved(
+  { status, forced, unproved_since: since }: SendingDomain,
+  asked: boolean,
+  now: number,
+): { readonly status: SendingDomain['status']; readonly since: number | null } {
+  if (status !== 'verified') return { status: asked ? 'failed' : status, since: asked ? now : (since ?? now) }
+  if (forced === 1) return { status, since: null }
+  const begun = since ?? now
+  return now - begun >= GRACE ? { status: 'failed', since: now } : { status, since: begun }
+}
+
+function newsOf(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unproved_since'>): News | null {
+  if (before.status !== after.status) return after.status === 'verified' ? 'domain.verified' : 'domain.failed'
+  if (after.status !== 'verified') return null
+  return before.unproved_since === null && after.unproved_since !== null ? 'domain.broken' : null
+}
+
+/** After silence: who waits for records keeps its pace, or names whose servers are dead would be asked for ever. */
+function againAt(row: SendingDomain, now: number, dice: Dice): number | null {
+  return row.status === 'verified' ? hourlyFrom(now, dice) : nextCheckAt(row, now, dice)
+}
+
+function hourlyFrom(now: number, dice: Dice): number {
+  return Math.round(now + HOUR * (1 - dice() / 10))
+}
+
+/** Spread, so that what was registered or looked at together is not looked at together for ever. */
+export function nextCheckAt(
+  row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
+  now: number,
+  dice: Dice,
+): number | null {
+  const hourly = hourlyFrom(now, dice)
+  const daily = now + DAY * (1 - dice() / 10)
+  const { status, forced, unproved_since: since, rotation_asked_at: rotating } = row
+  if (status === 'verified') {
+    if (rotating !== null) return hourly
+    if (forced === 1) return null
+    return Math.round(since === null ? daily : Math.min(hourly, Math.max(since + GRACE, now)))
+  }
+  const age = now - (since ?? now)
+  if (age >= ASKED_FOR) return null
+  return Math.round(age < HOURLY_FOR ? hourly : daily)
+}
+
+export function statesOf({ record_states: text }: Pick<SendingDomain, 'record_states'>): RecordStates {
+  return JSON.parse(text) as RecordStates
+}
+
+function statesAfter(before: RecordStates, { findings, mx, dmarc }: Check): RecordStates {
+  const found = findings.flatMap(({ purpose, state }) =>
+    state === 'unknown' ? [] : [[purpose, state === 'awaited' ? 'pending' : state] as const],
+  )
+  return {
+    ...before,
+    ...Object.fromEntries(found),
+    ...(mx === null ? {} : { mx }),
+    ...(dmarc === null ? {} : { dmarc }),
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a customer publishes for a sending domain: three CNAMEs into the service zone,
+ * where we publish what they stand for, so that keys can change without the customer.
+ *
+ *   posthorn.<domain>            -> mail.<zone>                     return paths and tracking links
+ *   dkim1._domainkey.<domain>    -> dkim1.<label>._domainkey.<zone>
+ *   dkim2._domainkey.<domain>    -> dkim2.<label>._domainkey.<zone>
+ *
+ * `label` belongs to this registration alone: CNAMEs that somebody left behind, or that
+ * another workspace had published, prove nothing for whoever registers the name next.
+ */
+
+import { selectors } from '../dkim/signing-keys.js'
+import { mailHost, type SendingDomain } from '../sending-domains.js'
+
+export type Selector = (typeof selectors)[number]
+
+export interface DnsRecord {
+  readonly type: 'CNAME'
+  readonly name: string
+  readonly value: string
+  readonly purpose: 'mail_cname' | Selector
+}
+
+/** The host whose addresses, MX and SPF every mail host of a customer stands for. */
+export function mailTarget(zone: string): string {
+  return `mail.${zone}`
+}
+
+/** Where in the service zone a key of that registration is published. */
+export function keyTarget({ id }: Pick<SendingDomain, 'id'>, selector: string, zone: string): string {
+  return `${selector}.${labelOf(id)}._domainkey.${zone}`
+}
+
+/** The random part of a UUIDv7. */
+function labelOf(id: string): string {
+  return id.replaceAll('-', '').slice(-20)
+}
+
+export function dnsRecords(row: Pick<SendingDomain, 'id' | 'domain'>, zone: string): DnsRecord[] {
+  return [
+    { type: 'CNAME', name: mailHost(row.domain), value: mailTarget(zone), purpose: 'mail_cname' },
+    ...selectors.map((selector) => ({
+      type: 'CNAME' as const,
+      name: `${selector}._domainkey.${row.domain}`,
+      value: keyTarget(row, selector, zone),
+      purpose: selector,
+    })),
+  ]
+}

@@ -1,0 +1,155 @@
+/**
+ * Looks at the records of a sending domain in DNS, and keeps what that changes.
+ *
+ * What was found, the status, the event and the word in the audit log are one commit, which
+ * misses when another look has changed the domain meanwhile: then it is decided again from
+ * the row as it is now. Of two workspaces that prove the same name at the same moment the
+ * unique index lets one have it.
+ */
+import { type Actor, daemonItself, recordAct } from '../../accounts/audit-log.js'
+import { recordEvent } from '../../events/event-log.js'
+import { timestamp } from '../../platform/clock.js'
+import type { Dice } from '../../platform/dice.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import type { Commit, Write } from '../../storage/writer/write.js'
+import { dkimKeysOf } from '../dkim/signing-keys.js'
+import { domainById, type SendingDomain } from '../sending-domains.js'
+import { type Check, type CheckedRow, GRACE, type News, outcomeOf } from './check-outcome.js'
+import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
+import { type AskDns, lookUpRecords, type ZoneNames } from './look-up-records.js'
+
+export interface CheckDeps {
+  readonly read: Read
+  readonly commit: Commit
+  readonly ask: AskDns
+  readonly names: ZoneNames
+  readonly dice: Dice
+}
+
+export interface Checked {
+  /** As it is afterwards. */
+  readonly row: SendingDomain
+  readonly verdict: Verdict
+  readonly findings: readonly Finding[]
+  readonly news: News | null
+}
+
+interface Guarded extends CheckedRow {
+  readonly workspaceId: string
+  readonly id: string
+  readonly wasStatus: SendingDomain['status']
+  /** -1 for null. */
+  readonly wasUnproved: number
+}
+
+/** Misses when the domain is gone, or is not as it was. */
+const keepCheck = prepareWrite<Guarded>(
+  ({ db, slot }) =>
+    db
+      .updateTable('domains')
+      .set({
+        status: slot('status'),
+        verified_at: slot('verified_at'),
+        unproved_since: slot('unproved_since'),
+        record_states: slot('record_states'),
+        checked_at: slot('checked_at'),
+        next_check_at: slot('next_check_at'),
+      })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('status', '=', slot('wasStatus'))
+      .where((eb) => eb(eb.fn.coalesce('unproved_since', eb.lit(-1)), '=', slot('wasUnproved'))),
+  1,
+)
+
+interface Place {
+  readonly now: number
+  readonly afterTime: number
+  readonly afterId: string
+  readonly limit: number
+}
+
+/** Of all workspaces, those whose time has come, the longest overdue first. */
+export const domainsToCheck = prepareRead<Place>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .selectAll()
+    .where('next_check_at', 'is not', null)
+    .where('next_check_at', '<=', slot('now'))
+    .where((eb) => eb(eb.refTuple('next_check_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+    .orderBy('next_check_at')
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+/**
+ * `asker` null: the daemon looks of its own accord. Undefined where the domain is gone.
+ * Rejects with `ConstraintViolated` where another workspace has proved the name meanwhile.
+ */
+export async function checkDomain(
+  deps: CheckDeps,
+  row: SendingDomain,
+  asker: Actor | null,
+  now: number,
+): Promise<Checked | undefined> {
+  const { read, commit, ask, names, dice } = deps
+  const answers = await lookUpRecords(ask, row, names)
+  const place = { workspaceId: row.workspace_id, id: row.id }
+  for (;;) {
+    const [before] = domainById(read, place)
+    if (before === undefined) return undefined
+    const keys = dkimKeysOf(read, { workspaceId: before.workspace_id, domain: before.domain })
+    const findings = judgeRecords(answers, before, keys, names)
+    const verdict = verdictOf(findings)
+    const mx = judgeInboundMx(answers.inboundMx, names.inbound_mx_host)
+    const check: Check = { verdict, findings, mx, dmarc: judgeDmarc(answers.dmarc), asked: asker !== null }
+    const { row: after, news } = outcomeOf(before, check, now, dice)
+    const guarded = { ...after, ...place, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
+    const next = { ...before, ...after }
+    // Who tries and is answered needs no letter about it; that a domain worked until now is news to others too.
+    const answered = asker !== null && before.status !== 'verified'
+    const writes = [keepCheck(guarded), ...told({ row: next, verdict, findings, news }, asker, answered, now)]
+    if (await unlessMissed(commit(writes))) return { row: next, verdict, findings, news }
+  }
+}
+
+function told({ row, news, findings }: Checked, asker: Actor | null, asked: boolean, at: number): readonly Write[] {
+  if (news === null) return []
+  const { id, workspace_id: workspaceId, domain, status } = row
+  const data = { domain_id: id, domain, status, asked, ...dataOf(row, news, at), records: shownFindings(findings) }
+  const event = recordEvent({ workspaceId, type: news, emailId: null, recipient: null, at, data })
+  if (news === 'domain.broken') return [event]
+  const actor = asker ?? daemonItself
+  return [event, recordAct({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
+}
+
+function dataOf({ unproved_since }: SendingDomain, news: News, at: number): Readonly<Record<string, string>> {
+  switch (news) {
+    case 'domain.verified':
+      return { verified_at: timestamp(at) }
+    case 'domain.failed':
+      return { failed_at: timestamp(at) }
+    case 'domain.broken':
+      return { broken_at: timestamp(at), fails_at: timestamp((unproved_since ?? at) + GRACE) }
+  }
+}
+
+/** As `details.records` of the interface. */
+export interface ShownFinding {
+  readonly type: 'CNAME'
+  readonly name: string
+  readonly expected: string
+  readonly found: string | null
+  readonly status: 'pending' | 'verified' | 'failed'
+}
+
+export function shownFindings(findings: readonly Finding[]): readonly ShownFinding[] {
+  return findings.map(({ type, name, value, found, state }) => ({
+    type,
+    name,
+    expected: value,
+    found,
+    status: state === 'verified' || state === 'failed' ? state : 'pending',
+  }))
+}

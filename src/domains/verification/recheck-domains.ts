@@ -1,0 +1,98 @@
+/**
+ * Looks again at every domain whose time has come, a few at a time.
+ *
+ * Each look sets the time of the next one; what could not be looked at, because of a fault or
+ * because another workspace has the name verified, is put off, so that it holds up nobody.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import { prepareWrite } from '../../storage/prepared.js'
+import { ConstraintViolated, StorageFault } from '../../storage/writer/write.js'
+import { advanceRotation, type RotationDeps } from '../dkim/rotate-keys.js'
+import { type SendingDomain, verifiedAnywhere } from '../sending-domains.js'
+import type { News } from './check-outcome.js'
+import { type Checked, checkDomain, domainsToCheck } from './domain-checks.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const PAGE = 5
+const PAUSE = 20
+
+export interface RecheckDeps extends RotationDeps {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error' | 'warn' | 'info'>
+  /** Nothing that was remembered of it counts any more. */
+  readonly changed: (place: { readonly workspaceId: string; readonly domain: string }) => void
+}
+
+const putOff = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>
+  db
+    .updateTable('domains')
+    .set({ next_check_at: slot('until') })
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '=', slot('id')),
+)
+
+/**
+ * Ends when there is none left, or after the page under way once `signal` is aborted. Rejects
+ * when nothing can be stored: the next round tries again.
+ */
+export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
+  const { read, clock } = deps
+  let place = { afterTime: -1, afterId: '' }
+  while (!signal.aborted) {
+    const page = domainsToCheck(read, { ...place, now: clock(), limit: PAGE })
+    const last = page.at(-1)
+    if (last === undefined) return
+    await Promise.all(page.map((row) => recheck(deps, row)))
+    place = { afterTime: last.next_check_at ?? 0, afterId: last.id }
+    await sleep(PAUSE)
+  }
+}
+
+async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
+  const { read, commit, clock, log } = deps
+  const { id, workspace_id: workspaceId, domain } = row
+  const postpone = (wait: number): Promise<void> => commit([putOff({ workspaceId, id, until: clock() + wait })])
+  try {
+    if (verifiedAnywhere(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
+    else await lookedAt(deps, row, await checkDomain(deps, row, null, clock()))
+  } catch (err) {
+    if (err instanceof StorageFault) throw err
+    // Whether another workspace was faster, or something is broken: neither is mended by a look at once.
+    if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
+    await postpone(HOUR).catch((fault: unknown) => log.error({ err: fault, domain }, 'a check cannot be put off'))
+  }
+}
+
+async function lookedAt(deps: RecheckDeps, before: SendingDomain, checked: Checked | undefined): Promise<void> {
+  if (checked === undefined) return
+  const { row, news, findings } = checked
+  const place = { workspaceId: row.workspace_id, domain: row.domain }
+  if (news !== null) tell(deps.log, row, news)
+  const unseen = findings.filter(
+    ({ state, purpose, shown }) => state === 'verified' && purpose !== 'mail_cname' && !shown,
+  )
+  if (unseen.length > 0) {
+    const names = unseen.map(({ name }) => name)
+    deps.log.warn({ ...place, names }, 'the CNAME is right, but the service zone does not answer with the key')
+  }
+  if (row.status !== before.status) deps.changed(place)
+  if (row.status !== 'verified' || row.rotation_asked_at === null) return
+  if ((await advanceRotation(deps, row, deps.clock())).kind !== 'done') return
+  deps.log.info(place, 'another DKIM key signs from now on')
+  deps.changed(place)
+}
+
+const words: Readonly<Record<News, string>> = {
+  'domain.verified': 'DNS has all records of the domain: it is verified',
+  'domain.broken': 'DNS does not have all records of the domain any more: it fails in 72 hours',
+  'domain.failed': 'DNS did not have all records of the domain for 72 hours: nothing is sent from it any more',
+}
+
+function tell(log: RecheckDeps['log'], { workspace_id: workspaceId, domain }: SendingDomain, news: News): void {
+  const about = { workspaceId, domain }
+  if (news === 'domain.verified') log.info(about, words[news])
+  else log.warn(about, words[news])
+}

@@ -1,0 +1,25 @@
+/**
+ * Raises the zone's serial where the configuration has changed what the zone holds: the database cannot notice
+ * that by itself.
+ */
+import { createHash } from 'node:crypto'
+import type { Database } from '../../storage/database.js'
+import { serviceState, setServiceState } from '../../storage/service-state.js'
+import { raiseZoneSerial } from '../../storage/zone-serial.js'
+import { fixedRecords, type ZoneSettings } from './zone-records.js'
+
+const CONFIGURED = 'zone_configured'
+
+/** `restarted`: raised in any case. The database may have been restored, to a serial that secondaries have passed. */
+export async function noticeZoneSettings(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  settings: ZoneSettings,
+  { now, restarted }: { readonly now: number; readonly restarted: boolean },
+): Promise<void> {
+  const value = createHash('sha256')
+    .update(JSON.stringify(fixedRecords(settings, [])))
+    .digest('hex')
+  const same = serviceState(read, { key: CONFIGURED })[0]?.value === value
+  if (same && !restarted) return
+  await commit([raiseZoneSerial({ now: Math.floor(now / 1000) }), setServiceState({ key: CONFIGURED, value })])
+}

@@ -1,0 +1,72 @@
+/**
+ * The DKIM keys of registrations as records of the service zone, by name and page by page.
+ *
+ * Every registration has its keys there, verified or not: its CNAMEs are looked at before it is.
+ * These are reads over all workspaces: the zone is public.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../storage/prepared.js'
+import { keyTarget } from '../verification/dns-records.js'
+
+export interface PublishedKey {
+  readonly id: string
+  readonly selector: string
+  readonly public_record: string
+}
+
+const published = prepareRead<{ tail: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .innerJoin('dkim_keys', (join) =>
+      join
+        .onRef('dkim_keys.workspace_id', '=', 'domains.workspace_id')
+        .onRef('dkim_keys.domain', '=', 'domains.domain'),
+    )
+    .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
+    // As the index `domains_label` has it.
+    .where(sql<string>`substr(domains.id, 15)`, '=', slot('tail'))
+    .orderBy('dkim_keys.selector'),
+)
+
+/** The keys of the registration whose names in the zone bear `label`: the last twenty digits of its id. */
+export function keysOfLabel(read: Read, label: string): readonly PublishedKey[] {
+  if (!/^[0-9a-f]{20}$/.test(label)) return []
+  return published(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
+}
+
+const idsAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db.selectFrom('domains').select('id').where('id', '>', slot('after')).orderBy('id').limit(slot('limit')),
+)
+
+const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .innerJoin('dkim_keys', (join) =>
+      join
+        .onRef('dkim_keys.workspace_id', '=', 'domains.workspace_id')
+        .onRef('dkim_keys.domain', '=', 'domains.domain'),
+    )
+    .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
+    .where('domains.id', '>', slot('after'))
+    .where('domains.id', '<=', slot('last'))
+    .orderBy('domains.id')
+    .orderBy('dkim_keys.selector'),
+)
+
+/** Registrations of one page: a short read. */
+const PAGE = 100
+
+/** In the order of the registrations' ids. Whoever takes a page later sees the database as it is then. */
+export function* keyPages(read: Read): Generator<readonly PublishedKey[]> {
+  let after = ''
+  for (;;) {
+    const last = idsAfter(read, { after, limit: PAGE }).at(-1)?.id
+    if (last === undefined) return
+    yield keysBetween(read, { after, last })
+    after = last
+  }
+}
+
+export function publishedName({ id, selector }: PublishedKey, zone: string): string {
+  return keyTarget({ id }, selector, zone)
+}

@@ -1,0 +1,63 @@
+/** What a delivery status notification tells: the words that its parts share. */
+import type { Address } from '../../mail/address.js'
+import type { DsnReturn } from '../../mail/dsn-parameters.js'
+
+/** `success` is for recipients that asked for it: delivered, or relayed to where reports end. */
+export type DsnKind = 'failed' | 'delayed' | 'success'
+
+export interface DsnRecipient {
+  readonly address: Address
+  /** RFC 3461 ORCPT, decoded: `type;address`. */
+  readonly orcpt: string | null
+  readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed'
+  /** Enhanced status code, as `5.1.1`. */
+  readonly status: string
+  /** What happened, one sentence for people. */
+  readonly reason: string
+  /** The last answer, or what went wrong here where no server answered. */
+  readonly diagnostic: string | null
+  /** Host name of the server that gave `diagnostic`; null: it is our own word. */
+  readonly remoteMta: string | null
+  readonly lastAttemptAt: number | null
+  /** Of a delayed one. */
+  readonly willRetryUntil: number | null
+}
+
+export interface DsnReport {
+  readonly kind: DsnKind
+  /** Our host name. */
+  readonly reportingMta: string
+  readonly arrivedAt: number
+  /** RFC 3461 ENVID, decoded. */
+  readonly envid: string | null
+  readonly ret: DsnReturn | null
+  /** The message that the report is about. */
+  readonly original: Buffer
+  readonly recipients: readonly DsnRecipient[]
+}
+
+/** `text` on one line, fit for a header field: blanks single, nothing that ends a line, nothing invisible. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
+    .trim()
+}
+
+/** Words in lines of at most 76 characters, each after `indent`. A longer word stands alone; one over 900 octets is cut. */
+export function wrapped(text: string, indent: string): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/\s+/).flatMap(pieces)) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > 76) {
+      lines.push(indent + line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+  }
+  return line === '' ? lines : [...lines, indent + line]
+}
+
+function pieces(word: string): readonly string[] {
+  return Buffer.byteLength(word) <= 900 ? [word] : (word.match(/.{1,225}/gu) ?? [])
+}

@@ -1,0 +1,103 @@
+/**
+ * Delivery status notifications: multipart/report with a text for people, a part for
+ * machines and the message or its header (RFC 3461, 3464, 6522; 6533 for UTF-8).
+ *
+ * Pure. The caller sends it from the null return path, so that no report is ever
+ * reported about (RFC 3464 section 2).
+ *
+ * The whole message comes back only with a failure, where the sender did not ask for
+ * the header alone, and up to 50 KB (RFC 3461 section 4.3). Parts that are not ASCII are
+ * 8bit.
+ */
+import { isAscii } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
+import type { DsnNotify } from '../../mail/dsn-parameters.js'
+import { fieldsNamed, fieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
+import { messageDate } from '../../mail/message-date.js'
+import { isMessageId } from '../../mail/message-id.js'
+import type { DsnKind, DsnReport } from './dsn-report.js'
+import { deliveryStatus } from './dsn-status.js'
+import { dsnSubject, dsnText } from './dsn-text.js'
+
+export interface Dsn extends DsnReport {
+  readonly from: Address
+  readonly to: Address
+  readonly now: number
+  /** New and not to be guessed: the boundary comes from it. */
+  readonly messageId: string
+}
+
+interface Part {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+const MAX_RETURNED = 51_200
+
+const word: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
+
+/** Whether a recipient's NOTIFY asks for such a report; without one, for trouble alone (RFC 3461 section 4.1). */
+export function wantsDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
+  return notify === null ? kind !== 'success' : notify.includes(word[kind])
+}
+
+/** The whole message, header and body. */
+export function buildDsn(dsn: Dsn): Buffer {
+  const header = scanHeader(dsn.original)
+  const whole = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
+  const status = deliveryStatus(dsn)
+  const parts: readonly Part[] = [
+    { type: 'text/plain; charset=utf-8', bytes: Buffer.from(dsnText(dsn, whole ? 'message' : 'header')) },
+    { type: status.type, bytes: Buffer.from(status.text) },
+    whole ? returnedMessage(dsn.original, header) : returnedHeader(dsn.original, header),
+  ]
+  const boundary = `=_${createHash('sha256').update(dsn.messageId).digest('hex').slice(0, 32)}`
+  return Buffer.concat([
+    Buffer.from(dsnHeader(dsn, header, boundary, encodingOf(parts))),
+    ...parts.flatMap((part) => [
+      Buffer.from(`--${boundary}\r\nContent-Type: ${part.type}\r\n${encodingOf([part])}\r\n`),
+      part.bytes,
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ])
+}
+
+function dsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: string): string {
+  return [
+    `From: Mail Delivery System <${dsn.from}>`,
+    `To: <${dsn.to}>`,
+    `Subject: ${dsnSubject(dsn)}`,
+    `Date: ${messageDate(dsn.now)}`,
+    `Message-ID: ${dsn.messageId}`,
+    ...references(dsn.original, original),
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/report; report-type=delivery-status;\r\n boundary="${boundary}"`,
+    `${encoding}\r\n`,
+  ].join('\r\n')
+}
+
+/** Threads the report under the message that it is about. */
+function references(raw: Buffer, header: Header): readonly string[] {
+  const field = fieldsNamed(header, 'message-id')[0]
+  const id = field === undefined ? '' : fieldValue(raw, field)
+  return isMessageId(id) ? [`In-Reply-To: ${id}`, `References: ${id}`] : []
+}
+
+function returnedMessage(raw: Buffer, header: Header): Part {
+  const global = !isAscii(raw.subarray(0, header.end))
+  return { type: global ? 'message/global' : 'message/rfc822', bytes: raw }
+}
+
+/** The header; of a very long one, its first fields. */
+function returnedHeader(raw: Buffer, { fields }: Header): Part {
+  const end = fields.findLast((field) => field.end <= MAX_RETURNED)?.end ?? 0
+  const bytes = raw.subarray(0, end)
+  return { type: isAscii(bytes) ? 'text/rfc822-headers' : 'message/global-headers', bytes }
+}
+
+function encodingOf(parts: readonly Part[]): string {
+  return `Content-Transfer-Encoding: ${parts.every(({ bytes }) => isAscii(bytes)) ? '7bit' : '8bit'}\r\n`
+}

@@ -1,0 +1,267 @@
+/**
+ * Mail from outside, one record for each workspace that it was written to.
+ *
+ *   received -> processed | failed        on disk before the 250; looked at after it
+ *
+ * What came to a return path is kept in the same way until it was read, as a `report`: it is
+ * nobody's email, and no list or id of the API finds it. One that speaks of others alone stays
+ * until its age removes it. A message that cannot be read has failed, and its bytes stay.
+ */
+import { type Selectable, sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { MovedBytes, Write } from '../../storage/writer/write.js'
+
+export type InboundEmail = Selectable<Tables['inbound_emails']>
+
+/** What is known before the message was read. */
+export type NewInbound = Pick<
+  InboundEmail,
+  | 'id'
+  | 'workspace_id'
+  | 'kind'
+  | 'domain'
+  | 'envelope_from'
+  | 'envelope_to'
+  | 'client_address'
+  | 'helo'
+  | 'spf_result'
+  | 'dkim_result'
+  | 'dmarc_result'
+  | 'authentication'
+  | 'received_at'
+> & { readonly arrival: Arrival }
+
+/** What was seen of the client that brought a message, as far as it bears on its spam score. */
+export interface Arrival {
+  /** It spoke before it was greeted. */
+  readonly earlyTalker: boolean
+  /** DNS block lists that know its address. */
+  readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
+  /** Why the message is spam whatever its score; null: it is judged by its score. */
+  readonly spamReason: string | null
+}
+
+/** What reading it told. */
+export type InboundContent = Pick<
+  InboundEmail,
+  | 'message_id'
+  | 'reference_ids'
+  | 'from_email'
+  | 'from_name'
+  | 'to_emails'
+  | 'cc_emails'
+  | 'subject'
+  | 'has_html'
+  | 'has_text'
+  | 'attachment_count'
+  | 'spam_status'
+  | 'spam_score'
+  | 'spam_report'
+>
+
+type Processed = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
+
+const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; size: number }>(({ db, slot }) =>
+  db.insertInto('inbound_emails').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    kind: slot('kind'),
+    status: 'received',
+    domain: slot('domain'),
+    envelope_from: slot('envelope_from'),
+    envelope_to: slot('envelope_to'),
+    client_address: slot('client_address'),
+    helo: slot('helo'),
+    spf_result: slot('spf_result'),
+    dkim_result: slot('dkim_result'),
+    dmarc_result: slot('dmarc_result'),
+    authentication: slot('authentication'),
+    arrival: slot('arrival'),
+    reference_ids: '[]',
+    from_email: '',
+    from_key: '',
+    from_name: '',
+    to_emails: '[]',
+    cc_emails: '[]',
+    subject: '',
+    has_html: 0,
+    has_text: 0,
+    attachment_count: 0,
+    size: slot('size'),
+    spam_report: '[]',
+    received_at: slot('received_at'),
+  }),
+)
+
+const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+  ({ db, slot }) =>
+    db.insertInto('inbound_raw').values({
+      inbound_id: slot('inbound_id'),
+      workspace_id: slot('workspace_id'),
+      received_at: slot('received_at'),
+      raw: sql<Buffer>`${slot('raw')}`,
+    }),
+)
+
+/** The record and its bytes, for the commit before the 250. */
+export function fileInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
+  const { id: inbound_id, workspace_id, received_at } = wanted
+  const arrival = JSON.stringify(wanted.arrival)
+  return [insert({ ...wanted, arrival, size: raw.length }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
+}
+
+export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
+  const kept = JSON.parse(arrival) as Partial<Arrival>
+  return { earlyTalker: false, listings: [], spamReason: null, ...kept }
+}
+
+/**
+ * Misses where it was processed before, or deleted in the meantime. What somebody has called it
+ * by then stays.
+ */
+export const markProcessed = prepareWrite<Processed>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set((eb) => ({
+        status: 'processed',
+        message_id: slot('message_id'),
+        reference_ids: slot('reference_ids'),
+        from_email: slot('from_email'),
+        from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+        from_name: slot('from_name'),
+        to_emails: slot('to_emails'),
+        cc_emails: slot('cc_emails'),
+        subject: slot('subject'),
+        has_html: slot('has_html'),
+        has_text: slot('has_text'),
+        attachment_count: slot('attachment_count'),
+        spam_status: eb.fn.coalesce('spam_status', eb.val(slot('spam_status'))),
+        spam_score: slot('spam_score'),
+        spam_report: slot('spam_report'),
+        processed_at: slot('at'),
+      }))
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspace_id'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
+export const callInbound = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
+  db
+    .updateTable('inbound_emails')
+    .set({ spam_status: slot('status') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', 'mail'),
+)
+
+/** It cannot be read. Misses like `markProcessed`. */
+export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'failed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
+export const keepReport = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'processed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'report')
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** Misses when the workspace has no such email. Its bytes leave by `removeInboundRaw`, in the same commit. */
+export const removeInbound = prepareWrite<{ id: string; workspaceId: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+  1,
+)
+
+export const removeInboundRaw = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('inbound_raw').where('inbound_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** An email of the workspace; reports are none. */
+export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', 'mail'),
+)
+
+export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw')
+    .select('raw')
+    .where('inbound_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+// A literal, so that the partial index serves.
+const notLookedAt = sql.lit('received' as const)
+
+/** Not looked at yet, oldest first: what a new start goes on with. */
+export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('inbound_emails')
+      .selectAll()
+      .where('status', '=', notLookedAt)
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+      .orderBy('received_at')
+      .orderBy('id')
+      .limit(slot('limit')),
+)
+
+/** An email or a report that was not looked at yet. */
+export const waitingById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', notLookedAt),
+)
+
+/** The next of the workspaces that have such mail. */
+export const nextWorkspaceWithWaiting = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select('workspace_id')
+    .where('status', '=', notLookedAt)
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
+)
+
+/** Is it there, and not looked at yet? A report as well as an email. */
+export function stillWaits(
+  read: Read,
+  { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,
+): boolean {
+  return statusOf(read, { id, workspaceId })[0]?.status === 'received'
+}
+
+const statusOf = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select('status')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)

@@ -1,0 +1,152 @@
+/**
+ * Inbound emails of a workspace, newest first, in pages.
+ *
+ * Each filter has an index in the order of the list. One of them drives the walk: the one with few
+ * rows, where there is one. What the others ask for stands in its index too, or is looked up in the
+ * rows on the way. A walk goes in steps (`storage/stepped-walk.ts`), so that neither a place deep down nor filters that
+ * match nothing together hold anything up.
+ *
+ * Limit: of filters that match many rows each and few together, all rows of the driving one are
+ * looked into.
+ */
+import { type Compilable, sql } from 'kysely'
+import { prepareRead, type Read, select, statements } from '../../storage/prepared.js'
+import { nextStep, placeAfter, ROW_STEP, STEP } from '../../storage/stepped-walk.js'
+import type { InboundStatus, SpamStatus } from '../../storage/tables/tables.js'
+import type { InboundEmail } from './inbound-email.js'
+
+/** Undefined: any. */
+export interface InboundFilter {
+  readonly workspaceId: string
+  readonly status?: InboundStatus | undefined
+  /** That the mail was written to. */
+  readonly domain?: string | undefined
+  /** Address of the From field, in any case. */
+  readonly from?: string | undefined
+  readonly spamStatus?: SpamStatus | undefined
+  readonly since?: number | undefined
+}
+
+const listed = [
+  'id',
+  'from_email',
+  'from_name',
+  'to_emails',
+  'cc_emails',
+  'subject',
+  'has_html',
+  'has_text',
+  'attachment_count',
+  'received_at',
+  'status',
+  'spam_status',
+  'spam_score',
+] as const
+
+export type ListedInbound = Pick<InboundEmail, (typeof listed)[number]>
+
+type Place = Pick<InboundEmail, 'received_at' | 'id'>
+
+interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+const TOP: Place = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
+
+/** Those with an index of their own, the usually narrowest first. */
+const indexed = ['from', 'domain', 'spamStatus', 'status'] as const
+
+/** Null: the index of the whole list. */
+type Driver = (typeof indexed)[number] | null
+
+export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
+  const given = indexed.filter((name) => filter[name] !== undefined)
+  if (given.length > 1) return walk(read, filter, driverOf(read, filter, given), slice)
+  const driver = given[0] ?? null
+  const place = await placeAfter(TOP, slice.offset, (from, count) => placeBelow(read, filter, driver, from, count))
+  return place === null ? [] : select(read, page(filter, driver, place, slice.limit))
+}
+
+/** The first that has few rows, else the usually narrowest. */
+function driverOf(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
+  const few = given.find((name) => placeBelow(read, filter, name, TOP, STEP - 1) === undefined)
+  return few ?? given[0] ?? null
+}
+
+/** Looks into every row of the driving index, as many at a time as one step may. */
+async function walk(
+  read: Read,
+  filter: InboundFilter,
+  driver: Driver,
+  { offset, limit }: Slice,
+): Promise<readonly ListedInbound[]> {
+  const found: string[] = []
+  let toPass = offset
+  let place: Place | undefined = TOP
+  while (place !== undefined && found.length < limit) {
+    const rows: readonly LookedAt[] = select(read, looked(filter, driver, place))
+    const fitting = rows.filter(({ fits }) => fits === 1)
+    found.push(...fitting.slice(toPass, toPass + limit - found.length).map(({ id }) => id))
+    toPass = Math.max(0, toPass - fitting.length)
+    place = rows[ROW_STEP - 1]
+    await nextStep()
+  }
+  return found.flatMap((id) => listedById(read, { id, workspaceId: filter.workspaceId }))
+}
+
+const listedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select(listed)
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Along the driving index alone. */
+function placeBelow(read: Read, filter: InboundFilter, driver: Driver, place: Place, count: number): Place | undefined {
+  const query = below(filter, driver, place).select(['received_at', 'id']).limit(1).offset(count)
+  return select(read, query)[0]
+}
+
+function page(filter: InboundFilter, driver: Driver, place: Place, limit: number): Compilable<ListedInbound> {
+  return below(filter, driver, place).select(listed).limit(limit)
+}
+
+/** `fits`: every filter wants it. */
+type LookedAt = Place & { readonly fits: number }
+
+/** The next rows of the driving index. What the other filters want is no condition of the walk, so it ends after its step. */
+function looked(filter: InboundFilter, driver: Driver, place: Place): Compilable<LookedAt> {
+  const { status, domain, from, spamStatus } = filter
+  const wanted = [
+    ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
+    ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
+    ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
+    ...(driver === 'from' || from === undefined ? [] : [sql`from_key = lower(${from})`]),
+  ]
+  return below(filter, driver, place)
+    .select(['received_at', 'id'])
+    .select(sql<number>`${sql.join(wanted, sql` and `)}`.as('fits'))
+    .limit(ROW_STEP)
+}
+
+/** Rows that the driving filter wants, below a place. */
+function below(
+  { workspaceId, status, domain, from, spamStatus, since }: InboundFilter,
+  driver: Driver,
+  { received_at, id }: Place,
+) {
+  return statements
+    .selectFrom('inbound_emails')
+    .where('workspace_id', '=', workspaceId)
+    .where('kind', '=', sql.lit('mail' as const))
+    .$if(driver === 'status', (query) => query.where('status', '=', status ?? 'received'))
+    .$if(driver === 'domain', (query) => query.where('domain', '=', domain ?? ''))
+    .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
+    .$if(driver === 'from', (query) => query.where('from_key', '=', sql<string>`lower(${from})`))
+    .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '<', eb.tuple(received_at, id)))
+    .orderBy('received_at', 'desc')
+    .orderBy('id', 'desc')
+}

@@ -1,0 +1,75 @@
+/**
+ * Forgetting mail from outside, in small steps, as `retention.ts` does with mail that was sent:
+ * bytes after `retention.messages`, records after `retention.events`. What was not looked at
+ * yet keeps its bytes, however old it is.
+ */
+import { sql } from 'kysely'
+import type { Database } from '../../storage/database.js'
+import { prepareRead, prepareWrite, rowNumber } from '../../storage/prepared.js'
+import type { RetentionLimits } from '../retention.js'
+import { removeInboundRaw } from './inbound-email.js'
+
+const STEP = 200
+
+/** A walk: each call is one small step, and resolves to whether there may be more to do. */
+export function forgetInbound(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  { messagesBefore, eventsBefore }: RetentionLimits,
+): () => Promise<boolean> {
+  let raw: RawPlace = { received_at: -1, place: 0 }
+  let record: RecordPlace = { received_at: -1, id: '' }
+  return async () => {
+    const raws = oldRaw(read, { ...raw, before: messagesBefore })
+    const records = oldRecords(read, { ...record, before: eventsBefore })
+    raw = raws.at(-1) ?? raw
+    record = records.at(-1) ?? record
+    const gone = records.filter(({ status }) => status !== 'received')
+    const writes = [
+      ...[...raws.filter(({ status }) => status !== 'received'), ...gone].map(removeInboundRaw),
+      ...gone.map(removeRecord),
+    ]
+    if (writes.length > 0) await commit(writes)
+    return raws.length === STEP || records.length === STEP
+  }
+}
+
+interface RawPlace {
+  readonly received_at: number
+  /** Of the row in its table: the order of the index by age. */
+  readonly place: number
+}
+
+/** Null: its record is gone. */
+const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw as raw')
+    .leftJoin('inbound_emails as email', 'email.id', 'raw.inbound_id')
+    .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
+    .select(rowNumber('raw').as('place'))
+    .where('raw.received_at', '<', slot('before'))
+    .where(sql<boolean>`(raw.received_at, ${rowNumber('raw')}) > (${slot('received_at')}, ${slot('place')})`)
+    .orderBy('raw.received_at')
+    .orderBy(rowNumber('raw'))
+    .limit(STEP),
+)
+
+interface RecordPlace {
+  readonly received_at: number
+  readonly id: string
+}
+
+const oldRecords = prepareRead<RecordPlace & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select(['id', 'workspace_id as workspaceId', 'received_at', 'status'])
+    .where('received_at', '<', slot('before'))
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('received_at'), slot('id'))))
+    .orderBy('received_at')
+    .orderBy('id')
+    .limit(STEP),
+)
+
+/** Somebody may have deleted it a moment ago: that is no miss. */
+const removeRecord = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)

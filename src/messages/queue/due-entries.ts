@@ -1,0 +1,55 @@
+/**
+ * Reading the queue in the order in which it is served, in small pages.
+ *
+ * Both reads walk an index: `queue_due` for all of a workspace, `queue_lanes` for one
+ * lane (workspace, domain, priority), so that their cost does not grow with the queue.
+ */
+import { prepareRead } from '../../storage/prepared.js'
+import type { QueueEntry } from './queue.js'
+
+interface Due {
+  readonly workspaceId: string
+  /** Entries after this moment and id: where the last page ended. */
+  readonly afterTime: number
+  readonly afterId: string
+  readonly now: number
+  readonly limit: number
+}
+
+/** Due entries of one workspace in order of time. */
+export const dueOfWorkspace = prepareRead<Due>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('held', '=', 0)
+    .where('next_attempt_at', '<=', slot('now'))
+    .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+    .orderBy('next_attempt_at')
+    .orderBy('id')
+    .limit(slot('limit'))
+    .$castTo<QueueEntry>(),
+)
+
+interface Lane {
+  readonly workspaceId: string
+  readonly domain: string
+  readonly priority: 0 | 1 | 2
+  readonly now: number
+  readonly limit: number
+}
+
+/** Due entries of one lane, oldest first. */
+export const dueOfLane = prepareRead<Lane>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain', '=', slot('domain'))
+    .where('priority', '=', slot('priority'))
+    .where('held', '=', 0)
+    .where('next_attempt_at', '<=', slot('now'))
+    .orderBy('next_attempt_at')
+    .limit(slot('limit'))
+    .$castTo<QueueEntry>(),
+)

@@ -1,0 +1,81 @@
+/**
+ * Fails the mail that waits to be sent from a domain that is gone.
+ *
+ * Walks the workspace's part of the queue in the order of an index, a small page at a
+ * time with the loop free in between, however long the queue is. Best effort: what is on
+ * the wire now, or moves out of the walk's sight, fails at its next attempt, because no
+ * key signs for it any more. So it may also be cut short, between two pages.
+ */
+import { type Address, type DomainName, domainOf } from '../../mail/address.js'
+import { prepareRead, type Read } from '../../storage/prepared.js'
+import type { Flag } from '../../storage/tables/tables.js'
+import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import type { Commit } from '../../storage/writer/write.js'
+import { deleteEntry, type RemovedEntry } from './queue-admin.js'
+
+const PAGE = 200
+
+interface Place {
+  readonly workspaceId: string
+  readonly held: Flag
+  readonly afterTime: number
+  readonly afterId: string
+}
+
+const pageOfQueue = prepareRead<Place>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .innerJoin('emails', 'emails.id', 'queue.email_id')
+    .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient'])
+    .select(['queue.next_attempt_at', 'emails.created_at'])
+    .select(['recipients.status as recipient_status', 'emails.from_email', 'emails.subject', 'emails.tags'])
+    .where('queue.workspace_id', '=', slot('workspaceId'))
+    .where('queue.held', '=', slot('held'))
+    .where((eb) =>
+      eb(eb.refTuple('queue.next_attempt_at', 'queue.id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))),
+    )
+    .orderBy('queue.next_attempt_at')
+    .orderBy('queue.id')
+    .limit(PAGE),
+)
+
+export interface GoneDomain {
+  readonly workspaceId: string
+  readonly domain: DomainName
+  /** When it went: what came in later belongs to a domain that was registered again. */
+  readonly at: number
+}
+
+/** Resolves to the number of recipients that have failed; rejects with the reason of `signal` where it is cut short. */
+export async function failDomain(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  gone: GoneDomain,
+  signal?: AbortSignal,
+): Promise<number> {
+  let failed = 0
+  for (const held of [0, 1] as const) {
+    let place: Place | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
+    while (place !== null) {
+      signal?.throwIfAborted()
+      const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
+      const ours = page.filter(
+        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,
+      )
+      failed += await fail(commit, ours, gone.at)
+      const last = page.length < PAGE ? undefined : page.at(-1)
+      place = last === undefined ? null : { ...place, afterTime: last.next_attempt_at, afterId: last.id }
+    }
+  }
+  return failed
+}
+
+/** Each in a request of its own: one that is being attempted stops no other. */
+async function fail(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
+  // Never resolves in the same turn of the loop, not even with nothing to do.
+  const outcomes = await Promise.all([
+    new Promise<false>((resolve) => setImmediate(resolve, false)),
+    ...entries.map((entry) => unlessMissed(commit(deleteEntry(entry, at, 'domain-deleted')))),
+  ])
+  return outcomes.filter(Boolean).length
+}

@@ -1,0 +1,190 @@
+/**
+ * The queue in the operator's hands: list, hold, release, retry, delete.
+ *
+ * An entry that is being attempted (leased, and the lease not over) is left alone: what
+ * comes of it is decided on the wire. Every change names the state that it expects, so that it misses rather than
+ * undoes what happened meanwhile.
+ */
+import type { SelectQueryBuilder } from 'kysely'
+import { recordEvent } from '../../events/event-log.js'
+import { prepareWrite, type Read, select, statements } from '../../storage/prepared.js'
+import type { Flag, RecipientStatus, Tables } from '../../storage/tables/tables.js'
+import { SERVICE } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import { moveRecipient } from '../recipients.js'
+import { rollUpEmail } from '../roll-up.js'
+import { tagObject } from './enqueue.js'
+
+export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
+export type QueueStatus = (typeof queueStatuses)[number]
+
+export interface QueueFilter {
+  readonly workspaceId?: string | undefined
+  readonly domain?: string | undefined
+  readonly status?: QueueStatus | undefined
+  readonly ids?: readonly string[] | undefined
+}
+
+export interface ListedEntry {
+  readonly id: string
+  readonly email_id: string
+  readonly workspace_id: string
+  readonly recipient: string
+  readonly domain: string
+  readonly attempts: number
+  readonly enqueued_at: number
+  readonly next_attempt_at: number
+  readonly leased: Flag
+  readonly held: Flag
+  readonly last_response: string | null
+  readonly waits_for: string | null
+  readonly recipient_status: RecipientStatus
+  readonly from_email: string
+  readonly subject: string
+  /** JSON, as the email holds them. */
+  readonly tags: string
+}
+
+const PAGE = 500
+
+/** All entries that the filter lets through, read in pages: in the order of their ids, which is that of their time. */
+export function* eachEntry(read: Read, filter: QueueFilter): Generator<ListedEntry> {
+  let after = ''
+  for (;;) {
+    const page = listEntries(read, { ...filter, after, limit: PAGE })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
+}
+
+interface Page extends QueueFilter {
+  /** Only entries whose id comes after this one. */
+  readonly after: string
+  readonly limit: number
+}
+
+function listEntries(read: Read, filter: Page): ListedEntry[] {
+  const query = statements
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .innerJoin('emails', 'emails.id', 'queue.email_id')
+    .select([
+      'queue.id',
+      'queue.email_id',
+      'queue.workspace_id',
+      'queue.recipient',
+      'queue.domain',
+      'queue.attempts',
+      'queue.enqueued_at',
+      'queue.next_attempt_at',
+      'queue.leased',
+      'queue.held',
+      'queue.last_response',
+      'queue.waits_for',
+      'recipients.status as recipient_status',
+      'emails.from_email',
+      'emails.subject',
+      'emails.tags',
+    ])
+    .where('queue.id', '>', filter.after)
+    .orderBy('queue.id')
+    .limit(filter.limit)
+  return select(read, narrowed(query, filter))
+}
+
+type Joined = 'queue' | 'recipients' | 'emails'
+type Listing<Row> = SelectQueryBuilder<Pick<Tables, Joined>, Joined, Row>
+
+function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
+  let narrow = query
+  if (workspaceId !== undefined) {
+    // Not found by an index of the workspace, which would sort all of its queue anew for each page.
+    narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
+  }
+  if (domain !== undefined) narrow = narrow.where('queue.domain', '=', domain)
+  if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
+  switch (status) {
+    case undefined:
+      return narrow
+    case 'held':
+      return narrow.where('queue.held', '=', 1)
+    case 'sending':
+      return narrow.where('queue.leased', '=', 1)
+    case 'scheduled':
+      return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
+    case 'deferred':
+    case 'queued':
+      return narrow
+        .where('recipients.status', '=', 'queued')
+        .where('queue.held', '=', 0)
+        .where('queue.leased', '=', 0)
+        .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
+  }
+}
+
+/** The word for an entry's state, as lists show it. */
+export function statusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
+  if (held === 1) return 'held'
+  if (leased === 1) return 'sending'
+  if (recipient_status === 'scheduled') return 'scheduled'
+  return attempts === 0 ? 'queued' : 'deferred'
+}
+
+const setHeld = prepareWrite<{ id: string; held: Flag; was: Flag; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ held: slot('held') })
+      .where('id', '=', slot('id'))
+      .where('held', '=', slot('was'))
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, at })
+export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, at })
+
+/** Due at once, held or not; a scheduled one too. */
+export const retryEntry = prepareWrite<{ id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
+      .where('id', '=', slot('id'))
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+const removeIdle = prepareWrite<{ id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('queue')
+      .where('id', '=', slot('id'))
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+/** What is told of an entry that is taken out. */
+export type RemovedEntry = Pick<
+  ListedEntry,
+  'id' | 'email_id' | 'workspace_id' | 'recipient' | 'recipient_status' | 'from_email' | 'subject' | 'tags'
+>
+
+/** Taken out for good: its recipient has failed, by the operator's hand or with its sending domain. */
+export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
+  const { id, email_id, workspace_id, recipient, recipient_status } = entry
+  const writes = [
+    removeIdle({ id, at }),
+    moveRecipient({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
+    rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+  if (workspace_id === SERVICE) return writes
+  const { from_email: from, subject, tags } = entry
+  const data = { email_id, from, to: recipient, subject, tags: tagObject(tags), reason }
+  return [
+    ...writes,
+    recordEvent({ workspaceId: workspace_id, type: 'email.failed', emailId: email_id, recipient, at, data }),
+  ]
+}

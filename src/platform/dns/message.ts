@@ -1,0 +1,150 @@
+/**
+ * One question to DNS as bytes, and a reply as records (RFC 1035, EDNS RFC 6891). Pure.
+ *
+ * A reply counts only when it bears the question's id and repeats the question, in any case of its letters. What
+ * was accepted and cannot be read is null, never an exception, and reading costs no more than its bounds allow.
+ * Names are text as `dns-name.ts` has it. The additional section is not read.
+ */
+import { randomInt } from 'node:crypto'
+import { nameOctets, readName } from './name.js'
+import { addressText, joinedStrings, nameIn, type RawRecord, readSection, soaMinimum, typeNumbers } from './records.js'
+
+export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
+
+export interface Question {
+  readonly name: string
+  readonly type: QuestionType
+}
+
+export interface AnswerRecord {
+  readonly owner: string
+  readonly type: QuestionType
+  /** Seconds. */
+  readonly ttl: number
+  /** An address, a name, the strings of one TXT record joined (an octet a character). */
+  readonly text: string
+  /** Of MX. */
+  readonly preference: number
+}
+
+export interface Reply {
+  /** RFC 1035's RCODE as a word. */
+  readonly code: string
+  readonly answers: readonly AnswerRecord[]
+  /** Seconds for which "there is none" holds (RFC 2308); null: the reply does not say. */
+  readonly negativeTtl: number | null
+  /** It knows only who else to ask. */
+  readonly referral: boolean
+}
+
+/** What a path without fragments carries (DNS flag day 2020). */
+const payloadSize = 1232
+const headerSize = 12
+/** Of both sections: more is nothing that mail needs. */
+const mostRecords = 300
+const codes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
+
+/** Of a name that can be asked for. Each message has an id of its own. */
+export function questionMessage({ name, type }: Question, edns: boolean): Buffer {
+  const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
+  header.writeUInt16BE(randomInt(0x1_0000), 0)
+  return Buffer.concat([header, nameOctets(name), Buffer.of(0, typeNumbers[type], 0, classIn), ...(edns ? [opt] : [])])
+}
+
+const classIn = 1
+/** RFC 6891 section 6.1.2: the root, its type, our buffer in the place of the class, no flags, no options. */
+const opt = Buffer.of(0, 0, 41, payloadSize >> 8, payloadSize & 255, 0, 0, 0, 0, 0, 0)
+
+/** Whether `reply` answers `query`; a refusal need not repeat the question. */
+export function isReplyTo(query: Buffer, reply: Buffer): boolean {
+  if (reply.length < headerSize || reply.readUInt16BE(0) !== query.readUInt16BE(0)) return false
+  const isQuery = (reply.readUInt8(2) & 0x80) === 0
+  if (isQuery) return false
+  const questions = reply.readUInt16BE(4)
+  if (questions === 0) return !['NOERROR', 'NXDOMAIN'].includes(codeOf(reply))
+  const end = questionEnd(query)
+  return questions === 1 && folded(reply.subarray(headerSize, end)) === folded(query.subarray(headerSize, end))
+}
+
+function questionEnd(query: Buffer): number {
+  let at = headerSize
+  for (let size = query.readUInt8(at); size > 0; size = query.readUInt8(at)) at += size + 1
+  return at + 5
+}
+
+/** Type and class are small numbers, which have no case. */
+function folded(octets: Buffer): string {
+  return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/** The reply did not fit. */
+export function isTruncated(reply: Buffer): boolean {
+  return (reply.readUInt8(2) & 2) !== 0
+}
+
+export function codeOf(reply: Buffer): string {
+  const code = reply.readUInt8(3) & 15
+  return codes[code] ?? `RCODE${code}`
+}
+
+/** Null: broken. */
+export function readReply(reply: Buffer): Reply | null {
+  try {
+    const [questions, answered, referred] = [4, 6, 8].map((at) => reply.readUInt16BE(at)) as [number, number, number]
+    if (answered + referred > mostRecords) return null
+    const { records, end } = readSection(reply, questionsEnd(reply, questions), answered)
+    const authorities = readSection(reply, end, referred).records
+    const answers = records.flatMap((record) => recordOf(reply, record))
+    const negativeTtl = authorities.flatMap((record) => negativeTtlOf(reply, record))[0] ?? null
+    const passesOn = !isAuthoritative(reply) && authorities.some(({ type }) => type === typeNumbers.NS)
+    return {
+      code: codeOf(reply),
+      answers,
+      negativeTtl,
+      referral: records.length === 0 && negativeTtl === null && passesOn,
+    }
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function questionsEnd(reply: Buffer, questions: number): number {
+  return questions === 0 ? headerSize : readName(reply, headerSize).end + 4
+}
+
+/** Or it offers to ask others. */
+function isAuthoritative(reply: Buffer): boolean {
+  return (reply.readUInt8(2) & 4) !== 0 || (reply.readUInt8(3) & 0x80) !== 0
+}
+
+function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
+  if (record.class !== classIn) return []
+  const head = { owner: record.owner, ttl: secondsOf(record.ttl), preference: 0 }
+  switch (record.type) {
+    case typeNumbers.A:
+      return [{ ...head, type: 'A', text: addressText(message, record, 'ipv4') }]
+    case typeNumbers.AAAA:
+      return [{ ...head, type: 'AAAA', text: addressText(message, record, 'ipv6') }]
+    case typeNumbers.CNAME:
+      return [{ ...head, type: 'CNAME', text: nameIn(message, record) }]
+    case typeNumbers.PTR:
+      return [{ ...head, type: 'PTR', text: nameIn(message, record) }]
+    case typeNumbers.MX:
+      return [{ ...head, type: 'MX', text: nameIn(message, record, 2), preference: message.readUInt16BE(record.start) }]
+    case typeNumbers.TXT:
+      return [{ ...head, type: 'TXT', text: joinedStrings(message, record) }]
+    default:
+      return []
+  }
+}
+
+function negativeTtlOf(message: Buffer, record: RawRecord): readonly number[] {
+  if (record.type !== typeNumbers.SOA) return []
+  return [Math.min(secondsOf(record.ttl), secondsOf(soaMinimum(message, record)))]
+}
+
+/** RFC 2181 section 8: with the highest bit set it means nothing. */
+function secondsOf(ttl: number): number {
+  return ttl > 0x7fff_ffff ? 0 : ttl
+}

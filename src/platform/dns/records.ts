@@ -1,0 +1,81 @@
+/**
+ * The records of one section of a DNS message (RFC 1035 section 4.1.3). Pure; throws where they cannot be read.
+ *
+ * Types that mail has no use for are passed over unread.
+ */
+import { SocketAddress } from 'node:net'
+import { readName } from './name.js'
+
+/** RFC 1035 section 3.2.2, RFC 3596. */
+export const typeNumbers = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
+
+export interface RawRecord {
+  readonly owner: string
+  readonly type: number
+  readonly class: number
+  /** Seconds. */
+  readonly ttl: number
+  /** Where its data begin and end. */
+  readonly start: number
+  readonly end: number
+}
+
+export interface Section {
+  readonly records: readonly RawRecord[]
+  /** Where the next section begins. */
+  readonly end: number
+}
+
+export function readSection(message: Buffer, start: number, count: number): Section {
+  const records: RawRecord[] = []
+  let at = start
+  for (let left = count; left > 0; left -= 1) {
+    const { name: owner, end: head } = readName(message, at)
+    const data = head + 10
+    at = data + message.readUInt16BE(head + 8)
+    if (at > message.length) throw new RangeError('a record that is cut off')
+    records.push({
+      owner,
+      type: message.readUInt16BE(head),
+      class: message.readUInt16BE(head + 2),
+      ttl: message.readUInt32BE(head + 4),
+      start: data,
+      end: at,
+    })
+  }
+  return { records, end: at }
+}
+
+export function addressText(message: Buffer, { start, end }: RawRecord, family: 'ipv4' | 'ipv6'): string {
+  const octets = message.subarray(start, end)
+  if (octets.length !== (family === 'ipv4' ? 4 : 16)) throw new RangeError('an address of another length')
+  if (family === 'ipv4') return octets.join('.')
+  const groups = Array.from({ length: 8 }, (_, at) => octets.readUInt16BE(at * 2).toString(16))
+  return new SocketAddress({ address: groups.join(':'), family }).address
+}
+
+/** The name that is all of the data from `offset` on. */
+export function nameIn(message: Buffer, { start, end }: RawRecord, offset = 0): string {
+  const found = readName(message, start + offset)
+  if (found.end !== end) throw new RangeError('a name of another length')
+  return found.name
+}
+
+/** The strings of a TXT record joined, an octet a character. */
+export function joinedStrings(message: Buffer, { start, end }: RawRecord): string {
+  const strings: string[] = []
+  for (let at = start; at < end; ) {
+    const next = at + 1 + message.readUInt8(at)
+    if (next > end) throw new RangeError('a string that is cut off')
+    strings.push(message.toString('latin1', at + 1, next))
+    at = next
+  }
+  return strings.join('')
+}
+
+/** The last number of an SOA record (RFC 2308 section 4). */
+export function soaMinimum(message: Buffer, { start, end }: RawRecord): number {
+  const numbers = readName(message, readName(message, start).end).end
+  if (numbers + 20 !== end) throw new RangeError('an SOA record of another length')
+  return message.readUInt32BE(end - 4)
+}

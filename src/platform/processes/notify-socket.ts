@@ -1,0 +1,34 @@
+/**
+ * Tells systemd how far the daemon is (sd_notify): READY=1, STOPPING=1, STATUS=….
+ *
+ * Node cannot write to a Unix datagram socket, so the program `systemd-notify` does it. It is
+ * another process than the daemon: the unit needs `NotifyAccess=all`, and `--pid` names the
+ * daemon as the one that speaks. A failure is logged and stops nothing.
+ */
+import { execFile } from 'node:child_process'
+import type { Log } from '../log.js'
+
+export interface NotifySocket {
+  ready(status: string): Promise<void>
+  stopping(): Promise<void>
+}
+
+/** `socket`: the value of NOTIFY_SOCKET; null when not started by systemd, and then nothing happens. */
+export function notifySocket(socket: string | null, log: Pick<Log, 'warn'>): NotifySocket {
+  const send = (words: readonly string[]): Promise<void> =>
+    socket === null ? Promise.resolve() : notify(socket, words, log)
+  return {
+    ready: (status) => send(['READY=1', `STATUS=${status}`]),
+    stopping: () => send(['STOPPING=1', 'STATUS=stopping']),
+  }
+}
+
+function notify(socket: string, words: readonly string[], log: Pick<Log, 'warn'>): Promise<void> {
+  const options = { env: { NOTIFY_SOCKET: socket, PATH: '/usr/bin:/bin' }, timeout: 5000 }
+  return new Promise((resolve) => {
+    execFile('systemd-notify', [`--pid=${process.pid}`, ...words], options, (error) => {
+      if (error !== null) log.warn({ error: error.message }, 'systemd-notify failed')
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,227 @@
+/**
+ * The rows of the classifier: reads of counts, and the writes of learning and unlearning.
+ *
+ * - A message is in the counts exactly when it is in `bayes_learned`, which is unique by its
+ *   fingerprint: learning it twice misses. (The oldest are forgotten there, and stay counted.)
+ * - The tokens that were counted are kept with it. Taken again from the message they need not be
+ *   the same: a later version may find others, and the message may be deleted by then.
+ * - A token that was forgotten and came again counts only what was learned since (`since`), so
+ *   unlearning an older message leaves it alone: counts never speak for messages not in them.
+ *
+ * Every statement takes the workspace's id.
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { BayesVerdict, Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import { countingDay, dayOf, learningDay, uncountingDay } from './days.js'
+import type { BayesCounts, TokenCount } from './score.js'
+import { packedKeys, tokenKey, unpackedKeys } from './token-keys.js'
+
+export type { BayesVerdict } from '../../storage/tables/tables.js'
+
+/** One message of one workspace. */
+export interface Learnable {
+  readonly workspaceId: string
+  readonly fingerprint: string
+}
+
+interface Learning extends Learnable {
+  readonly verdict: BayesVerdict
+  readonly tokens: readonly string[]
+  /** When it came, as far as is known. */
+  readonly dated: number
+  readonly at: number
+}
+
+export interface Learned extends Learnable {
+  readonly seq: number
+  readonly verdict: BayesVerdict
+  readonly keys: readonly number[]
+  /** That it counts on. */
+  readonly day: number
+}
+
+/** Keys that one statement asks for. */
+const ASKED = 128
+type Asked = { workspaceId: string } & Record<`key${number}`, number>
+const places = Array.from({ length: ASKED }, (_, at): `key${number}` => `key${at}`)
+
+const askCounts = prepareRead<Asked>()(({ db, slot }) =>
+  db
+    .selectFrom('bayes_tokens')
+    .select(['token', 'spam', 'ham'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('token', 'in', places.map(slot)),
+)
+
+const messageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('bayes_messages').select(['verdict', 'count']).where('workspace_id', '=', slot('workspaceId')),
+)
+
+export function messagesLearned(read: Read, workspaceId: string): TokenCount {
+  const counts = new Map(messageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
+  return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
+}
+
+/** What a workspace knows of these tokens, in one read for each 128. */
+export function bayesCounts(read: Read, workspaceId: string, tokens: readonly string[]): BayesCounts {
+  const names = new Map(tokens.map((token) => [tokenKey(token), token]))
+  const keys = [...names.keys()]
+  const counts = new Map<string, TokenCount>()
+  for (let from = 0; from < keys.length; from += ASKED) {
+    // The last key stands in all places that are left over.
+    const asked = places.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
+    for (const { token, spam, ham } of askCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
+      const name = names.get(token)
+      if (name !== undefined) counts.set(name, { spam, ham })
+    }
+  }
+  return { messages: messagesLearned(read, workspaceId), tokens: counts }
+}
+
+const learnedRow = prepareRead<Learnable>()(({ db, slot }) =>
+  db
+    .selectFrom('bayes_learned')
+    .select(['seq', 'verdict', 'tokens', 'dated_on'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('fingerprint', '=', slot('fingerprint')),
+)
+
+export function learnedBefore(read: Read, { workspaceId, fingerprint }: Learnable): Learned | null {
+  const [row] = learnedRow(read, { workspaceId, fingerprint })
+  if (row === undefined) return null
+  const { seq, verdict, tokens, dated_on: day } = row
+  return { workspaceId, fingerprint, seq, verdict, keys: unpackedKeys(tokens), day }
+}
+
+const insertLearned = prepareWrite<Omit<Tables['bayes_learned'], 'seq'>>(
+  ({ db, slot }) =>
+    db
+      .insertInto('bayes_learned')
+      .values({
+        workspace_id: slot('workspace_id'),
+        fingerprint: slot('fingerprint'),
+        verdict: slot('verdict'),
+        tokens: slot('tokens'),
+        learned_at: slot('learned_at'),
+        dated_on: slot('dated_on'),
+      })
+      .onConflict((conflict) => conflict.columns(['workspace_id', 'fingerprint']).doNothing()),
+  1,
+)
+
+const countMessage = prepareWrite<{ workspaceId: string; verdict: BayesVerdict }>(
+  ({ db, slot }) =>
+    db
+      .insertInto('bayes_messages')
+      .values({ workspace_id: slot('workspaceId'), verdict: slot('verdict'), count: 1 })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['workspace_id', 'verdict'])
+          .doUpdateSet((eb) => ({ count: eb('bayes_messages.count', '+', 1) })),
+      ),
+  1,
+)
+
+interface TokenLearned extends Learnable {
+  readonly key: number
+  readonly spam: 0 | 1
+  readonly ham: 0 | 1
+  readonly day: number
+}
+
+const countToken = prepareWrite<TokenLearned>(({ db, slot }) =>
+  db
+    .insertInto('bayes_tokens')
+    .values((eb) => ({
+      workspace_id: slot('workspaceId'),
+      token: slot('key'),
+      spam: slot('spam'),
+      ham: slot('ham'),
+      since: eb
+        .selectFrom('bayes_learned')
+        .select('seq')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('fingerprint', '=', slot('fingerprint')),
+      last_learned: slot('day'),
+    }))
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'token']).doUpdateSet((eb) => ({
+        spam: eb('bayes_tokens.spam', '+', slot('spam')),
+        ham: eb('bayes_tokens.ham', '+', slot('ham')),
+        last_learned: slot('day'),
+      })),
+    ),
+)
+
+/** Counts a message; misses when it is learned already. */
+export function learning({ workspaceId, fingerprint, verdict, tokens, dated, at }: Learning): readonly Write[] {
+  const keys = [...new Set(tokens.map(tokenKey))]
+  const counted = { workspaceId, ...one(verdict) }
+  const today = dayOf(at)
+  const day = learningDay(dated, at)
+  const packed = packedKeys(keys)
+  return [
+    insertLearned({ workspace_id: workspaceId, fingerprint, verdict, tokens: packed, learned_at: at, dated_on: day }),
+    countMessage({ workspaceId, verdict }),
+    ...countingDay({ ...counted, day }, today),
+    ...keys.map((key) => countToken({ ...counted, fingerprint, key, day: today })),
+  ]
+}
+
+function one(verdict: BayesVerdict): { readonly spam: 0 | 1; readonly ham: 0 | 1 } {
+  return verdict === 'spam' ? { spam: 1, ham: 0 } : { spam: 0, ham: 1 }
+}
+
+const removeLearned = prepareWrite<Pick<Learned, 'workspaceId' | 'seq'>>(
+  ({ db, slot }) =>
+    db.deleteFrom('bayes_learned').where('workspace_id', '=', slot('workspaceId')).where('seq', '=', slot('seq')),
+  1,
+)
+
+const uncountMessage = prepareWrite<{ workspaceId: string; verdict: BayesVerdict }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('bayes_messages')
+      .set((eb) => ({ count: eb('count', '-', 1) }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('verdict', '=', slot('verdict')),
+  1,
+)
+
+interface TokenUnlearned {
+  readonly workspaceId: string
+  readonly seq: number
+  readonly key: number
+  readonly spam: 0 | 1
+  readonly ham: 0 | 1
+}
+
+const uncountToken = prepareWrite<TokenUnlearned>(({ db, slot }) =>
+  db
+    .updateTable('bayes_tokens')
+    .set((eb) => ({ spam: eb('spam', '-', slot('spam')), ham: eb('ham', '-', slot('ham')) }))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('token', '=', slot('key'))
+    .where('since', '<=', slot('seq')),
+)
+
+const removeToken = prepareWrite<{ workspaceId: string; key: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('bayes_tokens')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('token', '=', slot('key'))
+    .where(sql<boolean>`spam + ham = 0`),
+)
+
+/** Takes a message out of the counts; misses when it was unlearned, or learned anew, meanwhile. */
+export function unlearning({ workspaceId, seq, verdict, keys, day }: Learned): readonly Write[] {
+  const counted = { workspaceId, ...one(verdict) }
+  return [
+    removeLearned({ workspaceId, seq }),
+    uncountMessage({ workspaceId, verdict }),
+    uncountingDay({ ...counted, day }),
+    ...keys.flatMap((key) => [uncountToken({ ...counted, seq, key }), removeToken({ workspaceId, key })]),
+  ]
+}

@@ -1,0 +1,97 @@
+/**
+ * What each part of a message declares itself to be: type, charset, transfer encoding, whether it is
+ * attached. Of attached web pages the content, too, since a page asks for what its message does not say.
+ *
+ * Nothing is nested: every line that begins with `--` and is followed by a header (RFC 2046 section
+ * 5.1.1) begins a part, whichever multipart it belongs to; its content ends with the next line that
+ * begins so.
+ *
+ * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first
+ * 96 KB of each as written.
+ */
+import { fieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
+import type { SpamPart } from '../spam-message.js'
+
+const MAX_PARTS = 100
+const MAX_LINES = 5_000
+const MAX_BYTES = 1_048_576
+const MAX_HEADER = 8_192
+const MAX_VALUE = 2_000
+const MAX_PAGES = 3
+const MAX_PAGE = 98_304
+
+export interface MimeOutline {
+  /** The message itself first, then what is inside of it, in their order. */
+  readonly parts: readonly SpamPart[]
+  readonly pages: readonly string[]
+}
+
+interface Declared {
+  readonly part: SpamPart
+  /** An attached page. */
+  readonly page: boolean
+}
+
+export function mimeOutline(raw: Buffer, header: Header): MimeOutline {
+  const parts = [declared(raw, header).part]
+  const pages: string[] = []
+  const body = raw.subarray(0, MAX_BYTES)
+  let at = body.indexOf('\n--', Math.max(header.bodyStart - 1, 0))
+  for (let lines = 0; at !== -1 && parts.length < MAX_PARTS && lines < MAX_LINES; lines += 1) {
+    const lineEnd = body.indexOf('\n', at + 1)
+    if (lineEnd === -1) break
+    const next = body.indexOf('\n--', lineEnd)
+    const start = body.subarray(lineEnd + 1, lineEnd + 1 + MAX_HEADER)
+    if (/^content-/i.test(start.toString('latin1', 0, 8))) {
+      const head = scanHeader(start)
+      const { part, page } = declared(start, head)
+      parts.push(part)
+      const content = body.subarray(lineEnd + 1 + head.bodyStart, next === -1 ? undefined : next)
+      if (page && pages.length < MAX_PAGES) pages.push(decoded(content.subarray(0, MAX_PAGE), part.encoding))
+    }
+    at = next
+  }
+  return { parts, pages }
+}
+
+function declared(raw: Buffer, header: Header): Declared {
+  const value = (name: string): string => {
+    const field = header.fields.find((one) => one.name === name)
+    return field === undefined ? '' : fieldValue(raw, field).slice(0, MAX_VALUE).toLowerCase()
+  }
+  const type = value('content-type')
+  const disposition = value('content-disposition')
+  const contentType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+/.exec(type)?.[0] ?? ''
+  const name = nameOf(`;${disposition}`) || nameOf(type)
+  const attached = /^attachment\b/.test(disposition) || name !== ''
+  return {
+    part: {
+      contentType,
+      charset: /;\s*charset\s*=\s*"?([^";\s]+)/.exec(type)?.[1] ?? '',
+      encoding: /^[\w-]+/.exec(value('content-transfer-encoding'))?.[0] ?? '',
+      attached,
+    },
+    page: attached && isPage(contentType, name),
+  }
+}
+
+/** Of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty: there is none. */
+function nameOf(value: string): string {
+  return /;\s{0,80}(?:file)?name(?:\*\d?\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/.exec(value)?.[1]?.trim() ?? ''
+}
+
+function isPage(contentType: string, name: string): boolean {
+  return (
+    /^(?:text\/html|application\/xhtml\+xml|image\/svg\+xml)$/.test(contentType) ||
+    /\.(?:s?html?|xht(?:ml)?|svg)$/.test(name)
+  )
+}
+
+function decoded(content: Buffer, encoding: string): string {
+  if (encoding === 'base64') return Buffer.from(content.toString('latin1'), 'base64').toString('utf8')
+  const text = content.toString('utf8')
+  if (encoding !== 'quoted-printable') return text
+  return text
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}

@@ -1,0 +1,110 @@
+/** Games with letters and charsets. */
+import { mixedWords, turnsAround, unseenInWords } from '../facts/script-facts.js'
+import { first, type SpamFacts } from '../facts/spam-facts.js'
+import type { SpamRule } from '../spam-rule.js'
+
+const written = ({ message }: SpamFacts): string =>
+  `${message.subject}\n${message.from.map(({ name }) => name).join('\n')}\n${(message.text ?? '').slice(0, 40_000)}`
+
+const everything = (facts: SpamFacts): string => `${written(facts)}\n${facts.html.visible.slice(0, 40_000)}`
+
+const bare = /[^\x20-\x7e\t]/
+
+export const charsetRules: readonly SpamRule[] = [
+  {
+    name: 'MIXED_ALPHABETS',
+    weight: 2.6,
+    description: 'words whose letters are of several alphabets',
+    test: (facts) => mixedWords(everything(facts)) > 1,
+  },
+  {
+    name: 'AUTHOR_MIXED_ALPHABETS',
+    weight: 2.5,
+    description: 'a name of the author in letters of several alphabets',
+    test: ({ message }) => message.from.some(({ name }) => mixedWords(name) > 0),
+  },
+  {
+    name: 'UNSEEN_CHARACTERS',
+    weight: 2,
+    description: 'words split by characters that show nothing',
+    test: (facts) => unseenInWords(everything(facts)) > 2,
+  },
+  {
+    name: 'HEADER_UNSEEN_CHARACTERS',
+    weight: 2,
+    description: 'a subject or author with words split by characters that show nothing',
+    test: ({ message }) =>
+      unseenInWords(message.subject) > 0 || message.from.slice(0, 5).some(({ name }) => unseenInWords(name) > 0),
+  },
+  {
+    name: 'SUBJECT_MIXED_ALPHABETS',
+    weight: 1.5,
+    description: 'a word of the subject in letters of several alphabets',
+    test: ({ message }) => mixedWords(message.subject.slice(0, 1_000)) > 0,
+  },
+  {
+    name: 'STYLED_LETTERS',
+    weight: 1.8,
+    description: 'a subject or author in letters of mathematics that only look like plain ones',
+    test: ({ message }) =>
+      [message.subject, ...message.from.slice(0, 5).map(({ name }) => name)].some((shown) =>
+        /[\u{1d400}-\u{1d7ff}\u{1f130}-\u{1f169}\u24b6-\u24e9]{3}/u.test(shown.slice(0, 1_000)),
+      ),
+  },
+  {
+    name: 'TEXT_REVERSED',
+    weight: 2,
+    description: 'characters that turn the direction of reading',
+    test: ({ message }) => turnsAround(message.subject) || message.from.some(({ name }) => turnsAround(name)),
+  },
+  {
+    name: 'HEADER_RAW_8BIT',
+    weight: 1,
+    description: 'a subject or author in letters that were not encoded',
+    test: (facts) => bare.test(first(facts, 'subject')) || bare.test(first(facts, 'from')),
+  },
+  {
+    name: 'CHARSET_MISSING',
+    weight: 1.6,
+    description: 'letters beyond ASCII, and no charset',
+    test: (facts) =>
+      /[\u0080-\uffff]{3}/.test(facts.words) &&
+      facts.message.parts.every(({ charset }) => charset === '' || charset === 'us-ascii'),
+  },
+  {
+    name: 'CHARSET_UNKNOWN',
+    weight: 1.5,
+    description: 'a charset that nobody knows',
+    test: ({ message }) =>
+      message.parts.some(({ charset }) => charset !== '' && !/^[\w.:+-]{2,40}$/.test(charset.replace(/'/g, ''))) ||
+      message.parts.some(({ charset }) => /^(?:default|unknown|x-unknown|none|charset|%.*)$/.test(charset)),
+  },
+  {
+    name: 'SHOUTING',
+    weight: 1.3,
+    description: 'a large part of it in capitals',
+    test: ({ body }) => {
+      const beginning = body.slice(0, 8_000)
+      const capitals = beginning.match(/[A-Z]/g)?.length ?? 0
+      return capitals > 100 && capitals * 3 > (beginning.match(/[a-z]/g)?.length ?? 0)
+    },
+  },
+  {
+    name: 'SHOUTED_LINES',
+    weight: 0.2,
+    description: 'whole lines in capitals',
+    test: ({ body }) => (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
+  },
+  {
+    name: 'MANY_EXCLAMATIONS',
+    weight: 1.3,
+    description: 'exclamation marks in rows',
+    test: ({ words }) => /!{3}|(?:![^!]{1,80}){5}!/.test(words.slice(0, 10_000)),
+  },
+  {
+    name: 'GAPPED_WORDS',
+    weight: 0.3,
+    description: 'words with their letters set apart',
+    test: ({ words }) => /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
+  },
+]

@@ -1,0 +1,245 @@
+/** What the header fields say, and what is missing of them. */
+import { freeMail } from '../facts/host-kinds.js'
+import { count, first, type SpamFacts } from '../facts/spam-facts.js'
+import { registered } from '../facts/url-facts.js'
+import type { SpamRule } from '../spam-rule.js'
+
+const subjectWords = ({ message }: SpamFacts): string =>
+  message.subject.replace(/^(?:\s*(?:re|fwd?|aw|\[[^\]]*\])\s*:?\s*)+/i, '')
+
+const once = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'cc']
+
+function replyOrganization({ message }: SpamFacts): string | null {
+  const address = message.replyTo.find((box) => box.address !== null)?.address
+  return address === undefined || address === null ? null : registered(address.slice(address.lastIndexOf('@') + 1))
+}
+
+/** Names a recipient by the local part of the address: what a program fills in. */
+function namesRecipient({ message }: SpamFacts): boolean {
+  const subject = message.subject.toLowerCase()
+  return message.to.slice(0, 20).some(({ address }) => {
+    const local = address?.slice(0, address.lastIndexOf('@')).toLowerCase() ?? ''
+    if (local.length < 4 || !subject.includes(local)) return false
+    return new RegExp(`(?:^|\\s)${local.replace(/[^a-z0-9]/g, '\\$&')}(?:@|[,:!]|$)`).test(subject)
+  })
+}
+
+export const headerRules: readonly SpamRule[] = [
+  { name: 'NO_SUBJECT', weight: 0.8, description: 'no subject', test: ({ message }) => message.subject.trim() === '' },
+  {
+    name: 'NO_MESSAGE_ID',
+    weight: 1,
+    description: 'no Message-ID',
+    test: (facts) => first(facts, 'message-id') === '',
+  },
+  {
+    name: 'ODD_MESSAGE_ID',
+    weight: 1.2,
+    description: 'a Message-ID that no mail program makes',
+    test: (facts) => {
+      const id = first(facts, 'message-id')
+      return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
+    },
+  },
+  {
+    name: 'NO_AUTHOR',
+    weight: 2,
+    description: 'no address in From',
+    test: ({ author }) => author === null,
+  },
+  {
+    name: 'NO_RECIPIENT',
+    weight: 1.6,
+    description: 'neither To nor Cc',
+    test: (facts) => first(facts, 'to') === '' && first(facts, 'cc') === '',
+  },
+  {
+    name: 'UNREADABLE_RECIPIENT',
+    weight: 0.9,
+    description: 'a To field without any address',
+    test: (facts) =>
+      first(facts, 'to') !== '' &&
+      facts.message.to.every(({ address }) => address === null) &&
+      !/^[^@]*:\s*;?$/.test(first(facts, 'to')),
+  },
+  {
+    name: 'UNDISCLOSED',
+    weight: 0.9,
+    description: 'its recipients are not named',
+    test: (facts) => {
+      const to = first(facts, 'to')
+      return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
+    },
+  },
+  {
+    name: 'REPEATED_FIELDS',
+    weight: 1,
+    description: 'a header field twice that must be there once',
+    test: (facts) => once.some((name) => count(facts, name) > 1),
+  },
+  {
+    name: 'SUBJECT_SHOUTS',
+    weight: 1.8,
+    description: 'a subject in capitals',
+    test: (facts) => {
+      const subject = subjectWords(facts)
+      return /\s/.test(subject.trim()) && (subject.match(/[A-Z]/g)?.length ?? 0) > 8 && !/[a-z]/.test(subject)
+    },
+  },
+  {
+    name: 'SUBJECT_EXCLAIMS',
+    weight: 1.3,
+    description: 'a subject that ends with an exclamation mark',
+    test: ({ message }) => /!\s*(?:\S{1,20})?$/.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_EXCLAIMS_MUCH',
+    weight: 1.1,
+    description: 'several exclamation marks in the subject',
+    test: ({ message }) => /![^!]{0,100}!|\?!/.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_MONEY',
+    weight: 1.3,
+    description: 'an amount of money in the subject',
+    test: ({ message }) => /[$€£]\s?\d|\d\s?[€£]|\$\$/.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_PERCENT',
+    weight: 0.7,
+    description: 'percents in the subject',
+    test: ({ message }) => /\d\s?%/.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_TAIL',
+    weight: 1.9,
+    description: 'a mark far behind the words of the subject',
+    test: ({ message }) => /\S\s{5,}\S{1,30}$/.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_SPACED',
+    weight: 1,
+    description: 'letters of the subject set apart',
+    test: ({ message }) => /(?:^|\s)(?:[a-z][\s._*-]){4,}[a-z](?:\s|$)/i.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_NAMES_RECIPIENT',
+    weight: 1.5,
+    description: 'the subject calls the recipient by the address',
+    test: namesRecipient,
+  },
+  {
+    name: 'SUBJECT_AD',
+    weight: 2.1,
+    description: 'the subject is marked as advertising',
+    test: ({ message }) => /^\W{0,3}adv?(?:ert\w*)?\W*:|\(광고\)|\(광 ?고\)|\badv\b:/i.test(message.subject),
+  },
+  {
+    name: 'SUBJECT_OFFER',
+    weight: 1.6,
+    description: 'the subject offers, saves or urges',
+    test: ({ message }) =>
+      /\b(?:free|save|offer|cheap|lowest|discount|guarantee\w*|winner|win|earn|income|cash|credit|debt|mortgage|loans?|rates|limited|urgent\w*|act now|congratulations?|prize|lose weight|singles|hot|sexy?|viagra|casino|insurance|approved|opportunity|business|investment|proposal|fortune|millions?|degrees?|diploma|inkjet|toner|refinanc\w+|prescription|pharmacy|weight|herbal|wealth|profits?|money)\b/i.test(
+        message.subject,
+      ),
+  },
+  {
+    name: 'FALSE_REPLY',
+    weight: 1.2,
+    description: 'a subject with Re: that answers nothing',
+    test: (facts) =>
+      /^\s*re(?:\[\d+\])?:/i.test(facts.message.subject) &&
+      first(facts, 'in-reply-to') === '' &&
+      first(facts, 'references') === '' &&
+      !/^[>|]|wrote:|schrieb/m.test(facts.body),
+  },
+  {
+    name: 'AUTHOR_DIGITS',
+    weight: 1.3,
+    description: 'many digits in the address of the author',
+    test: ({ author }) => author !== null && author.local.length < 24 && /\d{4}|(?:\d[a-z]+){3}/i.test(author.local),
+  },
+  {
+    name: 'AUTHOR_RANDOM',
+    weight: 1.3,
+    description: 'digits within or an unreadable row of letters as the address of the author',
+    test: ({ author }) =>
+      author !== null && author.local.length < 24 && /[a-z]\d+[a-z]+\d|[bcdfghjklmnpqrstvwxz]{6}/i.test(author.local),
+  },
+  {
+    name: 'AUTHOR_NAME_IS_OTHER_ADDRESS',
+    weight: 2,
+    description: 'the name of the author is the address of somebody else',
+    test: ({ author }) => {
+      const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
+      return author !== null && named?.[1] !== undefined && registered(named[1].toLowerCase()) !== author.organization
+    },
+  },
+  {
+    name: 'AUTHOR_NAME_SHOUTS',
+    weight: 0.6,
+    description: 'the name of the author exclaims or offers',
+    test: ({ author }) =>
+      /[!$]|\b(?:free|offers?|deals?|save|savings|loans?|mortgage|rewards?|promotions?|specials|winner)\b/i.test(
+        author?.name ?? '',
+      ),
+  },
+  {
+    name: 'AUTHOR_IS_RECIPIENT',
+    weight: 1.1,
+    description: 'from the address that it is to',
+    test: ({ author, message }) => author !== null && message.to.some(({ address }) => address === author.address),
+  },
+  {
+    name: 'FREE_MAIL_AUTHOR',
+    weight: 0.6,
+    description: 'from an address that anybody may have',
+    test: ({ author }) => author !== null && freeMail.has(author.domain),
+  },
+  {
+    name: 'REPLY_TO_FREE_MAIL',
+    weight: 1.2,
+    description: 'answers go to a free mailbox elsewhere',
+    test: (facts) => {
+      const reply = replyOrganization(facts)
+      return reply !== null && freeMail.has(reply) && reply !== facts.author?.organization
+    },
+  },
+  {
+    name: 'REPLY_TO_ELSEWHERE',
+    weight: 0.3,
+    description: 'answers go to another organization',
+    test: (facts) => {
+      const reply = replyOrganization(facts)
+      return (
+        reply !== null && facts.author !== null && reply !== facts.author.organization && first(facts, 'list-id') === ''
+      )
+    },
+  },
+  {
+    name: 'MANY_RECIPIENTS',
+    weight: 1,
+    description: 'more than ten recipients named',
+    test: ({ message }) => message.to.length > 10,
+  },
+  {
+    name: 'HIGH_PRIORITY',
+    weight: 1,
+    description: 'says itself that it is urgent',
+    test: (facts) => /^\s*1/.test(first(facts, 'x-priority')) || /^\s*high/i.test(first(facts, 'importance')),
+  },
+  {
+    name: 'NO_MIME_VERSION',
+    weight: 1.1,
+    description: 'typed content without MIME-Version',
+    test: (facts) =>
+      first(facts, 'content-type') !== '' && first(facts, 'mime-version') === '' && facts.message.html !== null,
+  },
+  {
+    name: 'ANSWER_IN_THREAD',
+    weight: -1.5,
+    description: 'answers a message and quotes it',
+    test: (facts) =>
+      (first(facts, 'in-reply-to') !== '' || first(facts, 'references') !== '') && /^\s?[>|]/m.test(facts.body),
+  },
+]

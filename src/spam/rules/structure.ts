@@ -1,0 +1,109 @@
+/** How a message is built: which bodies it has, and how they are written. */
+import type { SpamFacts } from '../facts/spam-facts.js'
+import type { SpamRule } from '../spam-rule.js'
+
+const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []
+
+/** Of the first words of the one, how many are in the other. */
+function shared(one: string, other: string): number {
+  const all = new Set(wordsIn(other))
+  const some = wordsIn(one).slice(0, 200)
+  return some.length === 0 ? 1 : some.filter((word) => all.has(word)).length / some.length
+}
+
+/** A short notice under a picture of its sender's name: some words, and a link to the author's own organization. */
+function isShortNotice({ html, urls, author, throwaway, pretence }: SpamFacts): boolean {
+  if (throwaway || pretence.posed.length > 0 || shownLength(html) < LEAST_NOTICE) return false
+  return urls.some(({ organization }) => organization === author?.organization)
+}
+
+const LEAST_NOTICE = 80
+const shownLength = ({ visible }: SpamFacts['html']): number => visible.replace(/\s+/g, ' ').trim().length
+
+const empty = ({ message, body }: SpamFacts): boolean => body.trim() === '' && message.attachments.length === 0
+
+export const structureRules: readonly SpamRule[] = [
+  {
+    name: 'EMPTY_MESSAGE',
+    weight: 1.1,
+    description: 'nothing to read and nothing attached',
+    test: (facts) => empty(facts) && facts.images.length === 0,
+  },
+  {
+    name: 'HTML_ONLY',
+    weight: 1.4,
+    description: 'HTML without a text version',
+    test: ({ message }) => message.html !== null && (message.text ?? '').trim() === '',
+  },
+  {
+    name: 'IMAGE_ONLY',
+    weight: 2.4,
+    description: 'pictures with hardly any words',
+    test: (facts) =>
+      facts.message.html !== null &&
+      facts.images.length > 0 &&
+      facts.html.visible.replace(/\s+/g, ' ').length < 250 &&
+      !isShortNotice(facts),
+  },
+  {
+    name: 'PICTURE_IS_LINK',
+    weight: 1.6,
+    description: 'hardly any words, and a picture that it brings itself as its link',
+    test: ({ html, images, urls, message }) =>
+      message.html !== null &&
+      images.length === 0 &&
+      html.pictures > 0 &&
+      urls.length > 0 &&
+      html.visible.replace(/\s+/g, ' ').length < 250,
+  },
+  {
+    name: 'PICTURES_FOR_WORDS',
+    weight: 0.2,
+    description: 'many pictures for its few words',
+    test: ({ html, images }) => images.length > 3 && html.visible.replace(/\s+/g, ' ').length / images.length < 150,
+  },
+  {
+    name: 'BASE64_PLAIN_TEXT',
+    weight: 1.5,
+    description: 'text of one-byte letters hidden in base64',
+    test: ({ message }) =>
+      message.parts.some(
+        ({ contentType, charset, encoding, attached }) =>
+          !attached &&
+          /^(?:text\/.*)?$/.test(contentType) &&
+          encoding === 'base64' &&
+          /^(?:us-ascii|iso-8859-1|)$/.test(charset),
+      ),
+  },
+  {
+    name: 'BODIES_DIFFER',
+    weight: 1.5,
+    description: 'its text and its HTML say different things',
+    test: ({ message, html }) =>
+      message.text !== null && wordsIn(html.visible).length > 20 && shared(message.text, html.visible) < 0.3,
+  },
+  {
+    name: 'LONG_LINES',
+    weight: 0.5,
+    description: 'a text of very long lines',
+    test: ({ message }) =>
+      message.html === null && (message.text ?? '').split('\n', 300).some((line) => line.length > 900),
+  },
+  {
+    name: 'ONE_PART_MULTIPART',
+    weight: 1.1,
+    description: 'a multipart message of one part',
+    test: ({ message }) =>
+      /^multipart\/(?:mixed|alternative|related)/.test(message.parts[0]?.contentType ?? '') &&
+      message.parts.length === 2,
+  },
+  {
+    name: 'HTML_DECLARED_MIXED',
+    weight: 0.6,
+    description: 'multipart/related or mixed that holds HTML alone',
+    test: ({ message }) =>
+      /^multipart\/(?:mixed|related)/.test(message.parts[0]?.contentType ?? '') &&
+      message.parts.slice(1).every(({ contentType }) => contentType === 'text/html') &&
+      message.parts.length > 1,
+  },
+]

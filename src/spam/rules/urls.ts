@@ -1,0 +1,185 @@
+/** Where its links lead, and how they are written. */
+
+import { domainToUnicode } from 'node:url'
+import { shorteners } from '../facts/host-kinds.js'
+import { isHomograph, isMixed } from '../facts/script-facts.js'
+import type { SpamFacts } from '../facts/spam-facts.js'
+import { namedDomain, type SpamUrl } from '../facts/url-facts.js'
+import type { SpamRule } from '../spam-rule.js'
+
+/** Of the recipients, so many are looked for. */
+const MAX_ADDRESSES = 20
+
+const some =
+  (test: (url: SpamUrl) => boolean) =>
+  ({ urls }: SpamFacts): boolean =>
+    urls.some(test)
+
+const someAddress =
+  (test: (url: SpamUrl) => boolean) =>
+  ({ urls, images }: SpamFacts): boolean =>
+    urls.some(test) || images.some(test)
+
+/** A name of the author's own that leads to a service which counts clicks is no lie, where it is proved to be the author's. */
+function liesAboutTarget({ urls, author, message }: SpamFacts): boolean {
+  const own = message.authentication?.dmarc === 'pass' ? author?.organization : undefined
+  return urls.some(({ text, organization }) => {
+    const shown = text === null ? null : namedDomain(text)
+    return shown !== null && shown !== organization && shown !== own
+  })
+}
+
+function looksLikeAnother({ host }: SpamUrl): boolean {
+  const name = /xn--/.test(host) ? domainToUnicode(host) : host
+  // Under a top-level domain of its own alphabet a name is what it says.
+  const ascii = /\.[a-z]{2,24}$/.test(name)
+  return name.split('.').some((label) => isMixed(label) || (ascii && isHomograph(label)))
+}
+
+function leavesAddress({ message, urls }: SpamFacts): boolean {
+  const addresses = message.to
+    .slice(0, MAX_ADDRESSES)
+    .flatMap(({ address }) => (address === null ? [] : [address.toLowerCase()]))
+  return urls.some(({ path }) => {
+    const lower = path.toLowerCase().replace(/%40/g, '@')
+    return addresses.some((address) => lower.includes(address))
+  })
+}
+
+export const urlRules: readonly SpamRule[] = [
+  {
+    name: 'URL_IP_ADDRESS',
+    weight: 2.2,
+    description: 'a link to a bare IP address',
+    test: someAddress(({ host }) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host) && !/^(?:127|10|192\.168)\./.test(host)),
+  },
+  {
+    name: 'URL_NUMERIC_HOST',
+    weight: 3,
+    description: 'an IP address written as a single or odd number',
+    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
+  },
+  {
+    name: 'URL_USER',
+    weight: 2.1,
+    description: 'a link with a user name before its host',
+    test: someAddress(({ user }) => user !== ''),
+  },
+  {
+    name: 'URL_ODD_PORT',
+    weight: 1,
+    description: 'a link to an unusual port',
+    test: some(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
+  },
+  {
+    name: 'URL_ESCAPED',
+    weight: 1.5,
+    description: 'a link with plain letters escaped',
+    test: some(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
+  },
+  {
+    name: 'URL_REDIRECTS',
+    weight: 0.1,
+    description: 'a link through another address',
+    test: some(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
+  },
+  {
+    name: 'URL_SHORTENED',
+    weight: 0.2,
+    description: 'a link that a shortening service hides',
+    test: some(({ host }) => shorteners.has(host)),
+  },
+  {
+    name: 'URL_HOMOGRAPH',
+    weight: 3,
+    description: 'a link to a name that looks like another',
+    test: someAddress(looksLikeAnother),
+  },
+  {
+    name: 'URL_PUNYCODE',
+    weight: 0.3,
+    description: 'a link to an internationalized name in its encoded form',
+    test: some(({ host }) => /(?:^|\.)xn--/.test(host)),
+  },
+  {
+    name: 'URL_TEXT_MISMATCH',
+    weight: 1.5,
+    description: 'a link that shows another address than it leads to',
+    test: liesAboutTarget,
+  },
+  {
+    name: 'URL_CHEAP_DOMAIN',
+    weight: 0.2,
+    description: 'a link to a top-level domain that is mostly abused',
+    test: someAddress(({ host }) =>
+      /\.(?:biz|info|top|xyz|click|icu|buzz|cfd|sbs|rest|work|tk|ml|ga|cf|gq|bid|loan|win|zip|mov)$/.test(host),
+    ),
+  },
+  {
+    name: 'URL_DIGITS',
+    weight: 0.2,
+    description: 'a link to a name with digits in it',
+    test: someAddress(
+      ({ organization }) =>
+        /^(?!xn--)[a-z-]*\d[a-z\d-]*\.[a-z]/.test(organization) && !/^\d+(?:\.\d+){3}$/.test(organization),
+    ),
+  },
+  {
+    name: 'URL_PROGRAM',
+    weight: 2,
+    description: 'a link to a program',
+    test: some(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
+  },
+  {
+    name: 'URL_REMOVAL',
+    weight: 0.9,
+    description: 'a link by which to be removed',
+    test: some(
+      ({ path, host }) =>
+        /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
+        /remov|optout/.test(host),
+    ),
+  },
+  {
+    name: 'URL_NAMES_RECIPIENT',
+    weight: 0.2,
+    description: "a link that tells the recipient's address",
+    test: leavesAddress,
+  },
+  {
+    name: 'URL_LONG_HOST',
+    weight: 1,
+    description: 'a link to a host of many or endless labels',
+    test: someAddress(({ host }) => host.split('.').length > 6 || host.split('.').some((label) => label.length > 35)),
+  },
+  {
+    name: 'URL_AFFILIATE',
+    weight: 0.2,
+    description: 'a link that counts for whom it is clicked',
+    test: some(({ path }) =>
+      /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
+    ),
+  },
+  {
+    name: 'URL_SCRIPT',
+    weight: 2,
+    description: 'a link that is a program or a page in itself',
+    test: ({ html }) => html.links.some(({ href }) => /^\s*(?:javascript|vbscript|data)\s*:/i.test(href)),
+  },
+  {
+    name: 'IMAGE_LINKS',
+    weight: 0.2,
+    description: 'links that are pictures alone, from the web',
+    test: ({ html, images }) =>
+      images.length > 0 && html.links.filter(({ href, text }) => /^http/i.test(href) && text.trim() === '').length > 0,
+  },
+  {
+    name: 'URL_OWN',
+    weight: -1.5,
+    description: "most of its links lead to the author's own organization",
+    test: ({ urls, author }) => {
+      const own = urls.filter(({ organization }) => organization === author?.organization).length
+      return own > 2 && own * 2 > urls.length
+    },
+  },
+]

@@ -1,0 +1,88 @@
+/**
+ * From a message that was taken apart to what spam scoring is told of it.
+ *
+ * Never throws for what a message holds: an address list that nobody can read is empty, a
+ * header past all limits has no fields.
+ *
+ * Limits: 1,000 fields, 8 KB of each value; 500,000 characters of text and of HTML.
+ */
+import { fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { headerText } from '../mail/header-text.js'
+import { listWithin, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { Refusal } from '../mail/refusal.js'
+import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import { dateOf } from './facts/field-date.js'
+import { mimeOutline } from './facts/mime-outline.js'
+import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './spam-message.js'
+
+const MAX_FIELDS = 1_000
+const MAX_VALUE = 8_192
+const MAX_BODY = 500_000
+/** Fields of one name that are read as address lists, and mailboxes of them all. */
+const MAX_LISTS = 10
+const MAX_MAILBOXES = 200
+
+/** What is known of a message apart from its bytes. */
+export interface SpamCircumstances {
+  /** Null for a message out of a file: then its topmost Received field tells, or its Date. */
+  readonly receivedAt: number | null
+  readonly origin: SpamOrigin | null
+  readonly authentication: SpamAuthentication | null
+}
+
+/** `parts`: what the reader of messages made of `raw`. */
+export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCircumstances): SpamMessage {
+  const header = headerOf(raw)
+  const outline = mimeOutline(raw, header)
+  const fields = header.fields.slice(0, MAX_FIELDS).map((field) => ({
+    name: field.name,
+    value: fieldValue(raw, field).slice(0, MAX_VALUE),
+  }))
+  return {
+    fields,
+    subject: headerText(fields.find(({ name }) => name === 'subject')?.value ?? ''),
+    from: boxes(fields, 'from'),
+    replyTo: boxes(fields, 'reply-to'),
+    to: boxes(fields, 'to'),
+    text: parts.text?.slice(0, MAX_BODY) ?? null,
+    html: parts.html?.slice(0, MAX_BODY) ?? null,
+    attachments: parts.attachments.map(({ filename, content_type, size }) => ({
+      filename,
+      contentType: content_type,
+      size,
+    })),
+    parts: outline.parts,
+    pages: outline.pages,
+    size: raw.length,
+    receivedAt: circumstances.receivedAt ?? arrival(fields),
+    origin: circumstances.origin,
+    authentication: circumstances.authentication,
+  }
+}
+
+function arrival(fields: readonly SpamField[]): number {
+  const value = (name: string): string => fields.find((field) => field.name === name)?.value ?? ''
+  const received = value('received')
+  const dates = [dateOf(received.slice(received.lastIndexOf(';') + 1)), dateOf(value('date'))]
+  return dates.find((date) => date !== null) ?? 0
+}
+
+function headerOf(raw: Buffer): Header {
+  try {
+    return scanHeader(raw)
+  } catch (error) {
+    if (error instanceof Refusal) return { fields: [], end: 0, bodyStart: 0 }
+    throw error
+  }
+}
+
+function boxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
+  try {
+    const values = fields.filter((field) => field.name === name).slice(0, MAX_LISTS)
+    // A value of the full length may have been cut within its last mailbox.
+    return values.flatMap(({ value }) => mailboxes(listWithin(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
+  } catch (error) {
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}

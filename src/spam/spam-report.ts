@@ -1,0 +1,53 @@
+/**
+ * The score of a message: the sum of the weights of the rules that hold, each by its name.
+ *
+ * Pure. Scores are kept to a hundredth, so that a sum shows as its parts add up.
+ */
+
+import { spamFacts } from './facts/spam-facts.js'
+import { spamRules } from './rules/all-rules.js'
+import type { SpamMessage } from './spam-message.js'
+
+export interface SpamContribution {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+}
+
+export interface SpamReport {
+  readonly score: number
+  /** The heaviest first. */
+  readonly contributions: readonly SpamContribution[]
+}
+
+export type SpamStatus = 'clean' | 'suspicious' | 'spam'
+
+/** Least scores. */
+export interface SpamThresholds {
+  readonly suspicious: number
+  readonly spam: number
+}
+
+export const defaultSpamThresholds: SpamThresholds = { suspicious: 4, spam: 8 }
+
+export function spamReport(message: SpamMessage): SpamReport {
+  const facts = spamFacts(message)
+  const contributions = spamRules
+    .filter((rule) => rule.test(facts))
+    .map(({ name, weight, description }) => ({ name, score: weight, description }))
+    .sort((a, b) => b.score - a.score)
+  return { score: totalScore(contributions), contributions }
+}
+
+export function totalScore(contributions: readonly SpamContribution[]): number {
+  return hundredths(contributions.reduce((sum, { score }) => sum + score, 0))
+}
+
+export function hundredths(score: number): number {
+  return Math.round(score * 100) / 100
+}
+
+export function spamStatus(score: number, thresholds: SpamThresholds = defaultSpamThresholds): SpamStatus {
+  if (score >= thresholds.spam) return 'spam'
+  return score >= thresholds.suspicious ? 'suspicious' : 'clean'
+}

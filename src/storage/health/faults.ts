@@ -1,0 +1,40 @@
+/**
+ * SQLite's result codes, sorted into what a caller can do about them.
+ *
+ * A broken constraint is the request's own affair. A fault is the machine's: nothing
+ * can be written now, the same request may succeed later. Whatever remains (no such
+ * table, an unbindable value) is a bug and keeps its own error.
+ */
+import SQLite from 'better-sqlite3'
+import { ConstraintViolated, StorageFault } from '../writer/write.js'
+
+/** The primary codes of a fault; extended ones (`SQLITE_IOERR_WRITE`) begin with them. */
+const faultCodes = [
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_READONLY',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_CANTOPEN',
+  'SQLITE_PERM',
+  'SQLITE_NOMEM',
+  'SQLITE_PROTOCOL',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_ABORT',
+]
+
+export function storageError(error: unknown): Error {
+  if (!(error instanceof SQLite.SqliteError)) return error instanceof Error ? error : new Error(String(error))
+  if (error.code.startsWith('SQLITE_CONSTRAINT')) return new ConstraintViolated(error.message, { cause: error })
+  if (faultCodes.some((code) => error.code === code || error.code.startsWith(`${code}_`))) {
+    return new StorageFault(error.code, error.message)
+  }
+  return error
+}
+
+/** What becomes of a whole batch when its transaction could not be made. */
+export function storageFault(error: unknown): StorageFault {
+  const known = storageError(error)
+  return known instanceof StorageFault ? known : new StorageFault('SQLITE_ABORT', known.message)
+}

@@ -1,0 +1,169 @@
+/**
+ * The end of a workspace, in two steps: it is closed by one commit, then erased in many.
+ *
+ * Closing takes away all that anything could be done with: the workspace itself, who belongs
+ * to it (so its keys are nobody's), who could still join it, its sending domains and their
+ * keys, and its imports that are under way. There are as many of these as people make by hand. From that commit on nobody finds it, nothing is accepted for
+ * it and nothing signed; and it leaves a mark in `erasures`, so that the erasure is taken up
+ * again after a crash (`daemon/erasures.ts`).
+ *
+ * Erasing takes every row of every table that bears its id. The list of tables is complete by
+ * its type: a new table with a `workspace_id` does not compile until it stands here. Cut
+ * short, it can be begun again.
+ *
+ * Works in small commits, so that mail flows on meanwhile. A table with an index led by
+ * `workspace_id` gives its rows up in portions; any other is walked by its primary key
+ * in slices (an index on it would cost every message).
+ */
+import type { Database } from '../database.js'
+import { prepareRead, prepareWrite } from '../prepared.js'
+import { OPERATOR_WORKSPACE } from '../service-state.js'
+import type { Tables } from '../tables/tables.js'
+import type { Write } from '../writer/write.js'
+
+type WorkspaceTable = {
+  [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never
+}[keyof Tables]
+
+interface Place {
+  readonly key: string
+  readonly by: 'index' | 'slices'
+  /** Rows of one commit, where a row may have tens of megabytes. */
+  readonly portion?: number
+}
+
+const LARGE = 20
+
+const places = {
+  // First, so that nothing is attempted in vain.
+  queue: { key: 'id', by: 'index' },
+  imports: { key: 'id', by: 'index' },
+  import_chunks: { key: 'seq', by: 'index', portion: LARGE },
+  api_keys: { key: 'id', by: 'index' },
+  members: { key: 'id', by: 'index' },
+  invitations: { key: 'id', by: 'index' },
+  blocked_addresses: { key: 'local_part', by: 'index' },
+  domains: { key: 'id', by: 'index' },
+  dkim_keys: { key: 'id', by: 'slices' },
+  recipients: { key: 'id', by: 'slices' },
+  attempts: { key: 'seq', by: 'slices' },
+  dkim_signatures: { key: 'email_id', by: 'slices' },
+  raw_messages: { key: 'email_id', by: 'slices', portion: LARGE },
+  emails: { key: 'id', by: 'index' },
+  email_counts: { key: 'status', by: 'index' },
+  usage: { key: 'kind', by: 'index' },
+  events: { key: 'seq', by: 'index' },
+  audit_log: { key: 'seq', by: 'index' },
+  suppressions: { key: 'id', by: 'index' },
+  audience_removals: { key: 'audience_id', by: 'index' },
+  audiences: { key: 'id', by: 'index' },
+  contacts: { key: 'id', by: 'index' },
+  // After the contacts, whose removal it counts.
+  contact_counts: { key: 'list', by: 'index' },
+  inbound_totals: { key: 'bytes', by: 'index' },
+  inbound_emails: { key: 'id', by: 'index' },
+  inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
+  idempotency: { key: 'key', by: 'index' },
+  templates: { key: 'id', by: 'index' },
+  cached_file_totals: { key: 'bytes', by: 'index' },
+  cached_files: { key: 'key', by: 'index' },
+  cached_file_chunks: { key: 'key', by: 'index', portion: LARGE },
+  bayes_learned: { key: 'seq', by: 'index' },
+  bayes_messages: { key: 'verdict', by: 'index' },
+  bayes_tokens: { key: 'token', by: 'index' },
+  bayes_days: { key: 'day', by: 'index' },
+  // After the tokens, whose removal it counts.
+  bayes_counts: { key: 'tokens', by: 'index' },
+} as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
+
+/** Every table whose rows belong to workspaces. */
+export const workspaceTables = Object.keys(places) as WorkspaceTable[]
+
+/**
+ * Misses when there is no such workspace any more, and when it is the operator's, which is never
+ * closed. Who belonged to it alone is forgotten with it.
+ */
+export function closeWorkspace(workspaceId: string, at: number): Write[] {
+  const of = (table: WorkspaceTable): Write => ({
+    sql: `delete from ${table} where workspace_id = ?`,
+    parameters: [workspaceId],
+  })
+  const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
+    (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
+  const closed = `delete from workspaces where id = ? and not exists
+    (select 1 from service_state where key = ? and value = workspaces.id)`
+  return [
+    { sql: people, parameters: [workspaceId, workspaceId] },
+    ...(['members', 'domains', 'dkim_keys'] as const).map(of),
+    { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
+    { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
+    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE], rows: 1 },
+    { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
+  ]
+}
+
+/** Closed ones that are not erased, or not for certain. */
+export const closedWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('erasures').select(['id', 'asked_at']).orderBy('asked_at').orderBy('id'),
+)
+
+/** Nothing of it is left, and nothing can come any more. */
+export const endErasure = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('erasures').where('id', '=', slot('id')),
+)
+
+/** Rows of one commit. */
+const PORTION = 200
+
+type Key = string | number
+
+type ReadAndCommit = Pick<Database, 'read' | 'commit'>
+
+/** Rejects with the reason of `signal` where it is cut short. */
+export async function eraseWorkspace(
+  database: ReadAndCommit,
+  workspaceId: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const commit: ReadAndCommit['commit'] = (writes) => {
+    signal?.throwIfAborted()
+    return database.commit(writes)
+  }
+  const watched = { read: database.read, commit }
+  for (const [table, place] of Object.entries<Place>(places)) {
+    await (place.by === 'index' ? eraseByIndex : eraseBySlices)(watched, table, place, workspaceId)
+  }
+  await database.commit([{ sql: 'delete from workspaces where id = ?', parameters: [workspaceId] }])
+}
+
+async function eraseByIndex(
+  { read, commit }: ReadAndCommit,
+  table: string,
+  { key, portion = PORTION }: Place,
+  workspaceId: string,
+): Promise<void> {
+  const some = `select 1 from ${table} where workspace_id = ? limit 1`
+  // As a pair, they are found by the primary key; beside `workspace_id = ?` each portion would walk through all that is left.
+  const sql = `delete from ${table} where (workspace_id, ${key}) in
+    (select workspace_id, ${key} from ${table} where workspace_id = ? limit ${portion})`
+  while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId] }])
+}
+
+async function eraseBySlices(
+  { read, commit }: ReadAndCommit,
+  table: string,
+  { key, portion = PORTION }: Place,
+  workspaceId: string,
+): Promise<void> {
+  const first = `select min(${key}) as key from ${table}`
+  const next = `select ${key} as key from ${table} where ${key} >= ? order by ${key} limit 1 offset ${portion}`
+  const erase = `delete from ${table} where workspace_id = ? and ${key} >= ?`
+  let from: Key | null | undefined = read<{ key: Key | null }>(first, [])[0]?.key
+  while (from !== null && from !== undefined) {
+    const to: Key | undefined = read<{ key: Key }>(next, [from])[0]?.key
+    const slice = { sql: erase, parameters: [workspaceId, from] }
+    const bounded = { sql: `${erase} and ${key} < ?`, parameters: [workspaceId, from, to] }
+    await commit([to === undefined ? slice : bounded])
+    from = to
+  }
+}

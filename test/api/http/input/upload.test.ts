@@ -1,0 +1,214 @@
+/** Requests that bring a file: what a form may be, limits, clients that break off, keys that end meanwhile. */
+import { setTimeout as wait } from 'node:timers/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { json, type Route, type UploadCall, uploadRoute } from '../../../../src/api/http/route.js'
+import { Refusal } from '../../../../src/mail/refusal.js'
+import { type ApiDoor, type ApiDoorOptions, apiDoor, faultsIn, withKey } from '../../../helpers/api-door.js'
+import { until } from '../../../helpers/until.js'
+import type { WireAnswer } from '../../../helpers/wire.js'
+
+const LIMIT = 100_000
+
+interface Taken {
+  bytes: number
+  outcome: 'reading' | 'whole' | 'broken'
+}
+
+/** A door whose one route takes files; `taken` is what became of each. */
+async function uploadDoor(t: Test, options: ApiDoorOptions = {}): Promise<{ door: ApiDoor; taken: readonly Taken[] }> {
+  const taken: Taken[] = []
+  const receive = async ({ file }: UploadCall) => {
+    const one: Taken = { bytes: 0, outcome: 'reading' }
+    taken.push(one)
+    try {
+      for await (const chunk of file.bytes) one.bytes += chunk.length
+      one.outcome = 'whole'
+    } catch (error) {
+      one.outcome = 'broken'
+      throw error
+    }
+    return json(200, { filename: file.filename, type: file.contentType, bytes: one.bytes })
+  }
+  return { door: await apiDoor(t, { ...options, routes: [fileRoute(receive)] }), taken }
+}
+
+function fileRoute(receive: (call: UploadCall) => Promise<ReturnType<typeof json>>): Route {
+  const limit = { bytes: LIMIT, tooLarge: 'attachment-too-large' } as const
+  const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], fileDescription: '' } as const
+  return uploadRoute({ method: 'POST', path: '/files', ...about, limit, receive })
+}
+
+const BOUNDARY = 'xyz'
+const formType = `Content-Type: multipart/form-data; boundary=${BOUNDARY}`
+const start = (head = 'name="file"; filename="a.txt"', more = ''): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n${more}\r\n`
+const end = `\r\n--${BOUNDARY}--\r\n`
+const partOf = (content: string, head?: string, more?: string): string => `${start(head, more)}${content}`
+
+function upload(door: ApiDoor, body: string, ...fields: readonly string[]): Promise<WireAnswer> {
+  return send(door, body, [withKey, formType, ...fields])
+}
+
+async function send(door: ApiDoor, body: string, fields: readonly string[]): Promise<WireAnswer> {
+  const wire = await door.wire()
+  wire.send(head(fields, Buffer.byteLength(body)) + body)
+  const answer = await wire.answer()
+  wire.socket.destroy()
+  return answer
+}
+
+function head(fields: readonly string[], length: number): string {
+  return ['POST /v1/files HTTP/1.1', 'Host: localhost', ...fields, `Content-Length: ${length}`, '', ''].join('\r\n')
+}
+
+const codeOf = ({ body }: WireAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code
+
+interface Told {
+  readonly error: { readonly details?: { readonly errors?: readonly { readonly field: string }[] } }
+}
+
+const firstErrorOf = ({ body }: WireAnswer): { readonly field: string } | undefined =>
+  (JSON.parse(body) as Told).error.details?.errors?.[0]
+
+t.test('a file comes with its name and its type', async (t) => {
+  const { door } = await uploadDoor(t)
+  const rows: readonly (readonly [body: string, expected: object])[] = [
+    [partOf('abc') + end, { filename: 'a.txt', type: 'text/plain', bytes: 3 }],
+    [
+      partOf('', 'name=file; filename="C:\\\\x\\\\ü.csv"', 'Content-Type: Text/CSV\r\n') + end,
+      { type: 'text/csv', bytes: 0 },
+    ],
+    [partOf('a', 'name="file"', 'Content-Type: application/octet-stream\r\n') + end, { filename: null, bytes: 1 }],
+    [partOf('\r\n--xy\r\n') + end, { bytes: 8 }],
+    [partOf('x'.repeat(LIMIT)) + end, { bytes: LIMIT }],
+  ]
+  for (const [body, expected] of rows) {
+    const answer = await upload(door, body)
+    t.equal(answer.status, 200, answer.body)
+    t.match(JSON.parse(answer.body), expected)
+  }
+})
+
+t.test('what is no such form is refused, and says why', async (t) => {
+  const { door, taken } = await uploadDoor(t)
+  const rows: readonly (readonly [status: number, code: string, body: string])[] = [
+    [400, 'missing_required_field', `--${BOUNDARY}--\r\n`],
+    [400, 'validation_error', ''],
+    [400, 'validation_error', 'nothing of the kind'],
+    [400, 'validation_error', partOf('abc')],
+    [400, 'validation_error', partOf('abc', 'name="other"; filename="a"') + end],
+    [400, 'validation_error', partOf('abc', 'name="file"') + end],
+    [400, 'validation_error', `${partOf('abc')}\r\n${partOf('def')}${end}`],
+    [400, 'validation_error', `${partOf('abc')}\r\n${partOf('x', 'name="note"')}${end}`],
+    [400, 'attachment_too_large', partOf('x'.repeat(LIMIT + 1)) + end],
+    [400, 'attachment_too_large', partOf('x'.repeat(LIMIT * 40)) + end],
+  ]
+  for (const [status, code, body] of rows) {
+    const answer = await upload(door, body)
+    t.same([answer.status, codeOf(answer)], [status, code], `${body.slice(0, 60)}: ${answer.body}`)
+    t.type(firstErrorOf(answer)?.field, 'string', answer.body)
+  }
+  t.notOk(
+    taken.some(({ outcome }) => outcome !== 'broken'),
+    'nothing of it was taken for whole',
+  )
+  for (const fields of [['Content-Type: application/json'], ['Content-Type: multipart/form-data'], []]) {
+    t.equal(codeOf(await send(door, partOf('abc') + end, [withKey, ...fields])), 'unsupported_media_type')
+  }
+  t.equal(codeOf(await upload(door, partOf('abc') + end, 'Content-Encoding: gzip')), 'unsupported_media_type')
+  t.equal((await send(door, partOf('abc') + end, [formType])).status, 401)
+  const reader = await send(door, partOf('abc') + end, [formType, 'Authorization: Bearer ph_reader'])
+  t.equal(codeOf(reader), 'insufficient_permissions')
+  t.equal((await upload(door, partOf('abc') + end)).status, 200)
+})
+
+t.test('a client that breaks off, or is too slow, leaves nothing behind', async (t) => {
+  const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
+  const gone = await door.wire()
+  gone.send(head([withKey, formType], 500) + partOf('abc'))
+  await until('the beginning', () => taken[0]?.bytes === 3)
+  gone.socket.destroy()
+  await until('its end', () => taken[0]?.outcome === 'broken')
+  const slow = await door.wire()
+  slow.send(head([withKey, formType], 50_000) + partOf('abc'))
+  t.equal((await slow.answer()).status, 408)
+  t.equal(taken[1]?.outcome, 'broken')
+  t.same(faultsIn(door.log), [], 'and is no fault of ours')
+})
+
+t.test('a key that ends while the file comes takes the file with it', async (t) => {
+  let revoked = false
+  const keyCheck = (): void => {
+    if (revoked) throw new Refusal('bad-credentials', 'the key is revoked')
+  }
+  const { door, taken } = await uploadDoor(t, { keyCheck })
+  const wire = await door.wire()
+  const form = partOf('abc') + end
+  wire.send(head([withKey, formType], form.length) + form.slice(0, -5))
+  await until('the beginning', () => taken[0]?.bytes === 3)
+  revoked = true
+  wire.send(form.slice(-5))
+  t.equal((await wire.answer()).status, 401)
+  t.equal(taken[0]?.outcome, 'broken')
+})
+
+t.test('a client is asked for the body only when it may bring it, and a connection goes on after a file', async (t) => {
+  const { door } = await uploadDoor(t)
+  const form = partOf('abc') + end
+  const wire = await door.wire()
+  wire.send(head([withKey, formType, 'Expect: 100-continue'], form.length))
+  t.equal((await wire.answer()).status, 100)
+  wire.send(form)
+  t.equal((await wire.answer()).status, 200)
+  wire.send(head([withKey, formType], form.length) + form)
+  t.equal((await wire.answer()).status, 200)
+  wire.send(head([withKey, formType, 'Expect: 100-continue'], LIMIT * 2))
+  t.equal(codeOf(await wire.answer()), 'attachment_too_large')
+})
+
+t.test('a file is not read faster than it is taken', async (t) => {
+  let go: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  let come = 0
+  const receive = async ({ file }: UploadCall) => {
+    for await (const chunk of file.bytes) {
+      come += chunk.length
+      await gate
+    }
+    return json(200, { come })
+  }
+  const door = await apiDoor(t, { routes: [fileRoute(receive)] })
+  const answer = upload(door, partOf('x'.repeat(LIMIT)) + end)
+  await until('the beginning', () => come > 0)
+  const first = come
+  await wait(20)
+  t.equal(come, first)
+  go()
+  t.same(JSON.parse((await answer).body), { come: LIMIT })
+})
+
+t.test('no bytes in the place of a form bring anything but a refusal or a file', async (t) => {
+  const { door } = await uploadDoor(t)
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '--xyz',
+      '--xyz--',
+      '\r\n',
+      '\r\n\r\n',
+      'Content-Disposition: form-data; name="file"; filename="a"',
+      '--',
+    ),
+    fc.string(),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+      const { status } = await upload(door, pieces.join(''))
+      return status === 200 || status === 400
+    }),
+    { numRuns: 150 },
+  )
+  t.same(faultsIn(door.log), [])
+})

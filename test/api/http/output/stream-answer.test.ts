@@ -1,0 +1,135 @@
+/** Answers in pieces: made while they are read, for clients that read slowly, leave, or are too many. */
+import t, { type Test } from 'tap'
+import type { StreamAnswer } from '../../../../src/api/http/route.js'
+import { type ApiDoor, apiDoor, request, testRoute, withKey } from '../../../helpers/api-door.js'
+import { until } from '../../../helpers/until.js'
+import type { Wire } from '../../../helpers/wire.js'
+
+const PIECE = 'x'.repeat(100_000)
+
+interface Making {
+  pieces: number
+  ended: boolean
+}
+
+interface Stream {
+  readonly door: ApiDoor
+  /** One for each answer. */
+  readonly making: readonly Making[]
+}
+
+/** A door whose one route answers with `count` pieces, and breaks before piece `broken`. */
+async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 } = {}): Promise<Stream> {
+  const making: Making[] = []
+  async function* pieces(one: Making): AsyncGenerator<string> {
+    try {
+      for (let n = 0; n < count; n += 1) {
+        if (n === broken) throw new Error('a page cannot be read')
+        one.pieces += 1
+        yield PIECE
+      }
+    } finally {
+      one.ended = true
+    }
+  }
+  const run = (): StreamAnswer => {
+    const one = { pieces: 0, ended: false }
+    making.push(one)
+    return { kind: 'stream', type: 'text/csv', headers: { 'X-Extra': '1' }, pieces: pieces(one) }
+  }
+  const routes = [testRoute({ method: 'GET', path: '/list', run })]
+  return { door: await apiDoor(t, { routes, streamPatience: patience }), making }
+}
+
+const get = request('GET /v1/list', withKey)
+
+/** A client that takes nothing by itself. */
+async function lazy(door: ApiDoor): Promise<Wire> {
+  const wire = await door.wire()
+  wire.socket.pause()
+  wire.send(get)
+  return wire
+}
+
+async function everything(door: ApiDoor): Promise<string> {
+  const wire = await door.wire()
+  let text = ''
+  wire.socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+  })
+  wire.send(request('GET /v1/list', withKey, 'Connection: close'))
+  await wire.closed
+  return text
+}
+
+t.test('it comes whole, with the header of every answer', async (t) => {
+  const { door, making } = await streamDoor(t)
+  const text = await everything(door)
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+  for (const field of [
+    'x-request-id: ',
+    'x-ratelimit-limit: ',
+    'content-type: text/csv\r\n',
+    'x-extra: 1\r\n',
+    'transfer-encoding: chunked',
+  ]) {
+    t.ok(text.toLowerCase().includes(field), field)
+  }
+  t.equal(text.split(PIECE).length, 4)
+  t.same(making, [{ pieces: 3, ended: true }])
+})
+
+t.test('of an answer that nobody reads only what fits the connection is made; then it is cut off', async (t) => {
+  const { door, making } = await streamDoor(t, { count: 10_000, patience: 200 })
+  const wire = await lazy(door)
+  await until('it is given up', () => making[0]?.ended)
+  t.ok((making[0]?.pieces ?? 0) < 200, String(making[0]?.pieces))
+  wire.socket.resume()
+  await wire.closed
+})
+
+t.test('whoever leaves ends it', async (t) => {
+  const { door, making } = await streamDoor(t, { count: 1_000_000 })
+  const wire = await lazy(door)
+  await until('it has begun', () => making[0]?.pieces)
+  wire.socket.destroy()
+  await until('it is ended', () => making[0]?.ended)
+  t.same(
+    door.log.filter(({ level }) => level >= 50),
+    [],
+  )
+})
+
+t.test('a fault before the first piece is answered, a later one ends the connection', async (t) => {
+  const first = await streamDoor(t, { broken: 0 })
+  const answer = await first.door.ask('GET /v1/list', withKey)
+  t.equal(answer.status, 500)
+  const later = await streamDoor(t, { broken: 2 })
+  const text = await everything(later.door)
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+  t.notOk(text.endsWith('0\r\n\r\n'), 'nobody takes it for whole')
+  t.match(
+    later.door.log.filter(({ level }) => level >= 50),
+    [{ msg: 'an answer broke off' }],
+  )
+})
+
+t.test('there are only so many at a time, and each place is free again afterwards', async (t) => {
+  const { door, making } = await streamDoor(t, { count: 10_000 })
+  const readers = [await lazy(door), await lazy(door)]
+  await until('both have begun', () => making.length === 2)
+  const third = await door.ask('GET /v1/list', withKey)
+  t.match(third, { status: 503, headers: { 'retry-after': '5' } })
+  for (const { socket } of readers) socket.destroy()
+  await until('both are over', () => making.slice(0, 2).every(({ ended }) => ended))
+  const wire = await lazy(door)
+  await until('another one may begin', () => (making[3]?.pieces ?? 0) > 0)
+  wire.socket.destroy()
+})
+
+t.test('HEAD has its header alone', async (t) => {
+  const { door, making } = await streamDoor(t)
+  const { status, headers } = await door.ask('HEAD /v1/list', withKey)
+  t.match({ status, headers }, { status: 200, headers: { 'content-type': 'text/csv' } })
+  await until('it is ended', () => making[0]?.ended)
+})

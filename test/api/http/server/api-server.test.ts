@@ -1,0 +1,768 @@
+/** The REST door as clients find it: order of its checks, keys, rates, bodies, errors, its own state. */
+import { once } from 'node:events'
+import { readdirSync, rmSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { z } from 'zod'
+import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
+import { Refusal } from '../../../../src/mail/refusal.js'
+import { memoryBudget } from '../../../../src/platform/memory/budget.js'
+import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
+import { Missed, StorageFault } from '../../../../src/storage/writer/write.js'
+import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../../../helpers/api-door.js'
+import { temporaryFolder } from '../../../helpers/database.js'
+import { message, testDaemon } from '../../../helpers/test-daemon.js'
+import { until } from '../../../helpers/until.js'
+import type { WireAnswer } from '../../../helpers/wire.js'
+
+interface Told {
+  readonly code: string
+  readonly message: string
+  readonly status: number
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly retry_after?: number
+}
+
+function told({ body }: WireAnswer): Told {
+  return (JSON.parse(body) as { readonly error: Told }).error
+}
+
+const authorization = (value: string): string => `Authorization: ${value}`
+
+t.test('a daemon answers under every prefix, in the one form of errors, with its limits in the header', async (t) => {
+  const app = await testDaemon(t)
+  for (const prefix of ['', '/v1', '/api/v1']) {
+    const answer = await app.rest('GET', `${prefix}/nothing`)
+    t.equal(answer.status, 404, prefix)
+    t.match(answer.json(), { error: { code: 'not_found', status: 404, details: { path: '/nothing' } } })
+    t.match(answer.headers, { 'x-request-id': /^[0-9a-f-]{36}$/, 'x-ratelimit-limit': '1000' })
+  }
+  for (const path of ['/healthz', '/readyz']) {
+    const healthy = await app.rest('GET', path, { key: null })
+    t.same([healthy.status, healthy.json()], [200, { status: 'ok' }])
+  }
+  t.equal((await app.rest('GET', '/v1/nothing', { key: null })).headers['x-ratelimit-limit'], '100')
+})
+
+t.test('the route is looked for first, then the key, then what the request says', async (t) => {
+  const door = await apiDoor(t)
+  const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [
+    [404, 'GET /v1/nothing'],
+    [404, 'GET /v1/v1/things', withKey],
+    [404, 'GET //things', withKey],
+    [404, 'GET /v1/Things', withKey],
+    [404, 'POST /v1/things/1/POKE', withKey],
+    [404, 'GET /v1', withKey],
+    [404, 'GET /', withKey],
+    [404, 'OPTIONS *', withKey],
+    [405, 'PUT /v1/things'],
+    [405, 'DELETE /v1/things', withKey],
+    [405, 'OPTIONS /v1/things', withKey, 'Origin: https://evil.test', 'Access-Control-Request-Method: GET'],
+    [405, 'TRACE /v1/things', withKey],
+    [405, 'POST /healthz'],
+    [401, 'GET /v1/things?colour=red'],
+    [401, 'POST /v1/things', 'Content-Type: text/plain', 'Content-Length: 0'],
+    [403, 'POST /v1/things', authorization('Bearer ph_reader'), 'Content-Type: text/plain', 'Content-Length: 0'],
+    [400, 'GET /v1/things?colour=red', withKey],
+    [200, 'GET /v1/things/?', withKey],
+    [200, 'GET https://localhost/v1/things', withKey],
+    [200, 'HEAD /v1/things', withKey],
+    [200, 'GET /v1/things/%zz%00', withKey],
+    [200, 'GET /v1/things', withKey, 'Expect: the-impossible'],
+    [200, 'GET /v1/things', withKey, 'Connection: Upgrade', 'Upgrade: h2c'],
+  ]
+  for (const [status, line, ...fields] of rows) {
+    const answer = await door.ask(line, ...fields)
+    t.equal(answer.status, status, `${line} ${fields.join(' ')}`)
+    t.match(
+      answer.headers,
+      {
+        'x-request-id': /^[0-9a-f-]{36}$/,
+        'x-ratelimit-limit': '1000',
+        'x-ratelimit-remaining': /^\d+$/,
+        'x-ratelimit-reset': /^\d{10}$/,
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'content-type': 'application/json; charset=utf-8',
+      },
+      line,
+    )
+    t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('access-control')))
+    if (status >= 400) t.equal(told(answer).status, status)
+  }
+  t.equal((await door.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
+  t.equal((await door.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
+  t.same(faultsIn(door.log), [], 'nothing of it is worth a line in the log')
+})
+
+t.test('a sane request id is kept, another one replaced', async (t) => {
+  const door = await apiDoor(t)
+  const idOf = async (given: string) =>
+    (await door.ask('GET /healthz', `X-Request-Id: ${given}`)).headers['x-request-id']
+  t.equal(await idOf('mine-1_2.3:4'), 'mine-1_2.3:4')
+  for (const odd of ['', 'a b', 'x'.repeat(129), '<script>', 'ü']) t.match(await idOf(odd), /^[0-9a-f-]{36}$/, odd)
+})
+
+t.test('a key is taken from the Authorization field alone', async (t) => {
+  const door = await apiDoor(t)
+  const code = async (line: string, ...fields: readonly string[]) => told(await door.ask(line, ...fields)).code
+  for (const line of ['GET /v1/things?key=ph_own', 'GET /v1/things?access_token=ph_own']) {
+    t.equal(await code(line), 'missing_api_key', line)
+  }
+  t.equal(await code('GET /v1/things', 'X-Api-Key: ph_own'), 'missing_api_key')
+  t.equal(await code('GET /v1/things', 'Authorization:'), 'missing_api_key')
+  const wrong = [
+    'Bearer',
+    'Bearer ',
+    'Basic cGg6b3du',
+    'ph_own',
+    'Bearer ph_own, Bearer x',
+    `Bearer ${'x'.repeat(201)}`,
+  ]
+  for (const value of [...wrong, 'Bearer ph_other', 'Bearer ph_ own']) {
+    t.equal(await code('GET /v1/things', authorization(value)), 'invalid_api_key', value)
+  }
+  for (const value of ['bearer ph_own', 'Bearer  ph_own ']) {
+    t.equal((await door.ask('GET /v1/things', authorization(value))).status, 200, value)
+  }
+})
+
+t.test('a page of somebody else may not use a key, whatever its key is worth', async (t) => {
+  const door = await apiDoor(t)
+  const status = async (host: string, ...fields: readonly string[]) => {
+    const client = await door.wire()
+    client.send(['GET /v1/things HTTP/1.1', `Host: ${host}`, ...fields, '', ''].join('\r\n'))
+    return (await client.answer()).status
+  }
+  t.equal(await status('api.test', withKey, 'Origin: https://api.test'), 200)
+  t.equal(await status('API.test:443', withKey, 'Origin: https://api.test'), 200)
+  t.equal(await status('api.test:8443', withKey, 'Origin: https://api.test:8443'), 200)
+  const foreign = [
+    'null',
+    'https://evil.test',
+    'http://api.test',
+    'https://api.test:8443',
+    'https://api.test@evil.test',
+  ]
+  for (const origin of [...foreign, 'api.test', 'https://api.test.evil.test', 'https://', '']) {
+    t.equal(await status('api.test', withKey, `Origin: ${origin}`), 403, origin)
+  }
+  t.equal(await status('api.test', authorization('Bearer ph_other'), 'Origin: https://evil.test'), 403)
+  t.equal(await status('api.test', 'Origin: https://evil.test'), 401, 'without a key nothing is at stake')
+})
+
+t.test('who asks too often is told when to come again, in three places', async (t) => {
+  const door = await apiDoor(t, { requests: 2, strangers: 2 })
+  const mine = () => door.ask('GET /v1/things', withKey)
+  t.equal((await mine()).headers['x-ratelimit-remaining'], '1')
+  t.equal((await mine()).headers['x-ratelimit-remaining'], '0')
+  const refused = await mine()
+  t.equal(refused.status, 429)
+  const wait = Number(refused.headers['retry-after'])
+  t.ok(wait >= 1 && wait <= 61, String(wait))
+  t.match(told(refused), {
+    code: 'rate_limit_exceeded',
+    retry_after: wait,
+    details: { retry_after: wait, limit: 2, remaining: 0, reset_at: /^20.*Z$/ },
+  })
+  t.equal((await door.ask('GET /healthz', withKey)).status, 200, 'health is not counted')
+
+  t.equal((await door.ask('GET /v1/things')).status, 401, 'strangers have an account of their own')
+  t.equal((await door.ask('GET /v1/things', authorization('Bearer wrong'))).status, 401)
+  t.equal((await door.ask('GET /v1/things', authorization('Bearer wrong'))).status, 429)
+  t.equal((await door.ask('GET /v1/things')).status, 429)
+  t.equal((await door.ask('GET /v1/openapi.json')).status, 429)
+  t.equal((await door.ask('GET /v1/nothing')).status, 404)
+})
+
+t.test('a route of signed links asks for no key, counts whoever comes, and takes its own query alone', async (t) => {
+  const link = linkRoute({
+    method: 'GET',
+    path: '/links/:id',
+    area: 'link',
+    tag: 'test',
+    summary: 'test',
+    query: z.strictObject({ word: z.string() }),
+    answers: {},
+    refusals: [],
+    follow: ({ params, query }) => json(200, { ...params, ...query }),
+  })
+  const door = await apiDoor(t, { routes: [link], requests: 2, strangers: 3 })
+  const follow = (...fields: readonly string[]): Promise<WireAnswer> => door.ask('GET /v1/links/7?word=x', ...fields)
+  const first = await follow()
+  t.same([first.status, JSON.parse(first.body)], [200, { id: '7', word: 'x' }])
+  t.equal((await follow(authorization('Bearer wrong'))).status, 200, 'a wrong key opens and closes nothing')
+  t.equal((await door.ask('GET /v1/links/7')).status, 400)
+  t.equal((await follow()).status, 429)
+  t.equal((await follow(withKey)).headers['x-ratelimit-remaining'], '1', 'a key counts for its workspace')
+  t.equal((await follow(withKey)).status, 200)
+  t.equal((await follow(withKey)).status, 429)
+  t.equal((await door.ask('POST /v1/links/7')).status, 405)
+})
+
+t.test('query parameters are known ones, each once', async (t) => {
+  const door = await apiDoor(t)
+  const fields = async (path: string) => {
+    const answer = await door.ask(`GET ${path}`, withKey)
+    t.equal(answer.status, 400, path)
+    t.equal(told(answer).code, 'validation_error')
+    const errors = (told(answer).details?.['errors'] ?? []) as readonly { readonly field: string }[]
+    return errors.map(({ field }) => field)
+  }
+  t.same(await fields('/v1/things/search?word=a&word=b'), ['word'])
+  t.same(await fields('/v1/things/search?word=a&colour=red'), ['colour'])
+  t.same(await fields('/v1/things?limit=1'), ['limit'], 'a route without parameters takes none')
+  t.same(await fields('/v1/things/search?word[]=a'), ['word[]'])
+  t.same(await fields('/v1/things/search?__proto__=a'), ['__proto__'])
+  t.equal((await door.ask('GET /v1/things/search?word=%zz', withKey)).body, '{"word":"%zz"}')
+  t.equal((await door.ask('GET /v1/things/search?word=a%20b+c', withKey)).body, '{"word":"a b c"}')
+})
+
+t.test('a body is JSON, of a size, and whole', async (t) => {
+  const door = await apiDoor(t)
+  const say = async (text: string) => {
+    const client = await door.wire()
+    client.send(text)
+    return client.answer()
+  }
+  const body = '{"text":"hello"}'
+  t.equal((await say(post('/v1/things', body))).body, '{"length":5}')
+  const chunked = request(
+    'POST /v1/things',
+    withKey,
+    'Content-Type: application/json; charset="UTF-8"',
+    'Transfer-Encoding: chunked',
+  )
+  t.equal((await say(`${chunked}4\r\n{"te\r\nc\r\nxt":"hello"}\r\n0\r\n\r\n`)).body, '{"length":5}')
+  const missing = await say(request('POST /v1/things', withKey, 'Content-Length: 0'))
+  t.match(told(missing), { code: 'missing_required_field', details: { errors: [{ field: '', value: null }] } })
+  t.equal(told(await say(request('POST /v1/things', withKey, 'Content-Type: application/json'))).code, 'invalid_json')
+  for (const type of [
+    'text/plain',
+    'application/json; charset=latin1',
+    'application/jsonp',
+    'multipart/form-data',
+    '',
+  ]) {
+    const answer = await say(`${request('POST /v1/things', withKey, `Content-Type: ${type}`, 'Content-Length: 2')}{}`)
+    t.equal(answer.status, 415, type)
+  }
+  t.equal((await say(post('/v1/things', body, 'Content-Encoding: gzip'))).status, 415)
+})
+
+t.test('what nobody reads is never taken for the next request', async (t) => {
+  const door = await apiDoor(t)
+  const client = await door.wire()
+  const next = request('GET /v1/things', withKey)
+  const withBody = (line: string, ...fields: readonly string[]) =>
+    `${request(line, 'Content-Type: text/plain', `Content-Length: ${next.length}`, ...fields)}${next}`
+  const lines = [
+    [200, 'GET /v1/things', withKey],
+    [200, 'POST /v1/things/1/poke', withKey],
+    [404, 'POST /v1/nothing'],
+    [401, 'POST /v1/things'],
+    [415, 'POST /v1/things', withKey],
+    [405, 'PATCH /v1/things', withKey],
+  ] as const
+  client.send(lines.map(([, line, ...fields]) => withBody(line, ...fields)).join('') + request('GET /v1/nothing'))
+  for (const [status, line] of lines) t.equal((await client.answer()).status, status, line)
+  t.equal((await client.answer()).status, 404, 'the connection is still in step')
+})
+
+t.test('a body that is too large is answered at once, and its connection ends', async (t) => {
+  const door = await apiDoor(t)
+  const declared = await door.wire()
+  declared.send(
+    request('POST /v1/things', withKey, 'Content-Type: application/json', `Content-Length: ${23 * 1_048_576 + 1}`),
+  )
+  const early = await declared.answer()
+  t.match(told(early), { code: 'payload_too_large', status: 413 })
+  t.equal(early.headers['connection'], 'close')
+  declared.socket.end()
+  await declared.closed
+
+  const chunked = await door.wire()
+  chunked.send(request('POST /v1/things', withKey, 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
+  const megabyte = Buffer.alloc(1_048_576, 0x20)
+  for (let sent = 0; sent < 24; sent += 1) {
+    chunked.send(`${megabyte.length.toString(16)}\r\n`)
+    chunked.send(megabyte)
+    chunked.send('\r\n')
+  }
+  t.equal((await chunked.answer()).status, 413, 'though it never ends')
+  chunked.socket.end()
+  await chunked.closed
+
+  const stranger = await door.wire()
+  stranger.send(request('POST /v1/things', 'Content-Type: application/json', `Content-Length: ${22 * 1_048_576}`))
+  const refused = await stranger.answer()
+  t.equal(refused.status, 401, 'a stranger cannot make us read 22 MB')
+  t.equal(refused.headers['connection'], 'close')
+  await stranger.closed
+})
+
+t.test('who goes on sending what nobody reads is cut off', async (t) => {
+  const door = await apiDoor(t)
+  const client = await door.wire()
+  client.send(request('POST /v1/things', 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
+  t.equal((await client.answer()).status, 401)
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+  let more = true
+  void client.closed.then(() => {
+    more = false
+  })
+  while (more) {
+    if (!client.socket.write(chunk)) await Promise.race([client.closed, once(client.socket, 'drain')])
+  }
+  t.pass('the connection is closed')
+})
+
+t.test('100 Continue is said to those whose body is wanted', async (t) => {
+  const door = await apiDoor(t)
+  const body = '{"text":"hello"}'
+  const expecting = post('/v1/things', '', 'Expect: 100-continue').replace(
+    'Content-Length: 0',
+    `Content-Length: ${body.length}`,
+  )
+  const client = await door.wire()
+  client.send(expecting)
+  t.equal((await client.answer()).status, 100)
+  client.send(body)
+  t.equal((await client.answer()).status, 201)
+  for (const [what, wrong] of [
+    ['too long', expecting.replace(`Content-Length: ${body.length}`, 'Content-Length: 99000000')],
+    ['HTTP/1.0', `${expecting.replace('HTTP/1.1', 'HTTP/1.0')}${body}`],
+    ['another expectation', `${expecting.replace('100-continue', 'the-impossible')}${body}`],
+  ] as const) {
+    const unasked = await door.wire()
+    unasked.send(wrong)
+    t.not((await unasked.answer()).status, 100, what)
+  }
+  const other = await door.wire()
+  other.send(expecting.replace('ph_own', 'ph_other'))
+  const refused = await other.answer()
+  t.equal(refused.status, 401)
+  t.equal(refused.headers['connection'], 'close')
+})
+
+t.test('a key that is revoked while a body is on its way does not act', async (t) => {
+  let revoked = false
+  let acted = 0
+  const run = () => {
+    acted += 1
+    return json(201, {})
+  }
+  const memory = memoryBudget(2_000)
+  const door = await apiDoor(t, {
+    memory,
+    routes: [testRoute({ method: 'POST', path: '/things', body: z.strictObject({ text: z.string() }), run })],
+    keyCheck: () => {
+      if (revoked) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+    },
+  })
+  const client = await door.wire()
+  const whole = post('/v1/things', '{"text":"hello"}')
+  client.send(whole.slice(0, -1))
+  await until('it was let in', () => memory.used() > 0)
+  revoked = true
+  client.send(whole.slice(-1))
+  t.match(told(await client.answer()), { code: 'invalid_api_key', status: 401 })
+  t.same([acted, memory.used()], [0, 0])
+})
+
+t.test('a body that is on its way gives its memory back where others need it, and is answered 503', async (t) => {
+  const whole = memoryBudget(2_000)
+  const holders: MemoryHolder[] = []
+  const enter = (holder: MemoryHolder): (() => void) => {
+    holders.push(holder)
+    return whole.enter(holder)
+  }
+  const door = await apiDoor(t, { memory: { ...whole, enter } })
+  const holding = await door.wire()
+  const body = `{"text":"${'x'.repeat(1_500)}"}`
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => whole.used() === body.length - 1)
+  t.match(holders, [{ held: body.length - 1, rate: null }])
+  holders[0]?.giveWay()
+  t.match(told(await holding.answer()), { code: 'service_unavailable', status: 503 })
+  t.equal(whole.used(), 0)
+})
+
+t.test('bodies in memory have one budget, and every byte comes back', async (t) => {
+  const memory = memoryBudget(2_000)
+  const door = await apiDoor(t, { memory })
+  const holding = await door.wire()
+  const body = `{"text":"${'x'.repeat(1_500)}"}`
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => memory.used() === body.length - 1)
+  const other = await door.wire()
+  other.send(post('/v1/things', body))
+  const refused = await other.answer()
+  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.equal(refused.headers['retry-after'], '1')
+  holding.send('}')
+  t.equal((await holding.answer()).status, 201)
+  t.equal(memory.used(), 0)
+  other.send(post('/v1/things', body))
+  t.equal((await other.answer()).status, 201, 'the same connection goes on')
+  for (const wrong of [body.replace('"text"', '"texx"'), body.replace('}', '{')]) {
+    other.send(post('/v1/things', wrong))
+    t.equal((await other.answer()).status, 400)
+    t.equal(memory.used(), 0)
+  }
+  const larger = post('/v1/things', `{"text":"${'x'.repeat(3_000)}"}`)
+  other.send(larger.slice(0, -1))
+  t.equal((await other.answer()).status, 503, 'before its body is there')
+  other.send(`${larger.slice(-1)}${post('/v1/things', body)}`)
+  t.equal((await other.answer()).status, 201, 'what is left of it is thrown away')
+  const leaving = await door.wire()
+  leaving.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => memory.used() > 0)
+  leaving.socket.destroy()
+  await until('it is given back', () => memory.used() === 0)
+  t.same(faultsIn(door.log), [], 'a client that leaves is no news')
+})
+
+t.test('a long body waits for memory before any of it is read, and is read when there is room', async (t) => {
+  const memory = memoryBudget(1_000_000)
+  const door = await apiDoor(t, { memory })
+  const body = `{"text":"${'x'.repeat(600_000)}"}`
+  const holding = await door.wire()
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('it has its memory', () => memory.used() === body.length)
+  const asking = await door.wire()
+  asking.send(post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length))
+  const sending = await door.wire()
+  await until('it waits', () => memory.waiting() === 1)
+  sending.send(post('/v1/things', body))
+  await until('both wait', () => memory.waiting() === 2)
+  t.equal(
+    (await door.ask('POST /v1/things', withKey, 'Content-Type: application/json', 'Content-Length: 0')).status,
+    400,
+  )
+  const short = await door.wire()
+  short.send(post('/v1/things', `{"text":"${'x'.repeat(200_000)}"}`))
+  t.equal((await short.answer()).status, 201, 'a short body waits behind no long one')
+  holding.send('}')
+  t.equal((await holding.answer()).status, 201)
+  const goOn = await asking.answer('head')
+  t.equal(goOn.status, 100, 'not before its turn')
+  asking.send(body)
+  t.equal((await asking.answer()).status, 201)
+  t.equal((await sending.answer()).status, 201)
+  t.same([memory.used(), memory.waiting()], [0, 0])
+})
+
+t.test('a long body that finds no room in time is answered 503, and who leaves is not waited for', async (t) => {
+  const memory = memoryBudget(1_000_000)
+  const door = await apiDoor(t, { memory, pace: { memoryWait: 300 } })
+  const body = `{"text":"${'x'.repeat(600_000)}"}`
+  const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
+  const holding = await door.wire()
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('it has its memory', () => memory.used() === body.length)
+  const leaving = await door.wire()
+  leaving.send(head)
+  await until('it waits', () => memory.waiting() === 1)
+  leaving.socket.destroy()
+  await until('its place is free', () => memory.waiting() === 0)
+  const late = await door.wire()
+  late.send(head)
+  const refused = await late.answer()
+  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.equal(refused.headers['retry-after'], '1')
+  holding.send('}')
+  t.equal((await holding.answer()).status, 201)
+  const breaking = await door.wire()
+  breaking.send(post('/v1/things', body).slice(0, -1))
+  await until('it has its memory', () => memory.used() === body.length)
+  breaking.socket.destroy()
+  await until('what it did not use is back too', () => memory.used() === 0)
+  t.equal(memory.waiting(), 0)
+  t.same(faultsIn(door.log), [])
+})
+
+t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
+  const memory = memoryBudget(2_000)
+  const door = await apiDoor(t, { memory, share: 1_000 })
+  const body = `{"text":"${'x'.repeat(900)}"}`
+  const holding = await door.wire()
+  holding.send(post('/v1/things', body).slice(0, -1))
+  await until('the body is in memory', () => memory.used() === body.length - 1)
+  const own = await door.wire()
+  own.send(post('/v1/things', body))
+  t.equal((await own.answer()).status, 503)
+  const other = await door.wire()
+  other.send(post('/v1/things', body).replace('ph_own', 'ph_other_workspace'))
+  t.equal((await other.answer()).status, 201)
+  holding.send('}')
+  t.equal((await holding.answer()).status, 201)
+  own.send(post('/v1/things', body))
+  t.equal((await own.answer()).status, 201, 'it was given back')
+  t.equal(memory.used(), 0)
+})
+
+t.test('a body that trickles is told so and holds nothing any more', async (t) => {
+  const memory = memoryBudget(100_000)
+  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
+  const client = await door.wire()
+  client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
+  t.match(told(await client.answer()), { code: 'validation_error', status: 408 })
+  t.equal(memory.used(), 0)
+})
+
+t.test('large answers that are not read have one budget, and a time', async (t) => {
+  const answers = memoryBudget(40_000_000)
+  const bytes = Buffer.alloc(30_000_000)
+  const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
+  const door = await apiDoor(t, { answers, routes: [...things, large] })
+  const slow = await door.wire()
+  slow.socket.pause()
+  slow.send(request('GET /large', withKey) + request('GET /v1/things', withKey))
+  await until('it is on its way', () => answers.used() === bytes.length)
+  const refused = await door.ask('GET /large', withKey)
+  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal((await door.ask('GET /v1/things', withKey)).status, 200, 'a small one needs no room')
+  slow.socket.destroy()
+  await until('it is given back', () => answers.used() === 0)
+  t.equal((await door.ask('GET /large', withKey)).status, 200)
+  await until('it is given back', () => answers.used() === 0)
+
+  const hasty = await apiDoor(t, { answers, routes: [large], answerLimit: 50 })
+  const never = await hasty.wire()
+  never.socket.pause()
+  never.send(request('GET /large', withKey))
+  await until('it was begun', () => answers.used() > 0)
+  await until('it was given up', () => answers.used() === 0 && hasty.connections.size === 0)
+})
+
+t.test('who reads a large answer slowly takes no memory, shuts out nobody, and gets every byte', async (t) => {
+  const answers = memoryBudget(40_000_000)
+  const unread = memoryBudget(120_000_000)
+  const made: WeakRef<Buffer>[] = []
+  const bytesOf = (n: number): Buffer => Buffer.alloc(30_000_000, `answer ${n} `)
+  const run = (): Answer => {
+    const bytes = bytesOf(made.length)
+    made.push(new WeakRef(bytes))
+    return { kind: 'bytes', type: 'text/plain', bytes }
+  }
+  const spoolFolder = temporaryFolder(t)
+  const routes = [testRoute({ method: 'GET', path: '/large', run })]
+  const door = await apiDoor(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
+  const slow = []
+  for (let n = 0; n < 3; n += 1) {
+    const wire = await door.wire()
+    wire.socket.pause()
+    wire.send(request('GET /large', withKey, 'Connection: close'))
+    await until('it waits in a file', () => made.length === n + 1 && answers.used() === 0)
+    slow.push(wire)
+  }
+  t.equal(unread.used(), 90_000_000)
+  t.same(readdirSync(spoolFolder), [], 'which has no name')
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  await until('nothing holds the bytes', () => {
+    gc()
+    return made.every((one) => one.deref() === undefined)
+  })
+  const quick = await door.wire()
+  quick.socket.removeAllListeners('data')
+  quick.socket.resume()
+  quick.send(request('GET /large', withKey, 'Connection: close'))
+  await quick.closed
+  t.equal(made.length, 4, 'a fourth one reads')
+  await until('it is over', () => unread.used() === 90_000_000)
+  const fourth = await door.wire()
+  fourth.socket.pause()
+  fourth.send(request('GET /large', withKey))
+  await until('it waits too', () => unread.used() === 120_000_000)
+  t.equal((await door.ask('GET /large', withKey)).status, 503, 'the files are bounded as well')
+  fourth.socket.destroy()
+  for (const [n, wire] of slow.entries()) {
+    const chunks: Buffer[] = []
+    wire.socket.removeAllListeners('data')
+    wire.socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    wire.socket.resume()
+    await wire.closed
+    const text = Buffer.concat(chunks)
+    t.ok(text.subarray(text.indexOf('\r\n\r\n') + 4).equals(bytesOf(n)), `answer ${n}`)
+  }
+  await until('all is given back', () => unread.used() === 0 && answers.used() === 0)
+
+  rmSync(spoolFolder, { recursive: true })
+  const left = await door.wire()
+  left.socket.pause()
+  left.send(request('GET /large', withKey, 'Connection: close'))
+  await until('it was begun', () => answers.used() > 0)
+  const body = new Promise<number>((resolve) => {
+    let size = 0
+    left.socket.removeAllListeners('data')
+    left.socket.on('data', (chunk: Buffer) => {
+      size += chunk.length
+    })
+    void left.closed.then(() => resolve(size))
+  })
+  left.socket.resume()
+  t.ok((await body) > 30_000_000, 'without a file it comes from memory')
+  t.equal(answers.used(), 0)
+})
+
+t.test('what is our fault says nothing of us outside, and everything in the log', async (t) => {
+  const failing = (path: string, error: unknown) =>
+    testRoute({
+      method: 'GET',
+      path,
+      run: () => {
+        throw error
+      },
+    })
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  const door = await apiDoor(t, {
+    routes: [
+      failing('/bug', new TypeError('secret detail')),
+      failing('/missed', new Missed('select secret')),
+      failing('/thrown-text', 'secret'),
+      failing('/fault', new StorageFault('SQLITE_FULL', 'secret disk')),
+      failing('/stored', new Refusal('storage-full', 'too many messages')),
+      testRoute({ method: 'GET', path: '/circle', run: () => json(200, circle) }),
+    ],
+  })
+  for (const path of ['/bug', '/missed', '/thrown-text', '/circle']) {
+    const answer = await door.ask(`GET ${path}`, withKey, 'X-Request-Id: bug-1')
+    t.same(
+      [answer.status, told(answer)],
+      [500, { code: 'internal_server_error', message: 'internal error', status: 500 }],
+    )
+    t.equal(answer.headers['x-request-id'], 'bug-1')
+  }
+  const fault = await door.ask('GET /fault', withKey)
+  t.equal(fault.status, 503)
+  t.notMatch(fault.body, /secret/)
+  t.match(fault.headers['retry-after'], /^\d+$/)
+  t.equal((await door.ask('GET /stored', withKey)).headers['retry-after'], '5')
+  const errors = door.log.filter(({ level }) => level >= 50)
+  t.equal(errors.length, 5)
+  t.match(errors[0], { requestId: 'bug-1', err: { message: 'secret detail', stack: /door\.test/ } })
+})
+
+t.test('each request is one line for who looks for it, without its key', async (t) => {
+  const door = await apiDoor(t)
+  await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
+  const line = await until('the line', () => door.log.find(({ msg }) => msg === 'request'))
+  t.match(line, { level: 30, method: 'POST', route: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
+  t.ok(Number(line['ms']) >= 0)
+  t.notMatch(JSON.stringify(door.log), /ph_own/)
+})
+
+t.test('the line of a request has the bytes of its answer, also of one that goes out in pieces', async (t) => {
+  const sizes = [70, 200_000]
+  const routes = sizes.map((size) =>
+    testRoute({
+      method: 'GET',
+      path: `/of-${size}`,
+      run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(size) }),
+    }),
+  )
+  const door = await apiDoor(t, { routes })
+  for (const size of sizes) {
+    t.equal((await door.ask(`GET /of-${size}`, withKey)).status, 200)
+    const line = await until('the line', () =>
+      door.log.find(({ msg, route }) => msg === 'request' && route === `/of-${size}`),
+    )
+    t.equal(line['bytes'], size)
+  }
+})
+
+t.test('health is whether new work can be taken, and asking often costs little', async (t) => {
+  let room = true
+  let probes = 0
+  let works = true
+  let now = 1_000_000
+  const door = await apiDoor(t, {
+    serving: false,
+    hasRoom: () => room,
+    probe: () => {
+      probes += 1
+      return works ? Promise.resolve() : Promise.reject(new StorageFault('SQLITE_READONLY', 'no'))
+    },
+    clock: () => now,
+  })
+  const states = async () => [
+    (await door.ask('GET /healthz')).status,
+    (await door.ask('GET /v1/readyz', withKey)).status,
+  ]
+  t.same(await states(), [503, 503], 'starting')
+  t.match(told(await door.ask('GET /v1/things', withKey)), { code: 'service_unavailable', message: /starting/ })
+  door.serve()
+  t.same(await states(), [200, 200])
+  t.same(await states(), [200, 200])
+  t.equal(probes, 1)
+  room = false
+  t.same(await states(), [503, 503], 'no room on the disk')
+  room = true
+  works = false
+  t.same(await states(), [200, 200], 'as it was a moment ago')
+  now += 1_000
+  t.same(await states(), [503, 503], 'nothing can be written')
+  t.equal(probes, 2)
+  works = true
+  now += 1_000
+  const answer = await door.ask('GET /healthz')
+  t.same([answer.status, answer.body], [200, '{"status":"ok"}'])
+  t.equal(answer.headers['x-ratelimit-remaining'], '1000')
+})
+
+t.test('a daemon that stops closes this door at once, also while a message still comes in at the other', async (t) => {
+  const app = await testDaemon(t, { patience: { door: 10_000, delivery: 100 } })
+  t.equal((await app.rest('GET', '/readyz')).status, 200)
+  const session = await app.session()
+  for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.say(line)
+  const stopping = app.stop()
+  await t.rejects(app.rest('GET', '/readyz'))
+  t.match(await session.say(`${message({})}.`), /^250/)
+  await stopping
+})
+
+t.test('stopping lets requests be answered, takes no new ones, and ends the rest', async (t) => {
+  let finish = (): void => undefined
+  let running = 0
+  const held = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const run = () => {
+    running += 1
+    return held.then(() => json(200, { done: true }))
+  }
+  const door = await apiDoor(t, { routes: [...things, testRoute({ method: 'GET', path: '/slow', run })] })
+  const [busy, kept, fresh] = [await door.wire(), await door.wire(), await door.wire()]
+  kept.send(request('GET /v1/things', withKey))
+  t.equal((await kept.answer()).headers['connection'], 'keep-alive')
+  busy.send(request('GET /slow', withKey))
+  await until('it is under way', () => running === 1)
+  const stopped = door.listener.stop(20_000)
+  await t.rejects(door.wire(), 'nobody new comes in')
+  kept.send(request('GET /v1/things', withKey))
+  const late = await kept.answer()
+  t.same([late.status, late.headers['connection'], told(late).code], [503, 'close', 'service_unavailable'])
+  finish()
+  const last = await busy.answer()
+  t.same([last.status, last.headers['connection']], [200, 'close'], 'what was under way is answered')
+  await Promise.all([stopped, busy.closed, kept.closed, fresh.closed])
+})
+
+t.test('stopping waits for nobody beyond its limit', async (t) => {
+  let running = 0
+  const run = () => {
+    running += 1
+    return new Promise<never>(() => undefined)
+  }
+  const door = await apiDoor(t, { routes: [testRoute({ method: 'GET', path: '/hung', run })] })
+  const client = await door.wire()
+  client.send(request('GET /hung', withKey))
+  await until('it is under way', () => running === 1)
+  await Promise.all([door.listener.stop(10), client.closed])
+  await until('it is counted out', () => door.connections.size === 0)
+})

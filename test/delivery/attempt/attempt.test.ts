@@ -1,0 +1,341 @@
+import t, { type Test } from 'tap'
+import { type AttemptDeps, attempt } from '../../../src/delivery/attempt/attempt.js'
+import {
+  defaultAttemptLimits,
+  judge,
+  mayCallAnother,
+  moreTelling,
+} from '../../../src/delivery/attempt/attempt-decision.js'
+import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
+import type { Outage } from '../../../src/delivery/attempt/attempt-unreachable.js'
+import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
+import { attemptLimit } from '../../../src/delivery/queue/attempt-limit.js'
+import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
+import type { Exchange, Sent } from '../../../src/delivery/smtp/outcome.js'
+import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
+import type { Stage } from '../../../src/messages/replies/classify-reply.js'
+import { selfSigned } from '../../helpers/certificates.js'
+import {
+  openSink,
+  type ScriptedSink,
+  type SinkAnswer,
+  type SinkOptions,
+  type SinkStage,
+} from '../../helpers/scripted-sink.js'
+import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
+import { until } from '../../helpers/until.js'
+
+const certificate = await selfSigned(['mx.test'])
+const message = outbound('Subject: x\r\n\r\nhello\r\n')
+/** What every attempt is given beside the way to send. */
+const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: attemptLimit(defaultAttemptLimits.cutOff) }
+
+async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
+  const sink = await openSink(options)
+  t.teardown(() => sink.close())
+  return sink
+}
+
+async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
+  const pool = poolOf(clientDeps(impatient))
+  t.teardown(() => pool.close())
+  return made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send: sending(pool) }, never))
+}
+
+async function made(outcome: ReturnType<typeof attempt>): Promise<AttemptResult> {
+  const result = await outcome
+  if ('until' in result) throw new Error('no attempt was made')
+  return result
+}
+
+function sending(pool: SessionPool): AttemptDeps['send'] {
+  return (host, message, signal, begin) => pool.send(host, message, 'party', signal, { begin })
+}
+
+const stages = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'message'] as const
+const misdeeds: readonly SinkAnswer[] = [
+  '421 4.3.2 closing',
+  '451 4.3.0 later',
+  '550 5.1.1 never',
+  'hang',
+  'drop',
+  'reset',
+]
+const silence: Readonly<Record<string, string>> = { hang: 'timeout', drop: 'connection-lost', reset: 'connection-lost' }
+
+/** What a single host that does `misdeed` at `stage` makes of a message. */
+function expected(stage: (typeof stages)[number], misdeed: SinkAnswer): object {
+  if (stage === 'starttls') return { kind: 'accepted', final: true }
+  const reason = silence[misdeed]
+  if (reason !== undefined) return { kind: 'deferred', reason, reached: stage !== 'banner' }
+  const early = stage === 'banner' || stage === 'ehlo'
+  if (misdeed.startsWith('550') && !early) return { kind: 'refused', response: misdeed, status: '5.1.1' }
+  return { kind: 'deferred', reached: true, response: misdeed }
+}
+
+for (const stage of stages) {
+  t.test(`a server that misbehaves at ${stage}`, async (t) => {
+    for (const misdeed of misdeeds) {
+      const script: Partial<Record<SinkStage, SinkAnswer>> = {
+        [stage]: misdeed,
+        ...(stage === 'ehlo' ? { helo: misdeed } : {}),
+      }
+      const sink = await sinkFor(t, stage === 'starttls' ? { script, certificate } : { script })
+      const { outcome, peer } = await sendTo(t, [hostAt(sink)], misdeed === 'hang' ? { [stage]: 60 } : {})
+      t.match(outcome, expected(stage, misdeed), misdeed)
+      t.match(peer, { mx: 'mx.test', address: '127.0.0.1', tls: null }, misdeed)
+      t.equal(sink.messages.length, stage === 'starttls' ? 1 : 0, misdeed)
+    }
+  })
+}
+
+t.test('a message that is taken', async (t) => {
+  const sink = await sinkFor(t, { certificate })
+  const { outcome, peer, transcript } = await sendTo(t, [hostAt(sink, { final: false })])
+  t.match(outcome, { kind: 'accepted', final: false, dsnRelayed: true, reply: { code: 250 } })
+  t.same(peer, { mx: 'mx.test', address: '127.0.0.1', tls: 'TLSv1.3' })
+  t.match(transcript, /STARTTLS.*encrypted, TLSv1\.3.*> MAIL.*< 250 2\.0\.0 taken/s)
+})
+
+t.test('the next host is asked when one does not answer, and the transcript tells of both', async (t) => {
+  const deaf = await sinkFor(t, { script: { banner: '554 5.7.1 go away' } })
+  const good = await sinkFor(t)
+  const { outcome, peer, transcript } = await sendTo(t, [
+    hostAt(deaf, { mx: 'one.test' }),
+    hostAt(good, { mx: 'two.test' }),
+  ])
+  t.match(outcome, { kind: 'accepted' })
+  t.match(peer, { mx: 'two.test' })
+  t.match(transcript, /one\.test.*554 5\.7\.1 go away.*two\.test.*taken/s)
+})
+
+t.test('a host that takes no such size ends the matter, with its number', async (t) => {
+  const sink = await sinkFor(t, { extensions: ['SIZE 5'] })
+  const { outcome } = await sendTo(t, [hostAt(sink)])
+  t.match(outcome, { kind: 'refused', reason: 'too-large', status: '5.3.4', recipientsFault: false })
+})
+
+const ok: Sent = { kind: 'accepted', reply: { code: 250, enhanced: null, text: 'ok' }, dsnRelayed: false }
+const said = (stage: Stage, code: number, enhanced: string | null = null, text = 'so it is'): Sent => ({
+  kind: 'refused',
+  stage,
+  reply: { code, enhanced, text },
+})
+const down: Outage = { kind: 'outage', until: 30_000, why: 'mx.test [127.0.0.1]:25 (connection refused)' }
+const lost = (stage: Stage): Sent => ({ kind: 'failed', stage, failure: 'closed', detail: 'connection closed' })
+const host = hostAt({ port: 25 })
+
+t.test('what an exchange means, and whether it leads on', async (t) => {
+  const table: readonly [Sent, object, boolean][] = [
+    [ok, { kind: 'accepted', final: true }, false],
+    [
+      { kind: 'unsendable', reply: { code: 553, enhanced: '5.6.7', text: '' } },
+      { kind: 'refused', reason: 'smtputf8-unsupported', status: '5.6.7', response: /^not sent: / },
+      false,
+    ],
+    [
+      said('rcpt', 550, '5.1.1'),
+      { kind: 'refused', recipientsFault: true, status: '5.1.1', response: '550 5.1.1 so it is' },
+      false,
+    ],
+    [said('mail', 550, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
+    [said('message', 554, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
+    [said('mail', 530, '5.7.0', 'Must issue a STARTTLS command first'), { kind: 'deferred', reason: 'tls' }, true],
+    [said('banner', 554), { kind: 'deferred', reached: true }, true],
+    [said('ehlo', 550), { kind: 'deferred', reached: true }, true],
+    [said('auth', 535), { kind: 'deferred', reached: true }, true],
+    [said('rcpt', 451), { kind: 'deferred', reached: true }, true],
+    [said('message', 421), { kind: 'deferred', reached: true }, true],
+    [
+      lost('connect'),
+      { kind: 'deferred', reached: false, response: 'mx.test [127.0.0.1]:25: connection closed while connecting' },
+      true,
+    ],
+    [lost('banner'), { kind: 'deferred', reached: false }, true],
+    [lost('data'), { kind: 'deferred', reached: true }, true],
+    [lost('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
+  ]
+  for (const [sent, outcome, onward] of table) t.match(judge(sent, host), { outcome, onward }, JSON.stringify(sent))
+})
+
+t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
+  const smarthost = hostAt({ port: 25 }, { final: false })
+  const login = 'authentication required'
+  const norelay = 'relay access denied'
+  const table: readonly [Host, Sent, AttemptResult['outcome']['kind']][] = [
+    [host, said('mail', 530, '5.7.0', login), 'deferred'],
+    [host, said('rcpt', 530, '5.7.1', 'Client was not authenticated'), 'deferred'],
+    [host, said('mail', 538, '5.7.11', 'encryption first'), 'deferred'],
+    [host, said('mail', 503, '5.5.1', 'bad sequence of commands'), 'deferred'],
+    [host, said('data', 501, '5.5.4', 'syntax error in parameters'), 'deferred'],
+    [host, said('rcpt', 550, '5.7.1', norelay), 'refused'],
+    [smarthost, said('rcpt', 550, '5.7.1', norelay), 'deferred'],
+    [smarthost, said('mail', 550, '5.7.1', login), 'deferred'],
+    [smarthost, said('rcpt', 550, '5.1.1', 'no such user'), 'refused'],
+  ]
+  for (const [to, sent, kind] of table) t.equal(judge(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
+})
+
+t.test('how many hosts are called', async (t) => {
+  const call = (sent: Sent): Pick<Exchange, 'sent'> => ({ sent })
+  const dead = call(lost('connect'))
+  const limits = defaultAttemptLimits
+  t.equal(mayCallAnother([dead, dead, dead, dead], 0, limits), true)
+  t.equal(mayCallAnother([dead, dead, dead, dead, dead], 0, limits), false)
+  t.equal(mayCallAnother([call(said('rcpt', 451)), dead], 0, limits), true)
+  t.equal(mayCallAnother([call(said('rcpt', 451)), call(lost('data'))], 0, limits), false)
+  t.equal(mayCallAnother([dead], limits.time, limits), false)
+})
+
+t.test('a server that spoke is told of before one that was silent', async (t) => {
+  const spoke = { sent: said('rcpt', 451) }
+  const silent = { sent: lost('connect') }
+  const later = { sent: said('banner', 421) }
+  t.equal(moreTelling(null, silent), silent)
+  t.equal(moreTelling(spoke, silent), spoke)
+  t.equal(moreTelling(silent, spoke), spoke)
+  t.equal(moreTelling(spoke, later), later)
+})
+
+/** An attempt at hosts of which each does what is written. */
+async function walk(script: readonly (Sent | Outage)[]): Promise<AttemptResult & { readonly called: number }> {
+  let called = 0
+  const send = async (): Promise<Exchange | Outage> => {
+    const sent = script[called++]
+    if (sent === undefined) throw new Error('called too often')
+    return sent.kind === 'outage' ? sent : { sent, tls: null, transcript: `call ${called}\n` }
+  }
+  const hosts = script.map((_, index) => hostAt({ port: 25 }, { mx: `mx${index + 1}.test` }))
+  const result = await made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never))
+  return { ...result, called }
+}
+
+t.test('the walk over the hosts', async (t) => {
+  const later = said('rcpt', 451)
+  const dead = lost('connect')
+  t.match(await walk([dead, dead, ok]), {
+    called: 3,
+    outcome: { kind: 'accepted' },
+    peer: { mx: 'mx3.test' },
+    transcript: 'call 1\n\ncall 2\n\ncall 3\n',
+  })
+  t.match(await walk([later, later, ok]), { called: 2, outcome: { kind: 'deferred' }, peer: { mx: 'mx2.test' } })
+  t.match(await walk([later, dead]), {
+    called: 2,
+    outcome: { kind: 'deferred', reached: true, response: '451 so it is' },
+    peer: { mx: 'mx1.test' },
+  })
+  t.match(await walk([dead, said('rcpt', 550), ok]), {
+    called: 2,
+    outcome: { kind: 'refused' },
+    peer: { mx: 'mx2.test' },
+  })
+  t.match(await walk([said('banner', 554), said('banner', 554)]), {
+    called: 2,
+    outcome: { kind: 'deferred', reached: true },
+  })
+  t.match(await walk([lost('ehlo'), dead]), { outcome: { kind: 'deferred', reached: true }, peer: { mx: 'mx2.test' } })
+  t.match(await walk([dead, dead]), { outcome: { kind: 'deferred', reached: false } })
+  t.match(await walk(Array(7).fill(dead)), { called: 5 })
+  t.match(await walk([lost('message'), ok]), { called: 1, outcome: { kind: 'deferred' } })
+  t.match(await walk([...Array(9).fill(down), dead, down, ok]), { called: 12, outcome: { kind: 'accepted' } })
+  t.match(await walk([dead, down]), { called: 2, outcome: { kind: 'deferred' }, peer: { mx: 'mx1.test' } })
+})
+
+t.test('where all hosts are remembered as unreachable there was no attempt', async (t) => {
+  const hosts = [30_000, 20_000, 40_000].map((until) => ({ ...hostAt({ port: 25 }), until }))
+  const send: AttemptDeps['send'] = async (host) => ({ ...down, until: hosts.find((it) => it === host)?.until ?? 0 })
+  t.same(await attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never), { ...down, until: 20_000 })
+})
+
+t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
+  let now = 0
+  const silent: Exchange = { sent: lost('connect'), tls: null, transcript: '' }
+  const send: AttemptDeps['send'] = async (_host, _message, _signal, begin) => {
+    now += 400_000
+    begin()
+    now += 10_000
+    return silent
+  }
+  const hosts = [1, 2, 3].map((port) => hostAt({ port }))
+  let limits = 0
+  const limit: AttemptDeps['limit'] = (signal) => {
+    limits += 1
+    return patient.limit(signal)
+  }
+  const deps = { ...patient, clock: () => now, send, limit }
+  t.match(await attempt(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
+  t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
+})
+
+t.test('a destination without hosts is an answer of its own', async (t) => {
+  const deps = { ...patient, send: () => Promise.reject(new Error('called')) }
+  const refused: Destination = {
+    kind: 'refused',
+    reason: 'null-mx',
+    status: '5.1.10',
+    response: 'no mail',
+    recipientsFault: true,
+  }
+  const { kind, ...rest } = refused
+  t.same(await attempt(message, refused, deps, never), { outcome: { kind, ...rest }, peer: null, transcript: '' })
+  const temporary: Destination = { kind: 'temporary', reason: 'dns', response: 'SERVFAIL' }
+  t.match(await attempt(message, temporary, deps, never), {
+    outcome: { kind: 'deferred', reason: 'dns', reached: false },
+    peer: null,
+  })
+})
+
+t.test('many attempts at once, each on a connection of its own or in turn', async (t) => {
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  const sink = await sinkFor(t)
+  const pool = poolOf()
+  t.teardown(() => pool.close())
+  const deps = { ...patient, send: sending(pool) }
+  const { signal } = new AbortController()
+  const one = () => made(attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
+  const results = await Promise.all(Array.from({ length: 100 }, one))
+  t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
+  t.equal(sink.messages.length, 100)
+  t.ok(sink.mostOpen <= 10)
+  t.same(warnings, [])
+})
+
+t.test('an attempt is cut off in the end, and ends at once when we stop', async (t) => {
+  const sink = await sinkFor(t, { script: { message: 'hang' } })
+  const pool = poolOf()
+  t.teardown(() => pool.close())
+  const deps = { ...patient, send: sending(pool), limit: attemptLimit(300) }
+  const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
+  t.match(await attempt(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
+  const stopping = new AbortController()
+  const stopped = attempt(message, destination, { ...deps, ...patient }, stopping.signal)
+  await sink.until(() => sink.commands.filter((line) => line === 'DATA').length === 2)
+  const reason = new Error('stopping')
+  stopping.abort(reason)
+  await t.rejects(stopped, reason)
+  await t.rejects(attempt(message, destination, deps, stopping.signal), reason)
+})
+
+t.test('attempts that begin together share a limit, and none is cut off early', async (t) => {
+  const limit = attemptLimit(1_200)
+  const runner = new AbortController()
+  const first = limit(runner.signal)
+  t.equal(limit(runner.signal), first)
+  t.not(limit(never), first, 'another runner is not followed')
+  const again = limit(runner.signal)
+  await until('nobody joins any more', () => limit(runner.signal) !== again)
+  t.equal(again.signal.aborted, false, 'its time begins with the last that joined')
+  await until('its time is over', () => again.signal.aborted)
+  const later = limit(runner.signal)
+  const error = new Error('closed')
+  t.match(again.cutOff(error), { sent: { failure: 'timeout', detail: 'cut off after 1.2 s' } })
+  t.throws(() => later.cutOff(error), error, 'something else went wrong')
+  runner.abort()
+  t.equal(later.signal.aborted, true)
+  t.throws(() => again.cutOff(error), error, 'the end of the process says nothing')
+  t.equal(limit(runner.signal).signal.aborted, true)
+})

@@ -1,0 +1,207 @@
+/** From what an attempt brought to what becomes of the entry, and to what its sender is told. */
+import t from 'tap'
+import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
+import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
+import { notifySender, type Reported } from '../../../src/delivery/attempt/notify-sender.js'
+import { sourceAddress } from '../../../src/delivery/sessions/source-address.js'
+import { parseAddress } from '../../../src/mail/address.js'
+import type { Notice } from '../../../src/messages/dsn/sender-notice.js'
+import type { Email } from '../../../src/messages/email.js'
+import type { Attempted } from '../../../src/messages/queue/settle.js'
+import { bulkEmail } from '../../helpers/bulk.js'
+
+const hour = 3_600_000
+const policy = { steps: [hour, 2 * hour], noticeAfter: 4 * hour, expireAfter: 24 * hour } as const
+const fresh: EntryAge = { enqueuedAt: 0, attempts: 1, noticed: false, reachedBefore: () => false }
+
+const accepted: AttemptOutcome = {
+  kind: 'accepted',
+  final: true,
+  reply: { code: 250, enhanced: null, text: 'ok' },
+  dsnRelayed: false,
+}
+const refused: AttemptOutcome = {
+  kind: 'refused',
+  reason: 'bad-mailbox',
+  response: '550 5.1.1 no',
+  status: '5.1.1',
+  recipientsFault: true,
+}
+const deferred: AttemptOutcome = { kind: 'deferred', reason: 'greylisted', response: '450 later', reached: true }
+const unreached: AttemptOutcome = { ...deferred, reason: 'connection-refused', reached: false }
+
+const table: readonly (readonly [what: string, AttemptOutcome, age: Partial<EntryAge>, now: number, Decision])[] = [
+  ['taken', accepted, {}, 0, { kind: 'accepted', final: true, dsnRelayed: false }],
+  ['taken by a smarthost', { ...accepted, final: false }, {}, 0, { kind: 'accepted', final: false, dsnRelayed: false }],
+  [
+    'refused',
+    refused,
+    {},
+    0,
+    { kind: 'bounced', hard: true, reason: 'bad-mailbox', status: '5.1.1', recipientsFault: true },
+  ],
+  [
+    'without its domain',
+    { ...refused, reason: 'domain-deleted', status: '5.7.1', recipientsFault: false },
+    {},
+    0,
+    { kind: 'failed', reason: 'domain-deleted', status: '5.7.1' },
+  ],
+  [
+    'deferred with a code',
+    { ...deferred, status: '4.7.1' },
+    {},
+    0,
+    { kind: 'deferred', at: hour, notice: false, reason: 'greylisted', status: '4.7.1' },
+  ],
+  ['deferred', deferred, {}, 0, { kind: 'deferred', at: hour, notice: false, reason: 'greylisted', status: '4.0.0' }],
+  [
+    'deferred twice',
+    deferred,
+    { attempts: 2 },
+    hour,
+    { kind: 'deferred', at: 3 * hour, notice: false, reason: 'greylisted', status: '4.0.0' },
+  ],
+  [
+    'deferred for long',
+    deferred,
+    {},
+    4 * hour,
+    { kind: 'deferred', at: 5 * hour, notice: true, reason: 'greylisted', status: '4.0.0' },
+  ],
+  [
+    'deferred after the notice',
+    deferred,
+    { noticed: true },
+    4 * hour,
+    { kind: 'deferred', at: 5 * hour, notice: false, reason: 'greylisted', status: '4.0.0' },
+  ],
+  [
+    'deferred for the last time',
+    unreached,
+    {},
+    24 * hour - 1,
+    { kind: 'deferred', at: 24 * hour, notice: true, reason: 'connection-refused', status: '4.0.0' },
+  ],
+  [
+    'too old, and answered now',
+    deferred,
+    {},
+    24 * hour,
+    { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false },
+  ],
+  [
+    'too old, and answered once',
+    unreached,
+    { reachedBefore: () => true },
+    24 * hour,
+    { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false },
+  ],
+  ['too old, and never answered', unreached, {}, 24 * hour, { kind: 'failed', reason: 'expired', status: '4.4.7' }],
+  ['taken though too old', accepted, {}, 99 * hour, { kind: 'accepted', final: true, dsnRelayed: false }],
+]
+
+t.test('each outcome has one decision', async (t) => {
+  for (const [what, outcome, age, now, decision] of table) {
+    t.same(decideOutcome(outcome, { ...fresh, ...age }, policy, now, 0), decision, what)
+  }
+})
+
+const notify = notifySender({
+  hostname: 'mail.test',
+  mailFrom: parseAddress('posthorn@mail.test'),
+  expireAfter: 24 * hour,
+})
+
+interface Asked {
+  readonly email?: Partial<Email>
+  readonly message?: Partial<Reported['message']>
+  readonly response?: string
+  readonly mx?: string | null
+}
+
+function noticeOf(
+  decision: Decision,
+  { email, message, response = '550 5.1.1 no', mx = 'mx.b.test' }: Asked = {},
+): Notice | null {
+  const queued = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: 0 })
+  const [entry] = queued.entries
+  if (entry === undefined) throw new Error('no entry')
+  const full = { ...queued.email, envelope_from: 'app@a.test', ...email }
+  const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
+  const attempted: Attempted = {
+    entry,
+    email: full,
+    number: 1,
+    at: 0,
+    endedAt: hour,
+    mx,
+    address: null,
+    tls: null,
+    reached: true,
+    response,
+    reason: null,
+    transcript: '',
+  }
+  const wishes = { recipient: entry.recipient, notify: null, orcpt: null, ...message }
+  return notify({ email: full, raw, message: wishes }, attempted, decision, hour)
+}
+
+const bounced: Decision = { kind: 'bounced', hard: true, reason: 'bad-mailbox', status: '5.1.1', recipientsFault: true }
+const failed: Decision = { kind: 'failed', reason: 'expired', status: '4.4.7' }
+const late = { kind: 'deferred', at: 2 * hour, notice: true, reason: 'greylisted', status: '4.7.1' } as const
+const delivered: Decision = { kind: 'accepted', final: true, dsnRelayed: false }
+
+t.test('who is told of what', async (t) => {
+  const told: readonly (readonly [what: string, Decision, Asked, boolean])[] = [
+    ['a bounce', bounced, {}, true],
+    ['a failure', failed, {}, true],
+    ['a long delay', late, {}, true],
+    ['a short delay', { ...late, notice: false }, {}, false],
+    ['a success nobody asked about', delivered, {}, false],
+    ['a success somebody asked about', delivered, { message: { notify: ['success'] } }, true],
+    [
+      'one that the next server reports',
+      { ...delivered, dsnRelayed: true },
+      { message: { notify: ['success'] } },
+      false,
+    ],
+    ['a bounce to the null sender', bounced, { email: { envelope_from: '' } }, false],
+    ['a bounce of a report', bounced, { email: { source: 'service' } }, false],
+    ['a bounce of a REST client', bounced, { email: { source: 'rest' } }, false],
+    ['a bounce with NOTIFY=NEVER', bounced, { message: { notify: ['never'] } }, false],
+    ['a bounce with NOTIFY=DELAY', bounced, { message: { notify: ['delay'] } }, false],
+    ['a delay with NOTIFY=FAILURE', late, { message: { notify: ['failure'] } }, false],
+    ['a delay with NOTIFY=FAILURE,DELAY', late, { message: { notify: ['failure', 'delay'] } }, true],
+  ]
+  for (const [what, decision, asked, expected] of told) t.equal(noticeOf(decision, asked) !== null, expected, what)
+})
+
+t.test('the report is mail of the service to the envelope sender, from nobody', async (t) => {
+  const notice = noticeOf(bounced)
+  t.match(notice?.enqueued.email, {
+    workspace_id: 'service',
+    source: 'service',
+    envelope_from: '',
+    to_emails: '["app@a.test"]',
+  })
+  t.match(notice?.enqueued.entries, [{ recipient: 'app@a.test', domain: 'a.test' }])
+  t.match(notice?.raw.toString(), /Remote-MTA: dns; mx\.b\.test\r\nDiagnostic-Code: smtp; 550 5\.1\.1 no\r\n/)
+  const events = notice?.enqueued.writes.filter(({ sql }) => sql.includes('"events"'))
+  t.same(events, [], 'and nobody gets an event')
+})
+
+t.test('what no server said is not said to be one of theirs', async (t) => {
+  const ours = noticeOf(failed, { response: 'mx.b.test [192.0.2.1]:25: connection refused while connecting' })
+  t.match(ours?.raw.toString(), /Diagnostic-Code: x-posthorn; mx\.b\.test/)
+  t.notMatch(ours?.raw.toString(), /Remote-MTA|answered:/)
+})
+
+t.test('our addresses call by turns, each its own family', async (t) => {
+  const source = sourceAddress(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
+  const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
+  t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
+  t.equal(source('2001:db8::7'), '2001:db8::1')
+  t.equal(sourceAddress([])('198.51.100.7'), null)
+  t.equal(sourceAddress(['2001:db8::1'])('198.51.100.7'), null)
+})

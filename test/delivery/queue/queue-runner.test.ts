@@ -1,0 +1,517 @@
+/** The runner when something of ours goes wrong: the database, the message, the attempt, the end. */
+import { createSecretKey } from 'node:crypto'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
+import { MessageShelf } from '../../../src/delivery/attempt/message-shelf.js'
+import {
+  bareMessage,
+  type ReadyDeps,
+  type ReadyMessage,
+  readyMessage,
+} from '../../../src/delivery/attempt/ready-message.js'
+import { settleAttempt } from '../../../src/delivery/attempt/settle-attempt.js'
+import type { Destination } from '../../../src/delivery/hosts/destination.js'
+import type { Claim } from '../../../src/delivery/queue/leases.js'
+import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
+import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
+import { keyChain } from '../../../src/domains/dkim/signing-keys.js'
+import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
+import { uuidv7 } from '../../../src/platform/ids.js'
+import type { Database } from '../../../src/storage/database.js'
+import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
+import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
+import { temporaryDatabase } from '../../helpers/database.js'
+import { type Founded, founded } from '../../helpers/foundation.js'
+import { until } from '../../helpers/until.js'
+
+const taken: AttemptResult = {
+  outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
+  peer: { mx: 'mx.b.test', address: '127.0.0.1', tls: null },
+  transcript: 'a dialogue',
+}
+
+const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
+const isLease = ({ sql }: Write): boolean => sql.startsWith('update "queue"') && sql.includes('"attempts" = ?')
+const isOutcome = ({ sql }: Write): boolean => sql.startsWith('insert into "attempts"')
+
+/** One look at the row: between two of them it may be leased. */
+const isDeferred = (row: { attempts: number; leased: number } | undefined): boolean =>
+  row?.leased === 0 && row.attempts === 1
+
+interface Running {
+  readonly database: Database
+  readonly founded: Founded
+  readonly runner: QueueRunner
+  /** Recipients that were attempted, in their order. */
+  readonly attempted: string[]
+  readonly errors: string[]
+  /** Set: a commit in which such a write is faults; `read`: every read does. */
+  readonly faults: { commit: ((write: Write) => boolean) | null; read: boolean }
+  /** Commits an email; `offered`: and hands it over. */
+  readonly add: (to: string, offered: boolean, more?: Partial<BulkEmail>) => Promise<string>
+  /** Commits an email with its claim, where it gets one, and hands it over unless `keep` does. */
+  readonly take: (to: string | readonly string[], keep?: (handOver: () => void) => void) => Promise<Claim | null>
+  readonly row: (to: string) => { attempts: number; next_attempt_at: number; leased: number; held: number } | undefined
+  readonly status: (to: string) => string | undefined
+  readonly now: () => number
+  readonly pass: (milliseconds: number) => void
+}
+
+/** With a signing thread, which ends with the test. */
+function readyDeps(t: Test, read: Database['read'], shelf: MessageShelf): ReadyDeps {
+  const signing = new SigningThread()
+  t.teardown(() => signing.stop())
+  const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
+  return { read, keys: keyChain({ read }), sign, shelf, secret: createSecretKey(Buffer.alloc(32)) }
+}
+
+async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
+  const { database } = await temporaryDatabase(t)
+  const home = await founded(database)
+  const faults: Running['faults'] = { commit: null, read: false }
+  const attempted: string[] = []
+  const errors: string[] = []
+  const time = { now: Date.UTC(2026, 10, 21) }
+  const now = (): number => time.now
+  const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
+  const commit = async (writes: readonly Write[]): Promise<void> => {
+    if (faults.commit !== null && writes.some(faults.commit)) throw full
+    return database.commit(writes)
+  }
+  const read: Database['read'] = (sql, parameters) => {
+    if (faults.read) throw full
+    return database.read(sql, parameters)
+  }
+  const shelf = new MessageShelf(1_000_000)
+  const ready = readyDeps(t, read, shelf)
+  const policy = { steps: [60_000], noticeAfter: 3_600_000, expireAfter: 7_200_000 } as const
+  const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
+  const settleDeps = { read, commit, clock: now, dice: () => 0, log, policy, notifySender: () => null, offer }
+  const runner: QueueRunner = new QueueRunner({
+    read,
+    commit,
+    clock: now,
+    log,
+    shelf,
+    ready: (entry, at) => readyMessage(ready, entry, at),
+    bare: (entry) => bareMessage(ready, entry),
+    findDestination: async () => ({ kind: 'hosts', hosts: [] }),
+    attempt: async ({ recipient }) => {
+      attempted.push(recipient)
+      return taken
+    },
+    reach: () => ({ kind: 'open' }),
+    settle: settleAttempt(settleDeps),
+    retryPolicy: policy,
+    maxConnections: 10,
+    maxConnectionsPerHost: 10,
+    ...deps,
+  })
+  t.teardown(async () => {
+    Object.assign(faults, { commit: null, read: false })
+    await runner.stop(0)
+  })
+  return {
+    database,
+    founded: home,
+    runner,
+    attempted,
+    errors,
+    faults,
+    now,
+    pass: (milliseconds) => {
+      time.now += milliseconds
+    },
+    add: async (to, offered, more = {}) => {
+      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: now(), ...more })
+      await database.commit(email.writes)
+      if (offered) runner.offer(email, more.raw ?? Buffer.from('From: app@a.test\r\n\r\ntext\r\n'))
+      return email.email.id
+    },
+    take: async (to, keep = (handOver) => handOver()) => {
+      const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
+      const email = bulkEmail({ workspaceId: home.workspaceId, to, at: time.now, raw })
+      const claim = runner.claim(email)
+      await database.commit([...email.writes, ...(claim?.writes ?? [])])
+      keep(() => runner.offer(email, raw, claim))
+      return claim
+    },
+    row: (to) =>
+      database.read<{ attempts: number; next_attempt_at: number; leased: number; held: number }>(
+        'select attempts, next_attempt_at, leased, held from queue where recipient = ?',
+        [to],
+      )[0],
+    status: (to) =>
+      database.read<{ status: string }>('select status from recipients where address = ?', [to])[0]?.status,
+  }
+}
+
+t.test('while leases cannot be written nothing is attempted, and then everything once', async (t) => {
+  const { runner, faults, add, attempted, status, errors } = await running(t)
+  faults.commit = isLease
+  await runner.start()
+  await add('one@b.test', true)
+  await add('two@b.test', false)
+  await until('the fault is noticed', () => errors.length > 0)
+  t.same(attempted, [])
+  faults.commit = null
+  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  t.same(attempted.toSorted(), ['one@b.test', 'two@b.test'])
+})
+
+t.test('an attempt for which no host was called counts for nothing, and waits as long as it must', async (t) => {
+  const calls: boolean[] = []
+  const wait = { kind: 'outage', until: 0, why: 'mx.b.test [192.0.2.1]:25 (connection refused)' } as const
+  const home = await running(t, {
+    attempt: async (_message, _to, { insists }) => {
+      calls.push(insists)
+      return insists ? taken : { ...wait, until: home.now() + 9 * 3_600_000 }
+    },
+  })
+  const { runner, take, add, row, status, database, now, pass } = home
+  await runner.start()
+  t.ok(await take('claimed@b.test'), 'the attempt is counted before it is known')
+  await add('leased@b.test', false)
+  runner.wake()
+  const noticeAt = now() + 3_600_000
+  for (const to of ['claimed@b.test', 'leased@b.test']) {
+    await until(`${to} waits`, () => row(to)?.leased === 0 && row(to)?.next_attempt_at === noticeAt)
+    t.equal(row(to)?.attempts, 0)
+  }
+  t.same(database.read('select distinct waits_for from queue', []), [{ waits_for: wait.why }])
+  t.same(database.read('select * from attempts', []), [])
+  t.same(calls, [false, false])
+  pass(3_600_000)
+  await until('both arrive', () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered')
+  t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
+})
+
+t.test('an outcome that cannot be written down is kept, and nothing more is taken meanwhile', async (t) => {
+  const { runner, faults, add, attempted, status, errors, row } = await running(t)
+  faults.commit = isOutcome
+  await runner.start()
+  await add('one@b.test', true)
+  await until('the fault is noticed', () => errors.length > 0)
+  await add('two@b.test', true)
+  await until('it is tried again', () => errors.length > 1)
+  t.equal(status('one@b.test'), 'queued')
+  t.match(row('one@b.test'), { attempts: 1, leased: 1 })
+  faults.commit = null
+  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
+})
+
+t.test('at the end of the process an outcome that cannot be written down keeps its lease', async (t) => {
+  const { runner, faults, add, row, errors } = await running(t)
+  faults.commit = isOutcome
+  await runner.start()
+  await add('one@b.test', true)
+  await until('the fault is noticed', () => errors.length > 0)
+  await runner.stop(10)
+  t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not given back as if nothing had been sent')
+})
+
+t.test('a database that cannot be read stops nothing for good', async (t) => {
+  const { runner, faults, add, status, errors } = await running(t)
+  await runner.start()
+  faults.read = true
+  const email = await add('one@b.test', true)
+  t.ok(email, 'an offer does not throw: its message is acknowledged')
+  runner.wake()
+  await until('the fault is noticed', () => errors.length > 0)
+  faults.read = false
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+})
+
+t.test('a message that cannot be made ready is deferred, and the others go on', async (t) => {
+  const { runner, database, add, status, row, errors, now } = await running(t)
+  const gone = await add('gone@b.test', false)
+  await database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [gone] }])
+  await add('good@b.test', false)
+  await runner.start()
+  await until('the good one arrives', () => status('good@b.test') === 'delivered')
+  await until('the other waits', () => (row('gone@b.test')?.next_attempt_at ?? 0) > now())
+  t.match(row('gone@b.test'), { attempts: 1, leased: 0, next_attempt_at: now() + 60_000 })
+  runner.wake()
+  await add('next@b.test', true)
+  await until('the next arrives', () => status('next@b.test') === 'delivered')
+  t.equal(errors.length, 1, 'it is tried no more for now')
+  t.match(errors[0], /without its message/)
+})
+
+for (const [what, deps] of Object.entries({
+  'an attempt': { attempt: () => Promise.reject(new TypeError('a bug')) },
+  'a look-up': { findDestination: () => Promise.reject(new TypeError('a bug')) },
+})) {
+  t.test(`${what} that fails by a bug of ours is a deferral like any other`, async (t) => {
+    const { runner, add, status, row, errors, now, database } = await running(t, deps)
+    await runner.start()
+    await add('odd@b.test', true)
+    await until('it waits', () => isDeferred(row('odd@b.test')))
+    t.equal(row('odd@b.test')?.next_attempt_at, now() + 60_000)
+    t.equal(status('odd@b.test'), 'queued')
+    t.match(database.read('select outcome, reason, reached, response from attempts', []), [
+      { outcome: 'deferred', reason: 'local-error', reached: 0, response: 'local error' },
+    ])
+    t.match(errors, [/a bug/])
+  })
+}
+
+t.test('a scheduled email whose first attempt fails by a bug of ours waits like any other, in lists too', async (t) => {
+  const findDestination = (): Promise<never> => Promise.reject(new TypeError('a bug'))
+  const { runner, add, status, row, now, database } = await running(t, { findDestination })
+  const id = await add('odd@b.test', false, { scheduledFor: now() - 1 })
+  await runner.start()
+  await until('it waits', () => isDeferred(row('odd@b.test')))
+  t.equal(status('odd@b.test'), 'queued')
+  t.same(database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
+})
+
+t.test('an outcome that hits a bug of ours holds its entry: the message may have arrived', async (t) => {
+  const { runner, add, row, errors, attempted } = await running(t, {
+    settle: () => Promise.reject(new TypeError('a bug')),
+  })
+  await runner.start()
+  await add('odd@b.test', true)
+  await until('it is held', () => row('odd@b.test')?.held === 1)
+  t.equal(errors.length, 1)
+  runner.wake()
+  t.match(row('odd@b.test'), { attempts: 1, leased: 0 })
+  await runner.stop(10)
+  t.match(row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it given back as if nothing had been sent')
+  t.same(attempted, ['odd@b.test'])
+})
+
+t.test('stopping after the last byte of a message is no release', async (t) => {
+  const { runner, add, row, database } = await running(t, {
+    attempt: (message, _to, _party, signal) =>
+      new Promise((_resolve, reject) => {
+        message.handedOver?.()
+        signal.addEventListener('abort', () => reject(signal.reason))
+      }),
+  })
+  await runner.start()
+  await add('sent@b.test', true)
+  await until('it is under way', () => row('sent@b.test')?.leased === 1)
+  await runner.stop(10)
+  t.match(row('sent@b.test'), { attempts: 1, leased: 0 })
+  t.match(database.read('select outcome, response from attempts', []), [
+    { outcome: 'deferred', response: /may arrive twice/ },
+  ])
+})
+
+t.test('stopping gives back what has no outcome', async (t) => {
+  const { runner, add, row, now, status, attempted } = await running(t, {
+    attempt: (message, _to, _party, signal) => {
+      attempted.push(message.recipient)
+      if (message.recipient === 'good@b.test') return Promise.resolve(taken)
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  await runner.start()
+  await add('slow@b.test', true)
+  await add('good@b.test', true)
+  await until('one arrives', () => status('good@b.test') === 'delivered')
+  await until('the other is under way', () => attempted.includes('slow@b.test'))
+  await runner.stop(10)
+  t.match(row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
+  await add('late@b.test', true)
+  t.notOk(attempted.includes('late@b.test'), 'and nothing is taken any more')
+})
+
+t.test('what comes back from DNS after the end takes no lease', async (t) => {
+  let answer: ((found: Destination) => void) | undefined
+  const shelf = new MessageShelf(1_000_000)
+  const { runner, add, row } = await running(t, {
+    shelf,
+    findDestination: () =>
+      new Promise((resolve) => {
+        answer = resolve
+      }),
+  })
+  await runner.start()
+  const email = await add('slow@b.test', true)
+  await until('DNS is asked', () => answer !== undefined)
+  await runner.stop(0)
+  answer?.({ kind: 'hosts', hosts: [] })
+  await until('the turn is over', () => shelf.get(email, 'nobody') === undefined)
+  t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
+})
+
+t.test('stopping ends though leases cannot be given back', async (t) => {
+  const { runner, faults, add, errors, attempted } = await running(t, {
+    attempt: (message, _to, _party, signal) => {
+      attempted.push(message.recipient)
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+  })
+  await runner.start()
+  await add('slow@b.test', true)
+  await until('it is under way', () => attempted.length === 1)
+  faults.commit = () => true
+  await runner.stop(10)
+  t.match(errors.at(-1), /leases could not be given back/)
+})
+
+t.test('two recipients of one message that come from the database get the same signature', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const shelf = new MessageShelf(0)
+  const deps = readyDeps(t, database.read, shelf)
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const other = { ...entry, id: uuidv7(2) }
+  const [first, second] = await Promise.all([readyMessage(deps, entry, 5_000), readyMessage(deps, other, 10_000)])
+  const signed = ({ message }: ReadyMessage): string =>
+    /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
+  t.ok(signed(first))
+  t.equal(signed(first), signed(second), 'though the shelf has no room')
+  shelf.release(entry.email_id, entry.id)
+  t.ok(shelf.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
+})
+
+t.test('a signature that could not be made is made at the next attempt', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const deps = readyDeps(t, database.read, new MessageShelf(1_000_000))
+  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  await database.commit(writes)
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const broken: ReadyDeps = { ...deps, sign: () => Promise.reject(new Error('the thread is gone')) }
+  const both = await Promise.allSettled([readyMessage(broken, entry, 5_000), readyMessage(broken, entry, 5_000)])
+  t.strictSame(
+    both.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  const { message } = await readyMessage(deps, entry, 10_000)
+  t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
+})
+
+t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
+  const raw = Buffer.alloc(100_000)
+  const shelf = new MessageShelf(250_000)
+  const put = (workspaceId: string, from: string): string => {
+    const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
+    shelf.put({ email, raw, signatureKept: false }, ['entry'])
+    return email.id
+  }
+  const gone = put('ws_1', 'x@a.test')
+  const kept = put('ws_2', 'x@a.test')
+  t.equal(shelf.get(put('ws_1', 'x@c.test'), 'entry'), undefined, 'no room')
+  shelf.dropFrom('ws_1', 'a.test')
+  t.equal(shelf.get(gone, 'entry'), undefined)
+  t.ok(shelf.get(kept, 'entry'))
+  t.ok(shelf.get(put('ws_1', 'x@c.test'), 'entry'))
+  t.end()
+})
+
+t.test('a fresh message is made ready without a look into the database', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId } = await founded(database)
+  const shelf = new MessageShelf(1_000_000)
+  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
+  const [entry] = entries
+  if (entry === undefined) throw new Error('no entry')
+  const wishes = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
+  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), wishes, signatureKept: false }, [entry.id])
+  const deps = readyDeps(t, database.read, shelf)
+  const unread = (): never => {
+    throw full
+  }
+  const { message } = await readyMessage({ ...deps, read: unread }, entry, 5_000)
+  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
+})
+
+/** Attempts that wait until they are told to end. */
+function waiting(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
+  const ends: (() => void)[] = []
+  return {
+    attempt: ({ recipient }, _to, _party, signal) => {
+      attempted.push(recipient)
+      return new Promise((resolve, reject) => {
+        ends.push(() => resolve(taken))
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    },
+    end: () => {
+      for (const end of ends.splice(0)) end()
+    },
+  }
+}
+
+const signatures = (database: Database): unknown[] => database.read('select field from dkim_signatures', [])
+
+t.test('an attempt that can begin at once is counted by the commit that accepts its message', async (t) => {
+  const { runner, take, row, status, database, attempted } = await running(t)
+  await runner.start()
+  const before = database.commits()
+  const counted: unknown[] = []
+  const claim = await take('one@b.test', (handOver) => {
+    counted.push(row('one@b.test'))
+    handOver()
+  })
+  t.ok(claim)
+  t.match(counted, [{ attempts: 1, leased: 1 }], 'before anything was handed over')
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+  // A commit is on disk a moment before its writer tells of it.
+  await until('two commits are told', () => database.commits() - before >= 2)
+  t.equal(database.commits() - before, 2, 'accepted, settled')
+  t.same(attempted, ['one@b.test'])
+  t.match(database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
+  t.equal(signatures(database).length, 1, 'what was sent can still be shown')
+})
+
+t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
+  const ends = waiting([])
+  const { runner, take, row, founded: home, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
+  await runner.start()
+  t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
+  t.equal(
+    runner.claim(bulkEmail({ workspaceId: home.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
+    null,
+  )
+  await until('one is under way', () => row('a@b.test')?.leased === 1)
+  t.equal(await take('late@b.test'), null, 'every place is taken')
+  t.match(row('late@b.test'), { attempts: 0, leased: 0 })
+  ends.end()
+  await runner.stop(0)
+  t.equal(await take('last@b.test'), null, 'after the end')
+})
+
+t.test('a claim whose turn comes late is leased anew, and so sees that it was held', async (t) => {
+  const { runner, take, row, pass, attempted, database } = await running(t)
+  await runner.start()
+  const handOvers: (() => void)[] = []
+  await take('held@b.test', (handOver) => handOvers.push(handOver))
+  await take('late@b.test', (handOver) => handOvers.push(handOver))
+  await database.commit([{ sql: "update queue set held = 1 where recipient = 'held@b.test'", parameters: [] }])
+  pass(60_000)
+  for (const handOver of handOvers) handOver()
+  await until('one arrives', () => row('late@b.test') === undefined)
+  await until('the other is given back', () => row('held@b.test')?.leased === 0)
+  t.match(row('held@b.test'), { attempts: 0, held: 1 })
+  t.same(attempted, ['late@b.test'])
+})
+
+t.test('a claim is given back when nothing came of it: the database failed, or the end came', async (t) => {
+  const { runner, take, row, faults, status, attempted } = await running(t)
+  await runner.start()
+  const handOvers: (() => void)[] = []
+  await take('one@b.test', (handOver) => handOvers.push(handOver))
+  faults.read = true
+  for (const handOver of handOvers.splice(0)) handOver()
+  await until('it is given back', () => row('one@b.test')?.leased === 0)
+  t.match(row('one@b.test'), { attempts: 0 })
+  faults.read = false
+  runner.wake()
+  await until('it arrives', () => status('one@b.test') === 'delivered')
+  await take('two@b.test', (handOver) => handOvers.push(handOver))
+  await runner.stop(0)
+  for (const handOver of handOvers) handOver()
+  t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'whoever starts next puts it in order')
+  t.notOk(attempted.includes('two@b.test'))
+})

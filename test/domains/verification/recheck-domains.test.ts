@@ -1,0 +1,196 @@
+/** Rounds over the domains whose time has come: each once, and none held up by another. */
+import t, { type Test } from 'tap'
+import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
+import { openAsk } from '../../../src/domains/verification/asking.js'
+import { type RecheckDeps, recheckDomains } from '../../../src/domains/verification/recheck-domains.js'
+import { uuidv7 } from '../../../src/platform/ids.js'
+import type { Database } from '../../../src/storage/database.js'
+import { StorageFault } from '../../../src/storage/writer/write.js'
+import { temporaryDatabase } from '../../helpers/database.js'
+import { dnsServer } from '../../helpers/dns-server.js'
+import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const now = 100 * DAY
+const going = new AbortController().signal
+
+const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain => ({
+  id: uuidv7(now),
+  workspace_id: 'ws_1',
+  domain,
+  status: 'pending',
+  forced: 0,
+  inbound: 0,
+  track_opens: 0,
+  track_clicks: 0,
+  created_at: now,
+  verified_at: null,
+  record_states: '{}',
+  checked_at: null,
+  next_check_at: now - 1,
+  unproved_since: now,
+  rotation_asked_at: null,
+  ...more,
+})
+
+interface Rounds {
+  readonly database: Database
+  readonly deps: RecheckDeps
+  readonly told: readonly string[]
+  readonly domain: (name: string, workspaceId?: string) => SendingDomain | undefined
+}
+
+async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Promise<Rounds> {
+  const { database } = await temporaryDatabase(t)
+  await database.commit(rows.map(insertDomain))
+  const told: string[] = []
+  const tell =
+    (level: string) =>
+    (about: object): void => {
+      told.push(`${level} ${String(Reflect.get(about, 'domain'))}`)
+    }
+  const deps: RecheckDeps = {
+    ...database,
+    ask: zoneResolver(zone),
+    names: { zone: 'zone.test', inbound_mx_host: 'mx.zone.test' },
+    dice: () => 0,
+    retirement: 7 * DAY,
+    settling: DAY,
+    clock: () => now,
+    log: { error: tell('error'), warn: tell('warn'), info: tell('info') },
+    changed: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
+  }
+  const domain: Rounds['domain'] = (name, workspaceId = 'ws_1') =>
+    domainByName(database.read, { workspaceId, domain: name })[0]
+  return { database, deps, told, domain }
+}
+
+function proved({ id, domain }: SendingDomain): Zone {
+  const label = id.replaceAll('-', '').slice(-20)
+  return {
+    [`posthorn.${domain}`]: { CNAME: ['mail.zone.test'] },
+    [`dkim1._domainkey.${domain}`]: { CNAME: [`dkim1.${label}._domainkey.zone.test`] },
+    [`dkim2._domainkey.${domain}`]: { CNAME: [`dkim2.${label}._domainkey.zone.test`] },
+  }
+}
+
+t.test('all that are due are looked at, each once, and those alone', async (t) => {
+  const due = Array.from({ length: 12 }, (_, n) => rowOf(`d${n}.test`))
+  const others = [rowOf('later.test', { next_check_at: now + 1 }), rowOf('never.test', { next_check_at: null })]
+  const { deps, domain } = await rounds(t, [...due, ...others], {})
+  const ask = zoneResolver({})
+  await recheckDomains({ ...deps, ask }, going)
+  const looks = ask.asked.filter((question) => question.startsWith('CNAME posthorn.'))
+  t.same([...looks].sort(), due.map((row) => `CNAME posthorn.${row.domain}`).sort())
+  for (const row of due) t.match(domain(row.domain), { status: 'pending', next_check_at: now + HOUR, checked_at: now })
+  await recheckDomains({ ...deps, ask }, going)
+  t.equal(ask.asked.filter((question) => question.startsWith('CNAME posthorn.')).length, 12)
+})
+
+t.test('what is proved is told, with a warning where the zone has no key', async (t) => {
+  const row = rowOf('a.test')
+  const { deps, told, domain } = await rounds(t, [row], proved(row))
+  await recheckDomains(deps, going)
+  t.match(domain('a.test'), { status: 'verified', verified_at: now, unproved_since: null, next_check_at: now + DAY })
+  t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
+})
+
+t.test('a name that another workspace has verified is put off without a question', async (t) => {
+  const theirs = rowOf('a.test', {
+    workspace_id: 'ws_2',
+    status: 'verified',
+    unproved_since: null,
+    next_check_at: now + DAY,
+  })
+  const mine = rowOf('a.test')
+  const { deps, told, domain } = await rounds(t, [theirs, mine], proved(mine))
+  const ask = zoneResolver(proved(mine))
+  await recheckDomains({ ...deps, ask }, going)
+  t.same(ask.asked, [])
+  t.match(domain('a.test'), { status: 'pending', next_check_at: now + DAY })
+  t.same(told, [])
+})
+
+t.test('another workspace that is faster by a moment is no fault', async (t) => {
+  const theirs = rowOf('a.test', { workspace_id: 'ws_2', next_check_at: null })
+  const mine = rowOf('a.test')
+  const { database, deps, told, domain } = await rounds(t, [theirs, mine], proved(mine))
+  const ask = {
+    ...deps.ask,
+    mx: deps.ask.mx,
+    records: async (...question: Parameters<RecheckDeps['ask']['records']>) => {
+      const verified = `update domains set status = 'verified' where workspace_id = 'ws_2'`
+      await database.commit([{ sql: verified, parameters: [] }])
+      return deps.ask.records(...question)
+    },
+  }
+  await recheckDomains({ ...deps, ask }, going)
+  t.match(domain('a.test'), { status: 'pending', next_check_at: now + HOUR })
+  t.same(told, [])
+})
+
+t.test('a fault puts off its domain and holds up no other', async (t) => {
+  const good = rowOf('good.test')
+  const { deps, told, domain } = await rounds(t, [rowOf('bad.test'), good], proved(good))
+  const ask = {
+    ...deps.ask,
+    records: async (name: string, type: 'CNAME' | 'TXT') => {
+      if (name.endsWith('bad.test')) throw new Error('a bug')
+      return deps.ask.records(name, type)
+    },
+  } as RecheckDeps['ask']
+  await recheckDomains({ ...deps, ask }, going)
+  t.match(domain('bad.test'), { status: 'pending', next_check_at: now + HOUR, checked_at: null })
+  t.match(domain('good.test'), { status: 'verified' })
+  t.ok(told.includes('error bad.test'))
+})
+
+t.test('where nothing can be stored a round ends, and is not told of each domain', async (t) => {
+  const { deps, told } = await rounds(t, [rowOf('a.test'), rowOf('b.test')], {})
+  const commit = async (): Promise<void> => {
+    throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+  }
+  await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
+  t.same(told, [])
+})
+
+t.test('a change of status is told, though its rotation gets no further', async (t) => {
+  const row = rowOf('a.test', { rotation_asked_at: now - HOUR })
+  const { deps, told, domain } = await rounds(t, [row], proved(row))
+  let commits = 0
+  const commit: RecheckDeps['commit'] = async (writes) => {
+    commits += 1
+    if (commits > 1) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+    await deps.commit(writes)
+  }
+  await t.rejects(recheckDomains({ ...deps, commit }, going), { name: 'StorageFault' })
+  t.match(domain('a.test'), { status: 'verified' })
+  t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
+})
+
+t.test('a round ends when it is told to', async (t) => {
+  const { deps, domain } = await rounds(t, [rowOf('a.test')], {})
+  await recheckDomains(deps, AbortSignal.abort())
+  t.match(domain('a.test'), { checked_at: null, next_check_at: now - 1 })
+})
+
+t.test('nothing is remembered between two looks, and nothing is waited for once it is ended', async (t) => {
+  let there = false
+  const server = await dnsServer((question) => {
+    if (question === 'CNAME silent.test') return 'silence'
+    return there
+      ? [{ type: 'CNAME', ttl: 3600, value: 'b.test' }]
+      : { code: 'NXDOMAIN', soa: { ttl: 3600, minimum: 3600 } }
+  })
+  t.teardown(() => server.close())
+  const ended = new AbortController()
+  t.teardown(() => ended.abort())
+  const ask = openAsk({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
+  t.same(await ask.records('a.test', 'CNAME'), { kind: 'no-domain' })
+  there = true
+  t.same(await ask.records('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })
+  const asked = ask.records('silent.test', 'CNAME')
+  ended.abort()
+  t.match(await asked, { kind: 'failure' })
+})

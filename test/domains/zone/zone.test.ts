@@ -1,0 +1,334 @@
+/** The service zone: which records it holds, what is at a name, its serial, and its form as a file. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { operator } from '../../../src/accounts/audit-log.js'
+import type { Config } from '../../../src/config/complete.js'
+import { parseConfig } from '../../../src/config/load.js'
+import { deleteSendingDomain } from '../../../src/domains/delete-domain.js'
+import { dkimKeysOf } from '../../../src/domains/dkim/signing-keys.js'
+import { importedKey } from '../../../src/domains/new-domain.js'
+import { domainByName } from '../../../src/domains/sending-domains.js'
+import { keyTarget } from '../../../src/domains/verification/dns-records.js'
+import { serviceZone } from '../../../src/domains/zone/zone.js'
+import { noticeZoneSettings } from '../../../src/domains/zone/zone-change.js'
+import { plainRecord, textStrings, zoneLine } from '../../../src/domains/zone/zone-file.js'
+import { fixedRecords, type ZoneSettings, zoneSettings } from '../../../src/domains/zone/zone-records.js'
+import { parseDomainName } from '../../../src/mail/address.js'
+import type { Database } from '../../../src/storage/database.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { founded } from '../../helpers/foundation.js'
+import { skipWithout } from '../../helpers/programs.js'
+import { command } from '../../helpers/test-daemon.js'
+import { runProgram } from '../../journeys/support/run-program.js'
+
+function configOf(toml: string): Config {
+  const machine = { hostname: 'mail.service.test', home: '/', root: true, stateHome: undefined }
+  const loaded = parseConfig(toml, null, machine)
+  if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
+  return loaded.config
+}
+
+function settingsOf(toml: string): ZoneSettings {
+  return zoneSettings(configOf(toml))
+}
+
+function lines(settings: ZoneSettings): readonly string[] {
+  return fixedRecords(settings, [{ selector: 'service', public_record: 'v=DKIM1; p=' }]).map(zoneLine)
+}
+
+const usual = settingsOf(`
+[service]
+public_addresses = ["192.0.2.1", "2001:db8::1"]
+[dns]
+nameservers = ["ns1.mail.service.test", "ns.elsewhere.test"]
+caa = ["ca.test"]
+ttl = "2m"
+`)
+
+t.test('the zone has what customers and other servers look for, each record once', async (t) => {
+  const spf = 'TXT "v=spf1 ip4:192.0.2.1 ip6:2001:db8::1 -all"'
+  const policy = 'TXT "v=DMARC1; p=reject; rua=mailto:dmarc@mail.service.test"'
+  const host = (name: string): string[] => [`${name}. 120 IN A 192.0.2.1`, `${name}. 120 IN AAAA 2001:db8::1`]
+  const mail = (name: string): string[] => [`${name}. 120 IN MX 10 mx.mail.service.test.`, `${name}. 120 IN ${spf}`]
+  t.same(lines(usual), [
+    'mail.service.test. 120 IN NS ns1.mail.service.test.',
+    'mail.service.test. 120 IN NS ns.elsewhere.test.',
+    'mail.service.test. 120 IN CAA 0 issue "ca.test"',
+    ...host('mail.service.test'),
+    ...mail('mail.service.test'),
+    `_dmarc.mail.service.test. 120 IN ${policy}`,
+    ...host('mail.mail.service.test'),
+    ...mail('mail.mail.service.test'),
+    ...host('mx.mail.service.test'),
+    ...host('ns1.mail.service.test'),
+    'service._domainkey.mail.service.test. 120 IN TXT "v=DKIM1; p="',
+  ])
+})
+
+const names = (settings: ZoneSettings): readonly string[] => [
+  ...new Set(fixedRecords(settings, [{ selector: 'service', public_record: '' }]).map(({ name }) => name)),
+]
+
+t.test('names outside the zone are nobody’s business of the zone', async (t) => {
+  const settings = settingsOf(`
+[service]
+hostname = "host.test"
+zone = "z.service.test"
+inbound_mx_host = "mx.service.test"
+mail_from = "post@host.test"
+public_url = "https://z.service.test.evil.test"
+public_addresses = ["192.0.2.1"]
+[dns]
+nameservers = ["ns.az.service.test"]
+`)
+  t.same(names(settings), ['z.service.test', '_dmarc.z.service.test', 'mail.z.service.test'])
+})
+
+t.test('every name of the service that lies in the zone is in it', async (t) => {
+  const settings = settingsOf(`
+[service]
+hostname = "out.z.test"
+zone = "z.test"
+mail_from = "post@Office.z.test"
+public_url = "https://api.z.test:8443/x"
+public_addresses = ["192.0.2.1"]
+`)
+  t.same(names(settings), [
+    'z.test',
+    '_dmarc.office.z.test',
+    '_dmarc.z.test',
+    'api.z.test',
+    'mail.z.test',
+    'mx.z.test',
+    'office.z.test',
+    'out.z.test',
+    'service._domainkey.office.z.test',
+  ])
+})
+
+t.test('SPF allows the addresses that mail leaves from, where others can see them', async (t) => {
+  const spfOf = (toml: string): unknown =>
+    fixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))?.data
+  const sources = '[outbound]\nsource_addresses = ["198.51.99.7", "10.0.0.7", "fe80::7", "2a00::7"]'
+  t.match(spfOf(`[service]\npublic_addresses = ["192.0.2.1"]\n${sources}`), {
+    text: 'v=spf1 ip4:192.0.2.1 ip4:198.51.99.7 ip6:2a00::7 -all',
+  })
+  t.match(spfOf(sources), { text: 'v=spf1 ip4:198.51.99.7 ip6:2a00::7 -all' })
+  t.equal(spfOf(''), undefined, 'no record rather than one that forbids all')
+})
+
+t.test('a text is cut into strings of 255 octets, and what would end one is escaped', async (t) => {
+  t.same(
+    textStrings('x'.repeat(511)).map(({ length }) => length),
+    [255, 255, 1],
+  )
+  t.equal(
+    zoneLine({ name: 'a.test', ttl: 1, data: { type: 'TXT', text: 'a "b" \\' } }),
+    'a.test. 1 IN TXT "a \\"b\\" \\\\"',
+  )
+})
+
+async function withDomains(): Promise<{ database: Database; own: string; other: string }> {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId, otherWorkspaceId } = await founded(database)
+  return { database, own: workspaceId, other: otherWorkspaceId }
+}
+
+/** One for all tests: the last one takes from it. */
+const shared = withDomains()
+
+function rowOf({ read }: Database, workspaceId: string, domain: string) {
+  const [row] = domainByName(read, { workspaceId, domain })
+  if (row === undefined) throw new Error(`no ${domain}`)
+  return row
+}
+
+t.test('keys of all registrations are at the names that their CNAMEs lead to', async (t) => {
+  const { database, own, other } = await shared
+  const zone = serviceZone(database, usual)
+  for (const [workspaceId, domain] of [
+    [own, 'a.test'],
+    [other, 'other.test'],
+  ] as const) {
+    const row = rowOf(database, workspaceId, domain)
+    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain })) {
+      const name = keyTarget(row, selector, usual.zone)
+      t.same(zone.at(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
+    }
+  }
+})
+
+t.test('a name that only holds other names is there, and one that holds nothing is not', async (t) => {
+  const { database, own } = await shared
+  const zone = serviceZone(database, usual)
+  const row = rowOf(database, own, 'a.test')
+  const below = keyTarget(row, 'x', usual.zone).slice(2)
+  t.same(zone.at('_domainkey.mail.service.test'), [])
+  t.same(zone.at(below), [], 'the label of a registration')
+  for (const name of [
+    keyTarget(row, 'dkim3', usual.zone),
+    `x.dkim1.${below}`,
+    keyTarget({ id: row.id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }, 'dkim1', usual.zone),
+    `dkim1.%._domainkey.${usual.zone}`,
+    `dkim1._domainkey.${usual.zone}`,
+    `x.${usual.zone}`,
+  ]) {
+    t.equal(zone.at(name), null, name)
+  }
+})
+
+t.test('an imported key is there under its selector, whatever its dots', async (t) => {
+  const { database, own } = await shared
+  const zone = serviceZone(database, usual)
+  const row = rowOf(database, own, 'a.test')
+  const name = keyTarget(row, 'old.2019', usual.zone)
+  t.equal(zone.at(name), null)
+  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: 'a.test' })
+  const place = { workspaceId: own, domain: parseDomainName('a.test'), selector: 'Old.2019', now: 1 }
+  await database.commit(importedKey(place, key?.private_key ?? ''))
+  t.match(zone.at(name), [{ data: { type: 'TXT', text: key?.public_record } }])
+  t.same(zone.at(name.slice('old.'.length)), [], 'between its dots')
+})
+
+t.test('the serial grows when the configuration changes the zone, and at a restart', async (t) => {
+  const { database } = await shared
+  const zone = serviceZone(database, usual)
+  const notice = async (settings: ZoneSettings, restarted: boolean): Promise<number> => {
+    await noticeZoneSettings(database, settings, { now: 1, restarted })
+    return zone.serial()
+  }
+  const first = await notice(usual, false)
+  t.equal(await notice(usual, false), first)
+  const second = await notice({ ...usual, addresses: ['192.0.2.9'] }, false)
+  t.ok(second > first)
+  t.ok((await notice({ ...usual, addresses: ['192.0.2.9'] }, true)) > second, 'what was restored may be old')
+})
+
+t.test('a question costs one look at an index, however many domains there are', async (t) => {
+  const { database } = await shared
+  const asked: string[] = []
+  const { zone } = usual
+  const read: Database['read'] = (sql, parameters) => {
+    asked.push(sql)
+    return database.read(sql, parameters)
+  }
+  serviceZone({ read }, usual).at(`dkim1.00000000000000000000._domainkey.${zone}`)
+  const sql = asked.find((text) => text.includes('substr')) ?? ''
+  const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, ['x']).map(({ detail }) => detail)
+  t.match(plan[0], /^SEARCH domains USING (COVERING )?INDEX domains_label/)
+  t.match(plan[1], /^SEARCH dkim_keys USING INDEX dkim_keys_selector/)
+})
+
+t.test('whatever the zone as a whole has is also there by its name', async (t) => {
+  const { database } = await shared
+  const zone = serviceZone(database, usual)
+  const all = [...zone.pages()].flat()
+  t.ok(all.length > 20)
+  for (const record of all) t.ok(zone.at(record.name)?.some((found) => zoneLine(found) === zoneLine(record)))
+})
+
+t.test('names that were asked for are remembered in bounds', async (t) => {
+  const { database, own } = await shared
+  let reads = 0
+  const read: Database['read'] = (sql, parameters) => {
+    if (sql.includes('substr')) reads += 1
+    return database.read(sql, parameters)
+  }
+  const zone = serviceZone({ read }, usual)
+  const name = keyTarget(rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
+  for (let count = 0; count < 3; count += 1) t.ok(zone.at(name))
+  t.equal(reads, 1)
+})
+
+t.test('the serial grows with every change of what the zone holds, and with nothing else', async (t) => {
+  const { database, own } = await shared
+  const zone = serviceZone(database, usual)
+  const row = rowOf(database, own, 'a.test')
+  const name = keyTarget(row, 'dkim1', usual.zone)
+  t.ok(zone.at(name))
+  const grows = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+    const before = zone.serial()
+    await act()
+    t.ok(zone.serial() > before, what)
+    t.match(zone.soa(), { data: { serial: zone.serial() } })
+  }
+  const still = zone.serial()
+  await database.commit([{ sql: `update domains set status = 'failed'`, parameters: [] }])
+  await database.commit([{ sql: 'update dkim_keys set signing = 0', parameters: [] }])
+  t.equal(zone.serial(), still, 'a state is not in the zone')
+  await grows('a key', () => database.commit([{ sql: `update dkim_keys set public_record = 'new'`, parameters: [] }]))
+  t.match(zone.at(name), [{ data: { text: 'new' } }], 'what was remembered is forgotten')
+  await grows('a deletion', () => deleteSendingDomain(database, row, operator, 1))
+  t.equal(zone.at(name), null)
+})
+
+t.test('posthorn zone', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'posthorn.toml')
+  const configure = (more: string): void => {
+    const service = `[service]\nhostname = "mail.service.test"\ndata_dir = ${JSON.stringify(join(folder, 'data'))}\n`
+    writeFileSync(file, service + more)
+  }
+  const posthorn = (...words: string[]) => command([...words, '--config', file])
+
+  await t.test('without servers and addresses prints lines for the zone above, and says so', async (t) => {
+    configure('')
+    const { status, out, err } = await posthorn('zone')
+    t.equal(status, 0)
+    t.notMatch(out, / (SOA|NS|A) /)
+    t.match(out, /^mail\.mail\.service\.test\. 3600 IN MX 10 mx\.mail\.service\.test\.$/m)
+    t.match(out, /^service\._domainkey\.mail\.service\.test\. 3600 IN TXT "v=DKIM1; k=rsa; p=/m)
+    t.match(err, /^posthorn: service\.public_addresses is empty/m)
+    t.match(err, /^posthorn: dns\.nameservers is empty/m)
+  })
+
+  await t.test('prints the same zone as lines and as values, in one order', async (t) => {
+    configure('public_addresses = ["192.0.2.1"]\n[dns]\nnameservers = ["ns.elsewhere.test"]\n')
+    await posthorn('workspace', 'create', 'Own', '--email', 'owner@a.test')
+    await posthorn('domain', 'add', 'a.test')
+    const { out, err } = await posthorn('zone')
+    t.equal(err, '')
+    const { records } = (await posthorn('zone', '--json')).json() as { records: Record<string, unknown>[] }
+    t.equal((await posthorn('zone')).out, out, 'again')
+    const shown = out.trimEnd().split('\n')
+    t.same(
+      records.map(({ name, ttl, type }) => `${name}. ${ttl} IN ${type}`),
+      shown.map((line) => line.split(' ').slice(0, 4).join(' ')),
+    )
+    t.match(records[0], { name: 'mail.service.test', type: 'SOA', ttl: 3600, value: /^ns\.elsewhere\.test postmaster/ })
+    t.match(records[3], { type: 'MX', value: '10 mx.mail.service.test' })
+    const keys = records.filter(({ name }) => /^dkim[12]\.[0-9a-f]{20}\._domainkey\./.test(String(name)))
+    t.equal(keys.length, 2, 'of a pending domain')
+    for (const { value } of keys) t.match(value, /^v=DKIM1; k=rsa; p=[\w+/=]{392}$/)
+    const { dns_records: wanted } = (await posthorn('domain', 'show', 'a.test', '--json')).json() as {
+      dns_records: { value: string }[]
+    }
+    for (const { value } of wanted)
+      t.ok(
+        records.some(({ name }) => name === value),
+        value,
+      )
+  })
+
+  await t.test('is taken by Knot as it is', { skip: skipWithout('knotd') }, async (t) => {
+    const { out } = await posthorn('zone')
+    const zoneFile = join(folder, 'zone')
+    writeFileSync(zoneFile, out)
+    const conf = join(folder, 'knot.conf')
+    const storage = `database:\n    storage: ${folder}\n`
+    const zone = `zone:\n  - domain: mail.service.test\n    file: ${zoneFile}\n`
+    writeFileSync(conf, `server:\n    rundir: ${folder}\n${storage}${zone}`)
+    const checked = await runProgram(['knotc', '-c', conf, 'zone-check', 'mail.service.test'])
+    t.equal(checked.status, 0, checked.stdout + checked.stderr)
+  })
+})
+
+t.test('a record as a value has the form that its type has', async (t) => {
+  const value = (data: Parameters<typeof plainRecord>[0]['data']): string =>
+    plainRecord({ name: 'a.test', ttl: 1, data }).value
+  t.equal(value({ type: 'CAA', issuer: 'ca.test' }), '0 issue "ca.test"')
+  t.equal(value({ type: 'NS', host: 'ns.test' }), 'ns.test')
+  t.equal(value({ type: 'TXT', text: 'x'.repeat(300) }), 'x'.repeat(300))
+  t.equal(value({ type: 'AAAA', address: '2001:db8::1' }), '2001:db8::1')
+})

@@ -1,0 +1,202 @@
+/** Who waits for memory: in which order, for how long, and that every byte comes back. */
+import { setMaxListeners } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { memoryBudget, shareOfBudget } from '../../../src/platform/memory/budget.js'
+import { memoryLine } from '../../../src/platform/memory/line.js'
+import { type Reservation, reserve } from '../../../src/platform/memory/reservation.js'
+import { memoryShares } from '../../../src/platform/memory/shares.js'
+import { until } from '../../helpers/until.js'
+
+/** Longer than the line's own, which begins before it. */
+const PAUSE = 150
+const long = { patience: 60_000 }
+
+/** Reservations that are asked for one after the other, and the names of those that were granted. */
+function asking() {
+  const granted: string[] = []
+  const refused: string[] = []
+  const held = new Map<string, Reservation>()
+  const ask = async (name: string, ...given: Parameters<typeof reserve>): Promise<void> => {
+    const reserved = await reserve(...given)
+    if (reserved === null) refused.push(name)
+    else {
+      granted.push(name)
+      held.set(name, reserved)
+    }
+  }
+  const end = async (name: string): Promise<void> => {
+    held.get(name)?.end()
+    held.delete(name)
+    await pause(PAUSE)
+  }
+  return { granted, refused, held, ask, end }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('who does not fit waits, in order: neither a small one nor a large one is passed', async (t) => {
+  const whole = memoryBudget(100)
+  const { granted, ask, end, held } = asking()
+  for (const [name, bytes] of [
+    ['first', 60],
+    ['large', 90],
+    ['small', 10],
+  ] as const) {
+    void ask(name, whole, bytes, long)
+    await turn()
+  }
+  t.same([granted, whole.used(), whole.waiting()], [['first'], 60, 2], 'the small one would fit, and waits')
+  t.ok(whole.take(40), 'what does not wait takes what there is')
+  whole.give(40)
+  await end('first')
+  t.same(granted, ['first', 'large', 'small'])
+  for (const name of held.keys()) await end(name)
+  t.same([whole.used(), whole.waiting()], [0, 0])
+})
+
+t.test('a share that is full holds up no other, and what any of them gives back wakes all', async (t) => {
+  const whole = memoryBudget(120)
+  const [mx, rest] = [shareOfBudget(whole, 96, 2), shareOfBudget(whole, 96, 4)]
+  const owners = memoryShares(rest, 12)
+  const { granted, ask, end, held } = asking()
+  const wanted = [
+    ['mx 1', mx, 40],
+    ['mx 2', mx, 40],
+    ['rest 1', owners.of('one'), 8],
+    ['rest 2', owners.of('one'), 8],
+    ['rest 3', owners.of('two'), 2],
+    ['mx 3', mx, 2],
+  ] as const
+  for (const [name, memory, bytes] of wanted) {
+    void ask(name, memory, bytes, long)
+    await turn()
+  }
+  t.same(granted, ['mx 1', 'rest 1', 'rest 3'])
+  t.same([whole.used(), whole.waiting()], [120, 3])
+  await end('rest 1')
+  t.same(granted.at(-1), 'rest 2', 'the share of its owner has room; that of mx has none')
+  await end('mx 1')
+  t.same(granted.at(-1), 'mx 2', 'the one behind it finds the whole full')
+  for (const name of [...held.keys()]) await end(name)
+  for (const name of [...held.keys()]) await end(name)
+  t.same([granted.length, whole.used(), whole.waiting(), mx.used(), rest.used()], [6, 0, 0, 0, 0])
+})
+
+t.test('a wait ends when its patience is over or it is called off, and who stood behind goes on', async (t) => {
+  const whole = memoryBudget(100)
+  const { granted, refused, ask, end } = asking()
+  const leaving = new AbortController()
+  void ask('first', whole, 60, long)
+  void ask('impatient', whole, 100, { patience: 10 })
+  void ask('leaving', whole, 100, { ...long, signal: leaving.signal })
+  void ask('last', whole, 40, long)
+  await until('the impatient one has left', () => refused.length === 1)
+  t.same([granted, refused], [['first'], ['impatient']])
+  leaving.abort()
+  await turn()
+  t.same(
+    [granted, refused],
+    [
+      ['first', 'last'],
+      ['impatient', 'leaving'],
+    ],
+  )
+  await ask('gone before', whole, 1, { ...long, signal: leaving.signal })
+  await ask('larger than all', whole, 101, long)
+  t.same(refused.slice(2), ['gone before', 'larger than all'])
+  await end('first')
+  await end('last')
+  t.same([whole.used(), whole.waiting()], [0, 0])
+})
+
+t.test('only so many wait: of one owner, in one share, in all', async (t) => {
+  const whole = memoryBudget(10)
+  const shares = [1, 2, 3, 4].map(() => memoryBudget(10, whole))
+  const end = new AbortController()
+  setMaxListeners(0, end.signal)
+  whole.take(10)
+  const wait = { ...long, signal: end.signal }
+  const { refused, ask } = asking()
+  const most = memoryShares(shares[0] ?? whole, 10, 3)
+  const each = Array.from({ length: 4 }, (_, at) => ask(`owner ${at}`, most.of('one'), 1, wait))
+  await turn()
+  t.same([refused, whole.waiting()], [['owner 3'], 3], 'three of one owner')
+  for (const share of shares) for (let asked = 0; asked < 101; asked += 1) each.push(ask('share', share, 1, wait))
+  await turn()
+  t.same(whole.waiting(), 300, 'in all')
+  t.same(refused.length, 1 + 4 * 101 + 3 - 300)
+  end.abort()
+  await Promise.all(each)
+  t.same([whole.used(), whole.waiting()], [10, 0])
+})
+
+t.test('of a reservation every byte comes back, used or not, and more is taken as it comes', async (t) => {
+  const whole = memoryBudget(100)
+  const reserved = await reserve(whole, 60, long)
+  if (reserved === null) throw new Error('there is room')
+  t.ok(reserved.take(50))
+  t.same(whole.used(), 60, 'it was counted before')
+  t.ok(reserved.take(30))
+  t.same(whole.used(), 80, 'more than was declared')
+  t.notOk(reserved.take(21), 'and no more than there is')
+  t.same(whole.used(), 80)
+  reserved.give(80)
+  reserved.end()
+  t.same(whole.used(), 0)
+
+  const unused = await reserve(whole, 60, long)
+  t.ok(unused?.take(20))
+  unused?.end()
+  unused?.end()
+  t.same(whole.used(), 20, 'what was used is still there')
+  unused?.give(20)
+  t.same(whole.used(), 0)
+})
+
+t.test('what is reserved and not used in time is given back, and the message goes on as it comes', async (t) => {
+  const whole = memoryBudget(100)
+  const slow = await reserve(whole, 90, long, { patience: 20, bytesPerSecond: 1e6 })
+  t.ok(slow?.take(10))
+  const next = await reserve(whole, 90, long)
+  t.ok(next, 'it waited for what the slow one does not use')
+  t.same(whole.used(), 100)
+  t.notOk(slow?.take(1))
+  next?.end()
+  t.ok(slow?.take(80))
+  slow?.give(90)
+  t.same([whole.used(), whole.waiting()], [0, 0])
+})
+
+t.test('who has waited for long has a slow transfer give way, and a fast one stays', async (t) => {
+  const line = memoryLine(20)
+  const gone: string[] = []
+  let used = 90
+  const slow = [{ name: 'slow', held: 60 }]
+  const level = {
+    key: 'all',
+    bytes: 50,
+    limit: 100,
+    mostWaiting: 10,
+    used: () => used,
+    free: () => {
+      const holder = slow.shift()
+      if (holder === undefined) return false
+      gone.push(holder.name)
+      used -= holder.held
+      return true
+    },
+  }
+  const take = (): boolean => {
+    used += 50
+    return true
+  }
+  const first = line.enter([level], take, { patience: 60_000 })
+  t.same(gone, [], 'not at once')
+  t.equal(await first, true)
+  t.same([gone, used], [['slow'], 80])
+  t.equal(await line.enter([level], take, { patience: 200 }), false, 'what is left does not give way')
+  t.same([used, line.length()], [80, 0])
+})

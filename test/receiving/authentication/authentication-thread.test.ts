@@ -1,0 +1,75 @@
+/** Authentication on its own thread: the same verdicts, the bytes back, and a main thread that goes on. */
+import { performance } from 'node:perf_hooks'
+import t, { type Test } from 'tap'
+import { AuthenticationThread } from '../../../src/receiving/authentication/authentication-thread.js'
+import { rsaKey, signed } from '../../helpers/dkim-signed.js'
+import { type RecordZoneResolver, recordZone } from '../../helpers/record-zone.js'
+
+const now = Date.UTC(2026, 5, 1, 12)
+const key = rsaKey()
+const hereby = { clientAddress: '192.0.2.1', helo: 'h.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
+const plain = 'From: A <a@b.test>\r\nSubject: x\r\n\r\nbody\r\n'
+const zone = {
+  's._domainkey.b.test': { TXT: [`v=DKIM1; ${key.record}`] },
+  'b.test': { TXT: ['v=spf1 ip4:192.0.2.1 mx -all'] },
+}
+
+function threadOf(t: Test): { readonly thread: AuthenticationThread; readonly resolver: RecordZoneResolver } {
+  const resolver = recordZone(zone)
+  const thread = new AuthenticationThread({ resolver, clock: () => now })
+  t.teardown(() => thread.stop())
+  return { thread, resolver }
+}
+
+t.test('verdicts come back with the bytes, and questions are asked of the resolver here', async (t) => {
+  const { thread, resolver } = threadOf(t)
+  for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
+    const message = Buffer.from(signed(`${plain}${body}`, key, { domain: 'b.test' }))
+    const wanted = Buffer.from(message)
+    const { found, raw } = await thread.authenticate(message, hereby)
+    t.match(found, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
+    t.ok(raw.equals(wanted), `${wanted.length} bytes`)
+  }
+  t.ok(resolver.asked.some((question) => question.includes('s._domainkey.b.test')))
+})
+
+t.test('a refusal is one here too, and costs the next message nothing', async (t) => {
+  const { thread } = threadOf(t)
+  const endless = Buffer.from(`X-Lines: a\r\n${' a\r\n'.repeat(600_000)}${plain}`)
+  await t.rejects(thread.authenticate(endless, hereby), { name: 'Refusal', kind: 'malformed-message' })
+  t.match(await thread.authenticate(Buffer.from(plain), hereby), { found: { dkim: [] } })
+})
+
+t.test('what is under way when the thread ends is rejected, and so is what comes later', async (t) => {
+  const { thread } = threadOf(t)
+  const under = thread.authenticate(Buffer.from(plain), hereby)
+  const stopped = thread.stop()
+  await t.rejects(under, { message: 'a message was not authenticated' })
+  await stopped
+  await t.rejects(thread.authenticate(Buffer.from(plain), hereby), { message: 'authentication has ended' })
+})
+
+t.test('while bodies are hashed the main thread is free, and a small message overtakes them', async (t) => {
+  const { thread } = threadOf(t)
+  await thread.authenticate(Buffer.from(plain), hereby)
+  const body = 'some words \r\n'.repeat(400_000)
+  const large = Buffer.from(
+    signed(signed(`${plain}${body}`, key, { domain: 'b.test' }), key, {
+      domain: 'b.test',
+      canonicalization: 'relaxed/simple',
+    }),
+  )
+  const order: string[] = []
+  const copies = Array.from({ length: 3 }, () => Buffer.from(large))
+  const before = performance.eventLoopUtilization()
+  const hashed = copies.map(async (copy) => {
+    await thread.authenticate(copy, hereby)
+    order.push('large')
+  })
+  await thread.authenticate(Buffer.from(plain), hereby)
+  order.push('small')
+  await Promise.all(hashed)
+  t.equal(order[0], 'small')
+  const { utilization } = performance.eventLoopUtilization(before)
+  t.ok(utilization < 0.5, `busy for ${utilization} of the time`)
+})

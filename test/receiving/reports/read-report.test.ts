@@ -1,0 +1,790 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type Address, parseAddress } from '../../../src/mail/address.js'
+import { buildDsn } from '../../../src/messages/dsn/dsn.js'
+import type { DsnRecipient } from '../../../src/messages/dsn/dsn-report.js'
+import { readReport } from '../../../src/receiving/reports/read-report.js'
+import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
+
+const returned = [
+  'Return-Path: <bounce+k3y@mail.app.test>',
+  'From: Shop <shop@app.test>',
+  'To: lena@mill.test',
+  'Message-ID: <42@app.test>',
+  'Subject: Your order',
+]
+
+function mail(header: readonly string[], body: readonly string[]): Report {
+  return readReport(Buffer.from([...header, '', ...body, ''].join('\r\n')))
+}
+
+/** multipart/report out of `type` and lines. */
+function multipart(
+  parts: readonly (readonly [type: string, ...lines: readonly string[]])[],
+  type = 'multipart/report',
+): Report {
+  const header = [
+    'From: MAILER-DAEMON@relay.test',
+    'Subject: Returned mail',
+    `Content-Type: ${type}; boundary="frontier"`,
+  ]
+  const body = parts.flatMap(([contentType, ...lines]) => ['--frontier', `Content-Type: ${contentType}`, '', ...lines])
+  return mail(header, [...body, '--frontier--'])
+}
+
+function bouncesOf(report: Report): readonly Bounce[] {
+  return report.type === 'bounce' ? report.bounces : []
+}
+
+/** The first bounce as `recipient kind reason status`. */
+function brief(report: Report): string {
+  const [first] = bouncesOf(report)
+  if (first === undefined) return report.type
+  return `${first.recipient} ${first.kind} ${first.reason} ${first.status ?? '-'}`
+}
+
+const status = ['Reporting-MTA: dns; relay.test', 'Original-Envelope-Id: QQ1', '']
+const lena = [
+  'Final-Recipient: rfc822; lena@mill.test',
+  'Action: failed',
+  'Status: 5.1.1',
+  'Diagnostic-Code: smtp; 550 5.1.1 <lena@mill.test>: no such',
+  ' user: see https://mill.test/help',
+]
+
+t.test('a delivery status notification', async (t) => {
+  const parts = (...lines: readonly string[]): Report =>
+    multipart([
+      ['text/plain', 'Some words.'],
+      ['message/delivery-status', ...lines],
+      ['message/rfc822', ...returned, '', 'Thank you.'],
+    ])
+
+  t.test('tells recipient, class, reason, words, envelope id and the header that came back', async (t) => {
+    const report = parts(...status, ...lena)
+    if (report.type !== 'bounce') return t.fail('no bounce')
+    t.same(report.bounces, [
+      {
+        recipient: 'lena@mill.test',
+        original: null,
+        kind: 'permanent',
+        status: '5.1.1',
+        reason: 'bad-mailbox',
+        recipientsFault: true,
+        diagnostic: '550 5.1.1 <lena@mill.test>: no such user: see https://mill.test/help',
+      },
+    ])
+    t.equal(report.envid, 'QQ1')
+    t.match(report.reported, [
+      { name: 'return-path', value: '<bounce+k3y@mail.app.test>' },
+      {},
+      {},
+      { value: '<42@app.test>' },
+    ])
+    return undefined
+  })
+
+  t.test('has a group for each recipient', async (t) => {
+    const max = [
+      'Original-Recipient: rfc822;max@app.test',
+      'Final-Recipient: rfc822; <max@mill.test>',
+      'Action: delayed',
+      'Status: 4.2.2',
+    ]
+    const found = bouncesOf(parts(...status, ...lena, '', ...max, 'Diagnostic-Code: smtp; 452 4.2.2 over quota'))
+    t.match(found, [{ recipient: 'lena@mill.test' }, { recipient: 'max@mill.test', original: 'max@app.test' }])
+    t.match(found[1], { kind: 'delayed', reason: 'mailbox-full', recipientsFault: false })
+  })
+
+  t.test('may run recipients together, or tear one apart', async (t) => {
+    const second = lena.map((line) => line.replace('lena', 'max'))
+    t.match(bouncesOf(parts(...status, ...lena, ...second)), [
+      { recipient: 'lena@mill.test' },
+      { recipient: 'max@mill.test' },
+    ])
+    const torn = bouncesOf(parts(...status, ...lena.flatMap((line) => (line.startsWith(' ') ? [line] : ['', line]))))
+    t.match(torn, [{ recipient: 'lena@mill.test', status: '5.1.1', reason: 'bad-mailbox' }])
+    t.equal(torn.length, 1)
+  })
+
+  t.test('may know the original recipient alone, or none', async (t) => {
+    t.match(bouncesOf(parts('Original-Recipient: rfc822;lena@mill.test', 'Action: failed', 'Status: 5.0.0')), [
+      { recipient: 'lena@mill.test', kind: 'permanent', reason: 'unclassified', recipientsFault: false },
+    ])
+    t.match(bouncesOf(parts(...status, 'Action: failed', 'Status: 4.4.7')), [
+      { recipient: null, kind: 'temporary', reason: 'expired' },
+    ])
+  })
+
+  t.test('of success is no failure', async (t) => {
+    for (const action of ['delivered', 'relayed', 'expanded']) {
+      const [found] = bouncesOf(
+        parts(...status, 'Final-Recipient: rfc822; lena@mill.test', `Action: ${action}`, 'Status: 2.0.0'),
+      )
+      t.match(found, { kind: 'delivered', reason: null, recipientsFault: false }, action)
+    }
+  })
+
+  t.test('may lack its status: then the answer decides', async (t) => {
+    const unsure = ['Final-Recipient: rfc822; lena@mill.test', 'Action: failed']
+    t.equal(
+      brief(parts(...unsure, 'Diagnostic-Code: smtp; 451 try again later')),
+      'lena@mill.test temporary remote-error -',
+    )
+    t.equal(
+      brief(parts(...unsure, 'Diagnostic-Code: smtp; 550 unknown user')),
+      'lena@mill.test permanent bad-mailbox -',
+    )
+  })
+
+  t.test('is read where its type is a lie, and where the message has no parts', async (t) => {
+    t.equal(
+      brief(multipart([['text/plain', ...status, ...lena]], 'multipart/mixed')),
+      'lena@mill.test permanent bad-mailbox 5.1.1',
+    )
+    t.equal(brief(mail(['From: mta@relay.test'], [...status, ...lena])), 'lena@mill.test permanent bad-mailbox 5.1.1')
+    t.equal(
+      brief(
+        mail(
+          ['From: mta@relay.test'],
+          lena.map((line) => `  ${line}`),
+        ),
+      ),
+      'lena@mill.test permanent bad-mailbox 5.1.1',
+    )
+  })
+
+  t.test('may name an address that is not ASCII', async (t) => {
+    for (const written of ['utf-8; grü\\x{DF}@mill.test', 'utf-8; grüß@mill.test']) {
+      const found = multipart([
+        [
+          'message/global-delivery-status; charset=utf-8',
+          `Final-Recipient: ${written}`,
+          'Action: failed',
+          'Status: 5.1.1',
+        ],
+      ])
+      t.equal(brief(found), 'grüß@mill.test permanent bad-mailbox 5.1.1', written)
+    }
+  })
+
+  t.test('without a diagnostic has its reason from the words for people', async (t) => {
+    const found = multipart([
+      ['text/plain', 'lena@mill.test: the mailbox is full'],
+      ['message/delivery-status', ...lena.slice(0, 2), 'Status: 5.0.0'],
+    ])
+    t.equal(brief(found), 'lena@mill.test permanent mailbox-full 5.0.0')
+  })
+
+  t.test('that stands in the returned message is not ours', async (t) => {
+    const header = ['From: Lena <lena@mill.test>', 'Content-Type: multipart/mixed; boundary="frontier"']
+    const body = [
+      '--frontier',
+      '',
+      'See what came.',
+      '--frontier',
+      'Content-Type: message/rfc822',
+      '',
+      ...returned,
+      '',
+      ...status,
+      ...lena,
+      '--frontier--',
+    ]
+    t.equal(mail(header, body).type, 'other')
+  })
+})
+
+/** Family, sender, lines of the report, what is to be found. */
+const families: readonly (readonly [family: string, from: string, lines: readonly string[], found: string])[] = [
+  [
+    'qmail',
+    'MAILER-DAEMON@relay.test',
+    [
+      'Hi. This is the qmail-send program at relay.test.',
+      "I'm afraid I wasn't able to deliver your message to the following addresses.",
+      '',
+      '<lena@mill.test>:',
+      '192.0.2.4 does not like recipient.',
+      'Remote host said: 550 5.1.1 unknown user',
+      'Giving up on 192.0.2.4.',
+      '',
+      '--- Below this line is a copy of the message.',
+    ],
+    'lena@mill.test permanent bad-mailbox 5.1.1',
+  ],
+  [
+    'Exim',
+    'Mailer-Daemon@relay.test',
+    [
+      'This message was created automatically by mail delivery software.',
+      'A message that you sent could not be delivered to one or more of its recipients.',
+      'The following address(es) failed:',
+      '',
+      '  lena@mill.test',
+      '    host mx.mill.test [192.0.2.4]',
+      '    SMTP error from remote mail server after RCPT TO:<lena@mill.test>:',
+      '    552 5.2.2 mailbox over quota',
+      '',
+      '------ This is a copy of the message, including all the headers. ------',
+    ],
+    'lena@mill.test permanent mailbox-full 5.2.2',
+  ],
+  [
+    'Exim, given up for its age',
+    'Mailer-Daemon@relay.test',
+    [
+      'This message was created automatically by mail delivery software.',
+      '  lena@mill.test',
+      '    retry timeout exceeded',
+      '------ This is a copy of the message, including all the headers. ------',
+    ],
+    'lena@mill.test temporary expired -',
+  ],
+  [
+    'sendmail',
+    'Mail Delivery Subsystem <MAILER-DAEMON@relay.test>',
+    [
+      '   ----- Transcript of session follows -----',
+      '550 <lena@mill.test>... User unknown',
+      '',
+      '   ----- Unsent message follows -----',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'Postfix of old',
+    'MAILER-DAEMON@relay.test',
+    [
+      'This is the Postfix program at host relay.test.',
+      'Your message could not be delivered to one or more recipients.',
+      '<lena@mill.test>: host mx.mill.test[192.0.2.4] said: 554 5.7.1 Your address is listed by zen.bl.test, a blocklist (in reply to',
+      '    RCPT TO command)',
+    ],
+    'lena@mill.test permanent spam-block 5.7.1',
+  ],
+  [
+    'Exchange',
+    'System Administrator <postmaster@mill.test>',
+    [
+      'Your message',
+      '',
+      '  To:      team@mill.test',
+      '  Subject: Order',
+      '',
+      'did not reach the following recipient(s):',
+      '',
+      'lena@mill.test on Mon, 2 Nov 2026 10:00:00 +0100',
+      '    The recipient name is not recognized',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'Office 365',
+    'postmaster@mill.test',
+    [
+      'Delivery has failed to these recipients or groups:',
+      '',
+      'lena@mill.test',
+      '',
+      'Diagnostic information for administrators:',
+      "Remote Server returned '550 5.1.10 RESOLVER.ADR.RecipientNotFound; not found'",
+      '',
+      'Original message headers:',
+    ],
+    'lena@mill.test permanent bad-mailbox 5.1.10',
+  ],
+  [
+    'Notes',
+    'postmaster@mill.test',
+    [
+      '------- Failure Reasons  --------',
+      '',
+      'User not listed in public Name & Address Book',
+      'lena@mill.test',
+      '',
+      '------- Returned Message --------',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'IMail',
+    'Postmaster <postmaster@mill.test>',
+    ['User mailbox exceeds allowed size: lena@mill.test', '', 'Original message follows.'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
+    'IMail',
+    'Postmaster <postmaster@mill.test>',
+    ['Delivery failed 20 attempts: lena@mill.test', '', 'Original message follows.'],
+    'lena@mill.test temporary expired -',
+  ],
+  [
+    'MDaemon',
+    'MDaemon@mill.test',
+    [
+      'The following message was not delivered:',
+      'Failed recipient: lena@mill.test',
+      '--- Session Transcript ---',
+      '<-- 550 5.1.1 unknown user',
+      '--- End Transcript ---',
+    ],
+    'lena@mill.test permanent bad-mailbox 5.1.1',
+  ],
+  [
+    'Courier',
+    '"Courier mail server at relay.test" <postmaster@relay.test>',
+    [
+      'This is a delivery status notification from relay.test,',
+      'running the Courier mail server.',
+      '',
+      '<lena@mill.test>:',
+      '     mx.mill.test [192.0.2.4]:',
+      ' <<< 450 4.2.0 come back later',
+    ],
+    'lena@mill.test temporary remote-error 4.2.0',
+  ],
+  [
+    'Gmail',
+    'Mail Delivery Subsystem <mailer-daemon@googlemail.test>',
+    [
+      'Delivery to the following recipient failed permanently:',
+      '',
+      '     lena@mill.test',
+      '',
+      'Technical details of permanent failure:',
+      'The email account that you tried to reach does not exist.',
+      '',
+      '----- Original message -----',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'a warning',
+    'Mail Delivery Subsystem <mailer-daemon@relay.test>',
+    [
+      'THIS IS A WARNING MESSAGE ONLY.',
+      'Delivery to the following recipient has been delayed:',
+      '     lena@mill.test',
+      'Message will be retried for 2 more day(s)',
+    ],
+    'lena@mill.test delayed unclassified -',
+  ],
+  [
+    'DragonFly',
+    'MAILER-DAEMON <>',
+    [
+      'There was an error delivering your mail to <lena@mill.test>.',
+      '',
+      'mx.mill.test [192.0.2.4] did not like our RCPT TO:',
+      '525 5.7.13 account is disabled',
+      '',
+      'Message headers follow.',
+    ],
+    'lena@mill.test permanent mailbox-disabled 5.7.13',
+  ],
+  [
+    'a gateway with words of its own',
+    'no-reply@mill.test',
+    ['Your mail could not be delivered to: <lena@mill.test>', 'as their mailbox is full.'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
+    'Apache James',
+    'postmaster@mill.test',
+    [
+      'Hi. This is the James mail server at mill.test.',
+      'Error message below:',
+      '550 5.1.1 unknown user',
+      'RCPT TO: lena@mill.test',
+    ],
+    'lena@mill.test permanent bad-mailbox 5.1.1',
+  ],
+  [
+    'a gateway to telephones',
+    'post_master@mms.test',
+    ['Message could not be delivered to mobile.', 'Error: No valid recipients for this MM', 'To: lena@mill.test'],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'Google Groups',
+    'Mail Delivery Subsystem <mailer-daemon@googlemail.test>',
+    [
+      'Hello,',
+      'the group lena@mill.test takes no mail from you.',
+      'https://groups.google.com/support/',
+      '----- Original message -----',
+    ],
+    'lena@mill.test permanent policy -',
+  ],
+  [
+    'OpenSMTPD',
+    'Mailer Daemon <MAILER-DAEMON@relay.test>',
+    [
+      'Hi! This is the MAILER-DAEMON, please DO NOT REPLY to this email.',
+      'An error has occurred while attempting to deliver a message for',
+      'the following list of recipients:',
+      '',
+      'lena@mill.test: 550 5.2.2 over quota',
+      '',
+      'Below is a copy of the original message:',
+    ],
+    'lena@mill.test permanent mailbox-full 5.2.2',
+  ],
+  [
+    'Domino',
+    'postmaster@mill.test',
+    [
+      'Your message',
+      '  Subject: Order',
+      'was not delivered to:',
+      '  lena@mill.test',
+      'because:',
+      '  User lena (lena@mill.test) not listed in Domino Directory',
+    ],
+    'lena@mill.test permanent bad-mailbox -',
+  ],
+  [
+    'a program that speaks German',
+    'postmaster@mill.test',
+    ['Ihre Nachricht an lena@mill.test konnte nicht zugestellt werden:', 'Das Postfach ist voll.'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
+    'a program that speaks Japanese',
+    'postmaster@mill.test',
+    ['以下のメールアドレスへの送信に失敗しました。', 'lena@mill.test', 'メールボックスが一杯です。'],
+    'lena@mill.test permanent mailbox-full -',
+  ],
+  [
+    'nobody knows whom',
+    'MAILER-DAEMON@relay.test',
+    ['Some host said: 550 5.7.1 no thanks'],
+    'lena@mill.test permanent policy 5.7.1',
+  ],
+]
+
+t.test('bounces that only people were meant to read', async (t) => {
+  for (const [family, from, lines, found] of families) {
+    t.test(`of ${family}: ${found}`, async (t) => {
+      const subject = family.startsWith('a gateway') ? 'Mail delivery failed' : 'Returned mail'
+      const header = [`From: ${from}`, 'To: bounce+k3y@mail.app.test', `Subject: ${subject}`]
+      t.equal(brief(mail(header, [...lines, '', ...returned, '', 'Thank you, lars@mill.test'])), found)
+    })
+  }
+
+  t.test('name each recipient with its own answer', async (t) => {
+    const body = [
+      'Hi. This is the qmail-send program at relay.test.',
+      '',
+      '<lena@mill.test>:',
+      'Remote host said: 550 5.1.1 unknown user',
+      '',
+      '<max@mill.test>:',
+      'Remote host said: 452 4.2.2 mailbox full',
+      '',
+    ]
+    t.match(bouncesOf(mail(['From: MAILER-DAEMON@relay.test'], body)), [
+      { recipient: 'lena@mill.test', kind: 'permanent', reason: 'bad-mailbox' },
+      { recipient: 'max@mill.test', kind: 'temporary', reason: 'mailbox-full' },
+    ])
+  })
+
+  t.test('are known by X-Failed-Recipients alone', async (t) => {
+    const report = mail(
+      ['From: helper@mill.test', 'X-Failed-Recipients: lena@mill.test', 'Auto-Submitted: auto-replied'],
+      ['Nope.'],
+    )
+    t.equal(brief(report), 'lena@mill.test permanent unclassified -')
+  })
+
+  t.test('tell of the address before an alias', async (t) => {
+    const body = [
+      'This message was created automatically by mail delivery software.',
+      '',
+      '  lena@mill.test',
+      '    (generated from sales@mill.test)',
+      '    550 unknown user',
+    ]
+    t.match(bouncesOf(mail(['From: Mailer-Daemon@relay.test'], body)), [
+      { recipient: 'lena@mill.test', original: 'sales@mill.test' },
+    ])
+  })
+
+  t.test('may be HTML alone, encoded, or in another charset', async (t) => {
+    const html = [
+      '<p>Your message couldn&#39;t be delivered</p>',
+      '<p>The mailbox of <a href="mailto:lena@mill.test">lena@mill.test</a> is full</p>',
+    ]
+    const asHtml = mail(
+      [
+        'From: postmaster@mill.test',
+        'Subject: Undeliverable: Order',
+        'Content-Type: text/html',
+        'Content-Transfer-Encoding: base64',
+      ],
+      [Buffer.from(html.join('\n')).toString('base64')],
+    )
+    t.equal(brief(asHtml), 'lena@mill.test permanent mailbox-full -')
+    const latin = Buffer.from(
+      'Content-Type: text/plain; charset=iso-8859-1\r\nFrom: postmaster@mill.test\r\nSubject: Unzustellbar\r\n\r\nlena@mill.test: Empf\xe4nger unbekannt\r\n',
+      'latin1',
+    )
+    t.equal(brief(readReport(latin)), 'lena@mill.test permanent bad-mailbox -')
+  })
+})
+
+t.test('a complaint', async (t) => {
+  const feedback = [
+    'Feedback-Type: abuse',
+    'User-Agent: Loop/1',
+    'Version: 1',
+    'Original-Mail-From: <bounce+k3y@mail.app.test>',
+    'Original-Rcpt-To: <lena@mill.test>',
+    'Original-Rcpt-To: lena@mill.test',
+  ]
+
+  t.test('tells its type, recipients, return path and the header of the message', async (t) => {
+    const report = multipart([
+      ['text/plain', 'This is an abuse report.'],
+      ['message/feedback-report', ...feedback],
+      ['message/rfc822', ...returned, '', 'Thank you.'],
+    ])
+    t.match(report, {
+      type: 'complaint',
+      feedbackType: 'abuse',
+      recipients: ['lena@mill.test'],
+      mailFrom: 'bounce+k3y@mail.app.test',
+    })
+    t.match(report, {
+      reported: [
+        { name: 'return-path' },
+        { name: 'from' },
+        { name: 'to' },
+        { name: 'message-id', value: '<42@app.test>' },
+      ],
+    })
+  })
+
+  t.test('keeps its type whatever it is, and takes the return path from the message', async (t) => {
+    const report = multipart([
+      ['message/feedback-report', 'Feedback-Type: Not-Spam', 'Version: 1'],
+      ['text/rfc822-headers', ...returned],
+    ])
+    t.match(report, {
+      type: 'complaint',
+      feedbackType: 'not-spam',
+      recipients: [],
+      mailFrom: 'bounce+k3y@mail.app.test',
+    })
+  })
+
+  t.test("may come as Hotmail's, or as Apple Mail's wish to be left alone", async (t) => {
+    const hotmail = mail(
+      ['From: staff@hotmail.test', 'Subject: complaint about message from 192.0.2.9', 'Content-Type: message/rfc822'],
+      ['X-HmXmrOriginalRecipient: lena@mill.test', ...returned, '', 'Thank you.'],
+    )
+    t.match(hotmail, { type: 'complaint', feedbackType: 'abuse', recipients: ['lena@mill.test'] })
+    t.match(mail(['From: lena@mill.test', 'Subject: unsubscribe', 'X-Apple-Unsubscribe: true'], ['Bye.']), {
+      type: 'complaint',
+      feedbackType: 'opt-out',
+    })
+  })
+})
+
+t.test('what is no bounce', async (t) => {
+  const away = ['I am away until Monday. Mail to max@mill.test could not be delivered to him either: 550 unknown user.']
+  const automatic = [
+    'Auto-Submitted: auto-replied (vacation)',
+    'X-Autoreply: yes',
+    'X-Autorespond: 1',
+    'Precedence: auto_reply',
+    'Subject: Out of office: Your order',
+    'Subject: =?utf-8?q?Automatische_Antwort=3A_Ihre_Bestellung?=',
+    'Auto-Submitted: auto-generated',
+  ]
+  for (const field of automatic) {
+    t.test(`an automatic answer: ${field}`, async (t) => {
+      t.same(mail(['From: Lena <lena@mill.test>', field], away), { type: 'auto-reply' })
+    })
+  }
+
+  t.test('a read receipt', async (t) => {
+    const disposition = [
+      'Final-Recipient: rfc822; lena@mill.test',
+      'Disposition: automatic-action/MDN-sent-automatically; deleted',
+    ]
+    t.equal(multipart([['message/disposition-notification', ...disposition]]).type, 'auto-reply')
+  })
+
+  t.test('word of success', async (t) => {
+    const header = [
+      'From: Mail Delivery System <MAILER-DAEMON@relay.test>',
+      'Subject: Delivery Status Notification (Success)',
+    ]
+    t.equal(
+      brief(mail(header, ['Your message has been delivered to', '  lena@mill.test'])),
+      'lena@mill.test delivered null -',
+    )
+  })
+
+  t.test('mail of people, whatever it talks about', async (t) => {
+    t.same(mail(['From: Lena <lena@mill.test>', 'Subject: Your order', 'Auto-Submitted: no'], away), { type: 'other' })
+    t.same(
+      mail(
+        ['From: Lena <lena@mill.test>', 'Subject: hello'],
+        ['My message to max@mill.test was not delivered to him, why?'],
+      ),
+      { type: 'other' },
+    )
+    t.same(readReport(Buffer.alloc(0)), { type: 'other' })
+  })
+})
+
+const address = fc
+  .tuple(fc.stringMatching(/^[a-z][a-z0-9.-]{0,18}[a-z0-9]$/), fc.constantFrom('mill.test', 'xn--mhle-0ra.test'))
+  .map(([local, domain]) => `${local.replace(/\.{2,}/g, '.')}@${domain}`)
+  .map(parseAddress)
+
+const words = fc.stringMatching(/^[a-z][a-zé ]{0,60}$/).map((text) => text.trim().replace(/ +/g, ' '))
+
+const recipient: fc.Arbitrary<DsnRecipient> = fc.record({
+  address: fc.oneof(address, fc.constant(parseAddress('grüß@mill.test'))),
+  orcpt: fc.option(address.map((original) => `rfc822;${original}`)),
+  action: fc.constantFrom('failed' as const, 'delayed' as const, 'delivered' as const, 'relayed' as const),
+  status: fc.constantFrom('5.1.1', '5.7.26', '4.2.2', '4.4.7'),
+  reason: words,
+  diagnostic: fc.option(words.map((text) => `550 5.1.1 ${text}`.trim())),
+  remoteMta: fc.option(fc.constant('mx.mill.test')),
+  lastAttemptAt: fc.option(fc.constant(1_790_000_000_000)),
+  willRetryUntil: fc.option(fc.constant(1_790_500_000_000)),
+})
+
+t.test('reports of our own are read back as they were written', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(recipient, { minLength: 1, maxLength: 5 }),
+      fc.constantFrom('failed' as const, 'delayed' as const),
+      (recipients, kind) => {
+        const dsn = buildDsn({
+          kind,
+          recipients,
+          reportingMta: 'mail.app.test',
+          arrivedAt: 1_790_000_000_000,
+          envid: 'QQ7',
+          ret: null,
+          original: Buffer.from([...returned, '', 'Thank you.', ''].join('\r\n')),
+          from: parseAddress('posthorn@mail.app.test'),
+          to: parseAddress('app@app.test'),
+          now: 1_790_000_000_000,
+          messageId: '<7@mail.app.test>',
+        })
+        const report = readReport(dsn)
+        const global = recipients.some((one) => one.address.startsWith('grüß'))
+        if (report.type !== 'bounce' || report.envid !== 'QQ7' || report.bounces.length !== recipients.length)
+          return false
+        return recipients.every((one, index) => {
+          const found = report.bounces[index]
+          const said = one.diagnostic ?? ''
+          return (
+            found?.recipient === one.address &&
+            found.original === (one.orcpt?.slice('rfc822;'.length) ?? null) &&
+            found.kind === kindOf(one) &&
+            found.status === one.status &&
+            found.diagnostic === (global ? said : said.replace(/[^ -~]/g, '?'))
+          )
+        })
+      },
+    ),
+  )
+})
+
+function kindOf({ action, status: code }: DsnRecipient): Bounce['kind'] {
+  if (action === 'delayed') return 'delayed'
+  if (action !== 'failed') return 'delivered'
+  return code.startsWith('5') ? 'permanent' : 'temporary'
+}
+
+t.test('whatever the bytes, something closed comes out', async () => {
+  const pieces = fc.constantFrom(
+    '--b',
+    '--b--',
+    '',
+    'Content-Type: multipart/mixed; boundary=b',
+    'Content-Type: message/delivery-status',
+    'Final-Recipient: rfc822;',
+    'Final-Recipient: utf-8; \\x{FFFFFF}@x',
+    'Status: 9',
+    'Action: failed',
+    'Feedback-Type:',
+    'X-Failed-Recipients: @',
+    '550 <lena@mill.test>',
+    'Content-Transfer-Encoding: base64',
+    'Content-Type: text/html; charset=nonsense',
+    '<a href=',
+    '=?utf-8?b?',
+    'From: MAILER-DAEMON',
+    'Received: x',
+    ' \u2028@@<>',
+  )
+  const lines = fc
+    .array(fc.oneof(pieces, fc.string()), { maxLength: 40 })
+    .map((parts) => Buffer.from(parts.join('\r\n')))
+  const kinds = new Set(['bounce', 'complaint', 'auto-reply', 'other'])
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        lines,
+        fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
+      ),
+      (raw) => kinds.has(readReport(raw).type),
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+t.test('what is endless is read to its limits', async (t) => {
+  const head = 'From: MAILER-DAEMON@relay.test\r\nSubject: Returned mail\r\n'
+  const group = 'Final-Recipient: rfc822; a@mill.test\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n'
+  const nested = Array.from(
+    { length: 2_000 },
+    (_, index) => `Content-Type: multipart/mixed; boundary="${index}"\r\n\r\n--${index}\r\n`,
+  ).join('')
+  t.equal(
+    bouncesOf(readReport(Buffer.from(`${head}Content-Type: message/delivery-status\r\n\r\n${group.repeat(5_000)}`)))
+      .length,
+    100,
+  )
+  t.equal(readReport(Buffer.from(head + nested)).type === 'complaint', false)
+  const complainers = Array.from({ length: 4_900 }, (_, n) => `Original-Rcpt-To: a${n}@mill.test\r\n`).join('')
+  const complaint = readReport(Buffer.from(`${head}\r\nFeedback-Type: abuse\r\n${complainers}`))
+  t.equal(complaint.type === 'complaint' && complaint.recipients.length, 50)
+  for (const filler of [
+    'a@',
+    '<',
+    'x@y.test ',
+    ' ',
+    '\n',
+    '550 ',
+    '=',
+    'message ',
+    ';boundary=',
+    'to: <',
+    '(',
+    '-',
+    'your ',
+  ]) {
+    const body = filler.repeat(Math.ceil(1_000_000 / filler.length))
+    t.ok(bouncesOf(readReport(Buffer.from(`${head}\r\n${body}`))).length <= 50, JSON.stringify(filler))
+    t.ok(['bounce', 'other'].includes(readReport(Buffer.from(`${head}X-Filler: ${body}\r\n\r\nwords`)).type))
+  }
+})
+
+const known: Address = parseAddress('lena@mill.test')
+t.test('an address is found whatever its case', async (t) => {
+  const report = mail(
+    ['From: MAILER-DAEMON@relay.test', 'X-Failed-Recipients: lena@mill.test'],
+    ['LENA@MILL.TEST: 550 unknown user'],
+  )
+  t.match(bouncesOf(report), [{ recipient: known, reason: 'bad-mailbox' }])
+})

@@ -1,0 +1,236 @@
+/** Backup, restore, verify-data and the lock on the data folder. */
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { isDataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
+import { backup } from '../../../src/storage/maintenance/backup.js'
+import { closeWorkspace, eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
+import { restore } from '../../../src/storage/maintenance/restore.js'
+import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { migrations } from '../../../src/storage/migrations.js'
+import { openDatabase } from '../../../src/storage/open.js'
+import { openedDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { startChild } from '../children.js'
+import { rowOf } from '../rows.js'
+import { keys, state } from '../state.js'
+
+const now = Date.parse('2026-11-21T10:00:00Z')
+
+async function closedDatabase(file: string, ...written: readonly string[]): Promise<void> {
+  const database = await openDatabase({ file })
+  await Promise.all(written.map((key) => database.commit([state(key, 'x')])))
+  await database.close()
+}
+
+t.test('a backup made under load holds all that was acknowledged before, and no half requests', async (t) => {
+  const folder = temporaryFolder(t)
+  const from = join(folder, 'posthorn.db')
+  const to = join(folder, 'copy.db')
+  const child = startChild(t, from, 'write')
+  await child.said(200)
+  const before = [...child.lines]
+  backup({ from, to })
+  await child.said(before.length + 50)
+  await child.kill()
+
+  t.equal(statSync(to).mode & 0o777, 0o600)
+  t.same(verifyData(to), [])
+  t.same(
+    readdirSync(folder).filter((name) => name.includes('partial')),
+    [],
+  )
+  const { read } = await openedDatabase(t, { file: to })
+  const present = new Set(keys(read))
+  t.same(
+    before.filter((number) => !present.has(number) || !present.has(`${number}-too`)),
+    [],
+  )
+  t.equal(present.size % 2, 0)
+  t.same(read('pragma auto_vacuum', []), [{ auto_vacuum: 2 }], 'pages of the copy can be reclaimed as well')
+})
+
+t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t) => {
+  const { file } = await temporaryDatabase(t)
+  const folder = dirname(file)
+  const there = join(folder, 'there')
+  writeFileSync(there, 'precious')
+  t.throws(() => backup({ from: file, to: there }), { name: 'FileExists' })
+  t.equal(readFileSync(there, 'utf8'), 'precious')
+  t.throws(() => backup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), { name: 'StorageFault' })
+  t.same(
+    readdirSync(folder).filter((name) => name.startsWith('copy')),
+    [],
+  )
+})
+
+t.test('restore puts the backup in place and keeps the old database aside', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const copy = `${file}.copy`
+  await closedDatabase(file, 'old')
+  backup({ from: file, to: copy })
+  await closedDatabase(file, 'newer')
+  const { aside } = restore({ backup: copy, file, now })
+  t.same(keys((await openedDatabase(t, { file })).read), ['old'])
+  t.same(keys((await openedDatabase(t, { file: aside ?? '' })).read), ['newer', 'old'])
+  t.equal(statSync(file).mode & 0o777, 0o600)
+})
+
+t.test('restore works where there is no database yet, and where the old one is beyond reading', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'posthorn.db')
+  const source = join(folder, 'source.db')
+  const copy = join(folder, 'copy.db')
+  await closedDatabase(source, 'kept')
+  backup({ from: source, to: copy })
+  t.same(restore({ backup: copy, file, now }), { aside: undefined })
+  writeFileSync(
+    file,
+    'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),
+  )
+  writeFileSync(`${file}-wal`, 'its log')
+  const { aside } = restore({ backup: copy, file, now })
+  t.match(readFileSync(aside ?? '', 'utf8'), /^no database/)
+  t.equal(readFileSync(`${aside}-wal`, 'utf8'), 'its log')
+  t.same(keys((await openedDatabase(t, { file })).read), ['kept'])
+})
+
+t.test('restore refuses', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'posthorn.db')
+  const copy = join(folder, 'copy.db')
+  await closedDatabase(file, 'here', 'x'.repeat(50_000))
+  backup({ from: file, to: copy })
+  const refused = (from: string, expected: { readonly name: string; readonly message?: RegExp }): void => {
+    t.throws(() => restore({ backup: from, file, now }), expected)
+    t.same(
+      readdirSync(folder).filter((name) => /restoring|before/.test(name)),
+      [],
+      'and leaves the folder as it was',
+    )
+  }
+
+  const text = join(folder, 'text')
+  writeFileSync(text, 'some words that are no database '.repeat(100))
+  refused(text, { name: 'UnusableBackup' })
+  const empty = join(folder, 'empty')
+  writeFileSync(empty, '')
+  refused(empty, { name: 'UnusableBackup', message: /no database of this program/ })
+  const short = join(folder, 'short.db')
+  writeFileSync(short, readFileSync(copy))
+  truncateSync(short, statSync(copy).size - 8192)
+  refused(short, { name: 'UnusableBackup' })
+
+  const newer = join(folder, 'newer.db')
+  const later = { ...migrations, '9999-later': { up: async () => undefined } }
+  await (await openDatabase({ file: newer, migrations: later })).close()
+  refused(newer, { name: 'NewerDatabase', message: /newer\.db was made by a newer version/ })
+
+  const open = await openDatabase({ file })
+  refused(copy, { name: 'DataFolderHeld', message: /another process has/ })
+  await open.commit([state('still', 'x')])
+  refused(file, { name: 'UnusableBackup', message: /write-ahead log/ })
+  await open.close()
+})
+
+t.test('one daemon holds the data folder, until it ends in whatever way', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const folder = dirname(file)
+  const daemon = startChild(t, file, 'lock')
+  await daemon.said(1)
+  t.ok(isDataFolderHeld(folder))
+  t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld', message: /running daemon/ })
+  t.throws(() => restore({ backup: file, file, now }), { name: 'DataFolderHeld' })
+  await daemon.kill()
+
+  const lock = lockDataFolder(folder)
+  t.ok(isDataFolderHeld(folder), 'and to look in the process that holds it lets nothing go')
+  t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld' }, 'not twice in one process either')
+  const second = startChild(t, file, 'lock', { quiet: true })
+  await t.rejects(second.said(1), 'and the refusal has not dropped the lock')
+  lock.release()
+  t.notOk(isDataFolderHeld(folder))
+  lockDataFolder(folder).release()
+})
+
+t.test('verify-data names each row that has lost what belongs to it', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  await database.commit([
+    row('workspaces', { id: 'ws_1' }),
+    row('emails', { id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
+    row('raw_messages', { email_id: 'whole', workspace_id: 'ws_1' }),
+    row('recipients', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
+    row('queue', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1' }),
+    row('emails', { id: 'own', workspace_id: 'service', status: 'delivered' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
+  ])
+  t.same(verifyData(file), [])
+
+  await database.commit([
+    row('emails', { id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
+    row('recipients', { id: 'r2', email_id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
+    row('emails', { id: 'settled', workspace_id: 'ws_1', status: 'delivered' }),
+    row('recipients', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1', status: 'delivered' }),
+    row('queue', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1' }),
+    row('raw_messages', { email_id: 'settled', workspace_id: 'ws_1' }),
+    row('queue', { id: 'r4', email_id: 'gone', workspace_id: 'ws_1' }),
+    row('attempts', { email_id: 'gone', workspace_id: 'ws_1' }),
+    row('suppressions', { workspace_id: 'ws_gone' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
+    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
+    { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
+    row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
+    row('bayes_tokens', { workspace_id: 'ws_1' }),
+    { sql: 'update bayes_counts set tokens = tokens + 1', parameters: [] },
+  ])
+  t.same(
+    verifyData(file).map(({ check, message }) => `${check}: ${message}`),
+    [
+      'queue-recipient: 2 queue entries without an unsettled recipient: r3, r4',
+      'queue-email: 1 queue entries without their email: gone',
+      'recipient-queue: 1 unsettled recipients without a queue entry: r2',
+      'email-raw: 1 unsettled emails without their raw message: bare',
+      'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
+      'bayes-counts: 1 kept counts of learned tokens that are not what is there: ws_1',
+      'cached-file-totals: 1 kept sizes of cached files that are not what is there: ws_1',
+      'inbound-totals: 1 kept sizes of inbound mail that are not what is there: ws_1',
+      'attempts-email: 1 rows of attempts without their email: gone',
+      'suppressions-workspace: 1 rows of suppressions without their workspace: ws_gone',
+    ],
+  )
+})
+
+t.test('verify-data finds nothing wrong in the middle of the erasure of a workspace', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  await database.commit([
+    row('workspaces', { id: 'ws_1' }),
+    row('audiences', { id: 'a1', workspace_id: 'ws_1' }),
+    row('contacts', { id: 'c1', workspace_id: 'ws_1', audience_id: 'a1' }),
+    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 0 }),
+    ...closeWorkspace('ws_1', 1),
+  ])
+  t.same(verifyData(file), [])
+  const tables: string[] = []
+  const commit: typeof database.commit = async (writes) => {
+    const done = await database.commit(writes)
+    const table = /delete from (\w+)/.exec(writes[0]?.sql ?? '')?.[1] ?? ''
+    tables.push(table)
+    t.same(verifyData(file), [], table)
+    return done
+  }
+  await eraseWorkspace({ read: database.read, commit }, 'ws_1')
+  for (const table of ['audiences', 'contacts', 'cached_file_totals', 'cached_files'])
+    t.ok(tables.includes(table), table)
+})
+
+t.test('verify-data finds a damaged file', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  await closedDatabase(file, 'x'.repeat(50_000))
+  const bytes = readFileSync(file)
+  bytes.fill(0xff, bytes.length - 20_000)
+  writeFileSync(file, bytes)
+  t.match(verifyData(file), [{ check: 'integrity' }])
+})

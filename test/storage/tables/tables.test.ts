@@ -1,0 +1,274 @@
+/** The table types against the schema, erasing a workspace, and the guard of the disk. */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { heldBy, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
+import { operatorWorkspace } from '../../../src/accounts/operator-workspace.js'
+import { type DiskSpace, diskSpace } from '../../../src/platform/disk-space.js'
+import { diskGuard, mayTake } from '../../../src/storage/health/disk-guard.js'
+import { eraseWorkspace, workspaceTables } from '../../../src/storage/maintenance/erase.js'
+import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { migrations } from '../../../src/storage/migrations.js'
+import { openDatabase } from '../../../src/storage/open.js'
+import type { Read } from '../../../src/storage/prepared.js'
+import { Missed, type Write } from '../../../src/storage/writer/write.js'
+import { openedDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { until } from '../../helpers/until.js'
+import { columnsOf, rowOf, tablesOf } from '../rows.js'
+import { promisedTables, type Shape } from '../table-types.js'
+
+function migratedTables(read: Read): Shape {
+  const shape = (table: string): [string, string][] =>
+    columnsOf(read, table).map(({ name, type, notnull, pk }) => [
+      name,
+      `${type.toLowerCase()}${notnull === 1 || pk > 0 ? '' : '?'}`,
+    ])
+  return Object.fromEntries(tablesOf(read).map((table) => [table, Object.fromEntries(shape(table))]))
+}
+
+t.test('the table types say what the migrations make', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const files = [
+    'tables',
+    'email-tables',
+    'bayes-tables',
+    'inbound-tables',
+    'zone-tables',
+    'content-tables',
+    'audience-tables',
+    'people-tables',
+    'import-tables',
+  ].map((name) => `src/storage/${name}.ts`)
+  t.strictSame(promisedTables(...files), migratedTables(database.read))
+})
+
+t.test('no table with a workspace_id is forgotten when a workspace is erased', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const bearing = tablesOf(database.read).filter((table) =>
+    columnsOf(database.read, table).some(({ name }) => name === 'workspace_id'),
+  )
+  t.strictSame([...workspaceTables].sort(), bearing.sort())
+})
+
+const large = ['emails', 'recipients', 'attempts', 'raw_messages', 'events']
+
+t.test('erasing a workspace takes all of its rows and no others', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  const rows = (workspace: string): Write[] => [
+    row('workspaces', { id: workspace }),
+    // The row of `bayes_counts` comes by a trigger.
+    ...workspaceTables
+      .filter((table) => table !== 'bayes_counts')
+      .map((table) => row(table, { workspace_id: workspace })),
+    ...large.flatMap((table) => Array.from({ length: 450 }, () => row(table, { workspace_id: workspace }))),
+  ]
+  const count = (workspace: string): number[] =>
+    [...workspaceTables.map((table) => [table, 'workspace_id']), ['workspaces', 'id']].map(
+      ([table, column]) =>
+        database.read<{ count: number }>(`select count(*) as count from ${table} where ${column} = ?`, [workspace])[0]
+          ?.count ?? -1,
+    )
+  await database.commit([...rows('ws_1'), ...rows('ws_2')])
+  const before = count('ws_2')
+  t.same(before, count('ws_1'))
+  t.notOk(before.includes(0))
+
+  await eraseWorkspace(database, 'ws_1')
+  t.same(
+    count('ws_1'),
+    before.map(() => 0),
+  )
+  t.same(count('ws_2'), before)
+})
+
+t.test('emails are counted by status from where the counts came on, through every change and removal', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const { '0001-sending': first } = migrations
+  if (first === undefined) throw new Error('the first migration is gone')
+  const old = await openDatabase({ file, migrations: { '0001-sending': first } })
+  const row = rowOf(old.read)
+  const statuses = ['queued', 'queued', 'delivered', 'scheduled']
+  await old.commit([
+    ...statuses.map((status, n) => row('emails', { id: `e${n}`, workspace_id: 'ws_1', status })),
+    row('emails', { id: 'other', workspace_id: 'ws_2', status: 'queued' }),
+    row('idempotency', { workspace_id: 'ws_1', key: 'k', fingerprint: 'f', email_id: 'e0', created_at: 7 }),
+  ])
+  await old.close()
+
+  const database = await openedDatabase(t, { file })
+  const counts = (): unknown =>
+    database.read(`select workspace_id || ' ' || status as of, count from email_counts where count <> 0 order by 1`, [])
+  const one = (of: string, count: number): object => ({ of, count })
+  t.same(counts(), [one('ws_1 delivered', 1), one('ws_1 queued', 2), one('ws_1 scheduled', 1), one('ws_2 queued', 1)])
+  t.same(database.read('select key, fingerprint, email_id, answer, created_at from idempotency', []), [
+    { key: 'k', fingerprint: 'f', email_id: 'e0', answer: null, created_at: 7 },
+  ])
+
+  await database.commit([
+    { sql: `update emails set status = 'delivered' where id in ('e0', 'e1')`, parameters: [] },
+    { sql: `update emails set status = 'delivered' where id = 'e2'`, parameters: [] },
+    { sql: `delete from emails where id = 'e3'`, parameters: [] },
+    rowOf(database.read)('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
+  ])
+  t.same(counts(), [one('ws_1 bounced', 1), one('ws_1 delivered', 3), one('ws_2 queued', 1)])
+  t.same(
+    verifyData(file).filter(({ check }) => check === 'email-counts'),
+    [],
+  )
+  await database.commit([{ sql: 'update email_counts set count = 9 where workspace_id = ?', parameters: ['ws_2'] }])
+  t.match(verifyData(file).find(({ check }) => check === 'email-counts')?.message, /1 kept counts.*: ws_2 queued/)
+})
+
+const GiB = 1024 ** 3
+
+t.test('new mail is refused under 5 % of the disk or under 1 GiB', async (t) => {
+  const cases: readonly [free: number, total: number, may: boolean][] = [
+    [5 * GiB, 100 * GiB, true],
+    [5 * GiB - 1, 100 * GiB, false],
+    [GiB, 10 * GiB, true],
+    [GiB - 1, 10 * GiB, false],
+    [0.9 * GiB, GiB, false],
+    [0, 0, false],
+  ]
+  for (const [free, total, may] of cases) t.equal(mayTake({ free, total }), may, `${free} of ${total}`)
+  t.ok(mayTake({ free: 10, total: 100 }, { leastShare: 0.1, leastBytes: 10 }))
+  t.notOk(mayTake({ free: 9, total: 100 }, { leastShare: 0.1, leastBytes: 1 }))
+})
+
+t.test('the guard looks again and again, and tells when the disk becomes full and when it has room', async (t) => {
+  let space: DiskSpace | undefined = { free: 50 * GiB, total: 100 * GiB }
+  let looks = 0
+  const changes: [hasRoom: boolean, free: number][] = []
+  const guard = await diskGuard({
+    path: '/somewhere',
+    space: async (path) => {
+      t.equal(path, '/somewhere')
+      looks += 1
+      if (space === undefined) throw new Error('no answer')
+      return space
+    },
+    changed: (hasRoom, { free }) => changes.push([hasRoom, free]),
+    every: 1,
+  })
+  t.teardown(() => guard.stop())
+  const looked = (): Promise<unknown> => {
+    const before = looks
+    return until('it looked twice more', () => looks >= before + 2)
+  }
+
+  t.ok(guard.hasRoom())
+  space = { free: GiB, total: 100 * GiB }
+  await looked()
+  t.notOk(guard.hasRoom())
+  space = undefined
+  await looked()
+  t.notOk(guard.hasRoom(), 'the last answer stands when there is no new one')
+  space = { free: 6 * GiB, total: 100 * GiB }
+  await looked()
+  t.ok(guard.hasRoom())
+  t.same(changes, [
+    [false, GiB],
+    [true, 6 * GiB],
+  ])
+
+  const full: boolean[] = []
+  const changed = (hasRoom: boolean): void => void full.push(hasRoom)
+  const atOnce = await diskGuard({ path: '/', space: async () => ({ free: 0, total: GiB }), changed })
+  t.teardown(() => atOnce.stop())
+  t.notOk(atOnce.hasRoom())
+  t.same(full, [false], 'a disk that is full at the start is told')
+})
+
+t.test('the room of a real file system is told in bytes', async (t) => {
+  const { free, total } = await diskSpace(tmpdir())
+  t.ok(free > 0 && total >= free && total > 1024 ** 2)
+  await t.rejects(diskSpace('/nowhere/at/all'), { code: 'ENOENT' })
+})
+
+/** A database as it was before `next`, filled; then opened by this version. */
+async function broughtUpToDate(
+  t: Test,
+  next: string,
+  fill: (row: ReturnType<typeof rowOf>) => Write[],
+): Promise<Place> {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < next))
+  const old = await openDatabase({ file, migrations: before })
+  await old.commit(fill(rowOf(old.read)))
+  await old.close()
+  return { file, database: await openedDatabase(t, { file }) }
+}
+
+type Place = { readonly file: string; readonly database: Awaited<ReturnType<typeof openedDatabase>> }
+
+t.test("invitations of before belong to who sent them, and the oldest workspace is the operator's", async (t) => {
+  const { database } = await broughtUpToDate(t, '0015', (row) => [
+    row('workspaces', { id: 'ws_2', slug: 'b', created_at: 2 }),
+    row('workspaces', { id: 'ws_1', slug: 'a', created_at: 1 }),
+    ...['admin', 'member', 'gone'].map((id) => row('users', { id, email: `${id}@a.test` })),
+    row('members', { id: 'm1', workspace_id: 'ws_1', user_id: 'admin', role: 'admin' }),
+    row('members', { id: 'm2', workspace_id: 'ws_1', user_id: 'member', role: 'member' }),
+    ...['admin', 'member', 'gone', 'nobody'].map((id) =>
+      row('invitations', {
+        ...{ id, workspace_id: 'ws_1', email: `of-${id}@b.test`, role: 'member', status: 'pending' },
+        ...{ invited_by_email: `${id}@a.test` },
+      }),
+    ),
+  ])
+  t.same(database.read('select id, invited_by, status from invitations order by id', []), [
+    { id: 'admin', invited_by: 'admin', status: 'pending' },
+    { id: 'gone', invited_by: 'gone', status: 'cancelled' },
+    { id: 'member', invited_by: 'member', status: 'cancelled' },
+    { id: 'nobody', invited_by: '', status: 'cancelled' },
+  ])
+  t.equal(operatorWorkspace(database.read), 'ws_1')
+})
+
+t.test('bytes of inbound mail are kept from where they came on, whichever of their rows goes first', async (t) => {
+  const stored = (row: ReturnType<typeof rowOf>, id: string, workspace_id: string, size: number): Write[] => [
+    row('inbound_emails', { id, workspace_id, size, kind: 'mail', status: 'processed' }),
+    row('inbound_raw', { inbound_id: id, workspace_id }),
+  ]
+  const { file, database } = await broughtUpToDate(t, '0016', (row) => [
+    ...stored(row, 'a', 'ws_1', 10),
+    ...stored(row, 'b', 'ws_1', 20),
+    ...stored(row, 'c', 'ws_2', 40),
+    row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, kind: 'mail', status: 'processed' }),
+  ])
+  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => heldBy(database.read, id))
+  t.same(held(), [30, 40, 0], 'what is not there any more counts nothing')
+  await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
+  await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
+  t.same(held(), [350, 40, 160])
+  const drop = (table: string, key: string, id: string): Write => {
+    return { sql: `delete from ${table} where ${key} = ?`, parameters: [id], rows: 1 }
+  }
+  const [record, raw] = [
+    (id: string): Write => drop('inbound_emails', 'id', id),
+    (id: string): Write => drop('inbound_raw', 'inbound_id', id),
+  ]
+  await database.commit([record('a'), raw('a'), raw('f')])
+  t.same(held(), [20, 40, 160])
+  await database.commit([record('f'), raw('e'), record('e'), record('d')])
+  t.same(held(), [20, 40, 0])
+  const totals = verifyData(file).filter(({ check }) => check === 'inbound-totals')
+  t.same(totals, [])
+})
+
+t.test('room is judged by the commit that needs it', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  const filing = (id: string, bytes: number): Promise<void> =>
+    database.commit([
+      requireRoom({ workspaceId: 'ws_1', bytes, limit: 100 }),
+      row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, kind: 'mail', status: 'received' }),
+      row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
+    ])
+  await t.rejects(filing('large', 101), Missed)
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => filing(`m${n}`, 30)))
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
+  t.equal(heldBy(database.read, 'ws_1'), 90)
+  await filing('last', 10)
+  await t.rejects(filing('more', 1), Missed)
+})

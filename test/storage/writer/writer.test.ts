@@ -1,0 +1,318 @@
+/** Group commit, on one connection and through the writer thread. */
+import { deepStrictEqual as deepEqual } from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import SQLite from 'better-sqlite3'
+import fc from 'fast-check'
+import t from 'tap'
+import type { ConnectionOptions } from '../../../src/storage/connection.js'
+import { watchFaults } from '../../../src/storage/health/watch-faults.js'
+import { groupCommit, type Request } from '../../../src/storage/writer/group-commit.js'
+import { ConstraintViolated, Missed, MovedBytes, StorageFault, type Write } from '../../../src/storage/writer/write.js'
+import { openedDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { until } from '../../helpers/until.js'
+import { keys, state } from '../state.js'
+
+function smallDatabase(): SQLite.Database {
+  const db = new SQLite(':memory:')
+  db.exec('create table words (word text primary key, bytes blob) strict')
+  return db
+}
+
+const add = (word: string, bytes: Buffer | null = null): Write => ({
+  sql: 'insert into words (word, bytes) values (?, ?)',
+  parameters: [word, bytes],
+})
+const words = (db: SQLite.Database): unknown[] => db.prepare('select word from words order by word').pluck().all()
+const names = (outcomes: readonly (Error | undefined)[]): unknown[] => outcomes.map((error) => error?.name)
+
+t.test('a request that fails after it changed rows is undone alone', async (t) => {
+  const db = smallDatabase()
+  const group = groupCommit(db)
+  const outcomes = group.run([[add('a')], [add('b'), add('a')], [add('c'), add('d')]])
+  t.same(names(outcomes), [undefined, 'ConstraintViolated', undefined])
+  t.same(words(db), ['a', 'c', 'd'])
+  t.equal(group.commits(), 1)
+})
+
+t.test('a statement that touches too many rows is undone', async (t) => {
+  const db = smallDatabase()
+  const group = groupCommit(db)
+  const all = { sql: 'delete from words', parameters: [], rows: 1 }
+  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'Missed', undefined])
+  t.same(words(db), ['a', 'b', 'c'])
+})
+
+t.test('a statement that cannot be prepared fails alone, as the bug that it is', async (t) => {
+  const db = smallDatabase()
+  const outcomes = groupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
+  t.equal(outcomes[0], undefined)
+  t.match(outcomes[1], { message: /no such table/ })
+  t.notOk(outcomes[1] instanceof StorageFault)
+  t.same(words(db), ['a'])
+})
+
+t.test('a full disk fails the whole batch, and the next one is tried afresh', async (t) => {
+  const db = smallDatabase()
+  const group = groupCommit(db)
+  group.run([[add('before')]])
+  const pages = Number(db.pragma('page_count', { simple: true }))
+  db.pragma(`max_page_count = ${pages + 2}`)
+  const outcomes = group.run([[add('small')], [add('large', Buffer.alloc(100_000))]])
+  t.same(
+    outcomes.map((error) => error instanceof StorageFault && error.code),
+    ['SQLITE_FULL', 'SQLITE_FULL'],
+  )
+  t.notOk(db.inTransaction)
+  t.same(words(db), ['before'])
+
+  db.pragma(`max_page_count = ${pages + 100}`)
+  t.same(group.run([[add('small')], [add('large', Buffer.alloc(100_000))]]), [undefined, undefined])
+  t.same(words(db), ['before', 'large', 'small'])
+})
+
+t.test('any batch has the effect of its requests one by one, each done whole or not at all', async () => {
+  const request = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1, maxLength: 4 })
+  const batches = fc.array(fc.array(request, { maxLength: 6 }), { maxLength: 4 })
+  fc.assert(
+    fc.property(batches, (drawn) => {
+      const db = smallDatabase()
+      const group = groupCommit(db)
+      const model = new Set<string>()
+      for (const batch of drawn) {
+        const expected = batch.map((request) => applyToModel(model, request))
+        const requests: Request[] = batch.map((request) => request.map((word) => add(word)))
+        deepEqual(names(group.run(requests)), expected)
+        deepEqual(words(db), [...model].sort())
+      }
+      db.close()
+    }),
+    { numRuns: 60 },
+  )
+})
+
+function applyToModel(model: Set<string>, request: readonly string[]): string | undefined {
+  const taken = request.some((word, at) => model.has(word) || request.indexOf(word) !== at)
+  if (taken) return 'ConstraintViolated'
+  for (const word of request) model.add(word)
+  return undefined
+}
+
+t.test('many requests share few commits', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await Promise.all(Array.from({ length: 500 }, (_, n) => database.commit([state(`${n}`, 'x')])))
+  t.ok(database.commits() < 20, `${database.commits()} commits for 500 requests`)
+  t.equal(keys(database.read).length, 500)
+})
+
+t.test('through the writer, one failing request of many fails alone and says why', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([state('taken', 'x')])
+  const results = await Promise.allSettled([
+    database.commit([state('one', 'x')]),
+    database.commit([state('gone', 'x'), state('taken', 'y')]),
+    database.commit([{ sql: 'delete from service_state where key = ?', parameters: ['absent'], rows: 1 }]),
+    database.commit([{ sql: 'nonsense', parameters: [] }]),
+    database.commit([{ sql: 'delete from service_state where key = ?', parameters: [undefined] }]),
+    database.commit([state('two', 'x')]),
+  ])
+  const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : undefined))
+  t.ok(reasons[1] instanceof ConstraintViolated)
+  t.match(reasons[1], { message: /service_state\.key/ })
+  t.ok(reasons[2] instanceof Missed)
+  t.match(reasons[3], { message: /syntax error/ })
+  t.match(reasons[4], { message: /not undefined/ })
+  t.same([reasons[0], reasons[5]], [undefined, undefined])
+  t.same(keys(database.read), ['one', 'taken', 'two'])
+})
+
+t.test('bytes arrive as they were, also out of a shared pool that changes afterwards', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const pool = Buffer.alloc(64, 'a')
+  const sql = 'insert into raw_messages (email_id, workspace_id, created_at, raw) values (?, ?, 0, ?)'
+  const written = database.commit([{ sql, parameters: ['e', 'w', pool.subarray(8, 24)] }])
+  pool.fill('b')
+  await written
+  const [row] = database.read<{ raw: Buffer }>('select raw from raw_messages', [])
+  t.equal(row?.raw.toString(), 'a'.repeat(16))
+  t.equal(pool.length, 64, 'and the pool is still ours')
+})
+
+t.test('texts beyond what the writer keeps are learned anew', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const write = (n: number): Write => ({
+    sql: `insert into service_state (key, value) values (?, '${n}')`,
+    parameters: [`${n}`],
+  })
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 900 }, (_, n) => database.commit([write(round * 900 + n)])))
+  }
+  const [wrong] = database.read<{ count: number }>('select count(*) as count from service_state where key != value', [])
+  t.equal(wrong?.count, 0)
+  t.equal(keys(database.read).length, 3600)
+})
+
+t.test('a database that is full answers with StorageFault, and takes writes again after deletions', async (t) => {
+  const { database } = await temporaryDatabase(t, { maxPages: 300 })
+  let stored = 0
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      await database.commit([state(`${stored}`, 'x'.repeat(20_000))])
+      stored += 1
+    }
+  }
+  await t.rejects(fill(), { name: 'StorageFault', code: 'SQLITE_FULL' })
+  t.ok(stored > 5)
+  t.equal(keys(database.read).length, stored, 'all that was acknowledged is there')
+  await database.commit([{ sql: 'delete from service_state', parameters: [] }])
+  await database.commit([state('again', 'x'.repeat(20_000))])
+  t.same(keys(database.read), ['again'])
+})
+
+t.test('free pages go back to the file system in portions', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const pages = (): number => database.read<{ page_count: number }>('pragma page_count', [])[0]?.page_count ?? 0
+  await database.commit([state('large', 'x'.repeat(1_000_000))])
+  const full = pages()
+  await database.commit([{ sql: 'delete from service_state', parameters: [] }])
+  await database.reclaim(100)
+  t.equal(pages(), full - 100)
+  await database.reclaim(1000)
+  t.ok(pages() < full - 200)
+})
+
+t.test('commits of another process are noticed; one’s own, and the opening by another, are not', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  let notices = 0
+  const noticed = new Promise<void>((resolve) =>
+    database.onForeignCommit(() => {
+      notices += 1
+      resolve()
+    }),
+  )
+  await database.commit([state('own', 'x')])
+  const other = await openedDatabase(t, { file })
+  await database.commit([state('own too', 'x')])
+  t.equal(notices, 0)
+  await other.commit([state('foreign', 'x')])
+  await noticed
+  t.equal(notices, 1)
+  t.same(keys(database.read), ['foreign', 'own', 'own too'])
+})
+
+t.test('a writer thread that dies fails what it had in hand, and is started again', async (t) => {
+  let worker: Worker | undefined
+  const script = new URL('../../../src/storage/writer/writer-worker.js', import.meta.url)
+  const start = (options: ConnectionOptions): Worker => {
+    worker = new Worker(script, { workerData: options })
+    return worker
+  }
+  const { database, file } = await temporaryDatabase(t, { restartAfter: 10, start })
+  const restarted = new Promise<void>((resolve) => database.onForeignCommit(resolve))
+
+  const blocker = new SQLite(file)
+  blocker.exec('begin immediate')
+  const inHand = database.commit([state('in hand', 'x')])
+  await turn()
+  const dead = worker?.terminate()
+  await turn()
+  blocker.close()
+  await t.rejects(inHand, { name: 'StorageFault' })
+  await dead
+  await t.rejects(database.commit([state('too early', 'x')]), { name: 'StorageFault' })
+
+  await restarted
+  await database.commit([state('after', 'x')])
+  t.same(keys(database.read), ['after'])
+})
+
+t.test('closing finishes what was asked for, and refuses what comes later', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const last = database.commit([state('last', 'x')])
+  await database.close()
+  await last
+  await t.rejects(database.commit([state('late', 'x')]), { name: 'StorageFault', message: /closed/ })
+  const again = await openedDatabase(t, { file })
+  t.same(keys(again.read), ['last'])
+})
+
+t.test(
+  'an outage of the database is told once when it begins and once when it ends, though nobody writes',
+  async (t) => {
+    let broken = false
+    const committed: (readonly Write[])[] = []
+    const said: string[] = []
+    const probe = add('probe')
+    const { commit, stop } = watchFaults(
+      async (writes) => {
+        if (broken) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+        if (writes.includes(conflicting)) throw new Missed('it had moved on')
+        committed.push(writes)
+      },
+      { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => probe, every: 1 },
+    )
+    const conflicting = add('twice')
+    t.teardown(stop)
+    await commit([add('a')])
+    await t.rejects(commit([conflicting]), { name: 'Missed' })
+    t.same(said, [], 'a conflict is no outage')
+    broken = true
+    for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })
+    t.same(said, ['SQLITE_FULL'])
+    broken = false
+    await until('a probe was written', () => said.length === 2)
+    t.same(said, ['SQLITE_FULL', 'over'])
+    t.same(committed.at(-1), [probe])
+    broken = true
+    await t.rejects(commit([add('d')]))
+    stop()
+    await t.rejects(commit([add('e')]), { name: 'StorageFault' })
+    t.same(said, ['SQLITE_FULL', 'over', 'SQLITE_FULL'], 'what is stopped probes no more')
+  },
+)
+
+t.test('small commits that succeed between large ones that fail do not end an outage', async (t) => {
+  const said: string[] = []
+  const { commit, stop } = watchFaults(
+    async ([write]) => {
+      if (write?.parameters[1] !== null) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
+    },
+    { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => add('probe'), every: 60_000 },
+  )
+  t.teardown(stop)
+  for (let times = 0; times < 3; times++) {
+    await t.rejects(commit([add('large', Buffer.alloc(9))]), { name: 'StorageFault' })
+    await commit([add('small')])
+  }
+  t.same(said, ['SQLITE_FULL'])
+})
+
+t.test('bytes in pieces are one value, and the memory of large ones goes over with them', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
+  const put = (word: string, pieces: readonly Uint8Array[]): Write => ({
+    sql: 'insert into words (word, bytes) values (?, ?)',
+    parameters: [word, new MovedBytes(pieces)],
+  })
+  const kept = (word: string): Buffer | undefined =>
+    database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word])[0]?.bytes
+  const content = Buffer.alloc(2_000_000, 'content')
+  const memory = Buffer.concat([Buffer.alloc(100), content])
+  const raw = memory.subarray(100)
+  const [one, two] = [Buffer.from('one'), Buffer.from('and two')]
+  await database.commit([
+    put('first', [one, raw]),
+    put('second', [two, raw.subarray(0, 10), raw.subarray(10)]),
+    put('cut', [two, raw.subarray(0, 10), raw.subarray(20)]),
+  ])
+  t.ok(kept('first')?.equals(Buffer.concat([one, content])))
+  t.ok(kept('second')?.equals(Buffer.concat([two, content])))
+  t.ok(kept('cut')?.equals(Buffer.concat([two, content.subarray(0, 10), content.subarray(20)])))
+  t.equal(memory.length, 0, 'it is not here any more')
+  t.equal(one.toString(), 'one', 'what is small was copied')
+
+  const again = Buffer.alloc(2_000_000, 'x')
+  const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
+  t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
+  t.equal(kept('third')?.length, 2_000_003)
+})

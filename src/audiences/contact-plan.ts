@@ -44,64 +44,64 @@ interface Place {
 
 export class ContactPlan {
   readonly refused: RefusedLine[] = []
-  readonly #about: About
+  private readonly about: About
   /** By address. */
-  readonly #places = new Map<string, Place>()
-  #added = 0
-  #updated = 0
-  #unchanged = 0
-  #stillUnsubscribed = 0
+  private readonly places = new Map<string, Place>()
+  private added = 0
+  private updated = 0
+  private unchanged = 0
+  private stillUnsubscribed = 0
 
   constructor(about: About) {
-    this.#about = about
+    this.about = about
   }
 
   get counts(): PlanCounts {
     return {
-      added: this.#added,
-      updated: this.#updated,
-      unchanged: this.#unchanged,
-      still_unsubscribed: this.#stillUnsubscribed,
+      added: this.added,
+      updated: this.updated,
+      unchanged: this.unchanged,
+      still_unsubscribed: this.stillUnsubscribed,
     }
   }
 
   take(at: number, line: ContactLine): void {
     const key = line.email.toLowerCase()
-    const place = this.#places.get(key) ?? this.#seen(key)
-    const from = place?.after ?? this.#fresh(line, key)
-    const change = this.#changeOf(from, line, place === null)
+    const place = this.places.get(key) ?? this.seen(key)
+    const from = place?.after ?? this.fresh(line, key)
+    const change = this.changeOf(from, line, place === null)
     if (change === null) {
       this.refused.push({ line: at, field: 'metadata', reason: TOO_LARGE, value: null })
       return
     }
     const after = { ...from, ...change }
     if (place === null) {
-      this.#places.set(key, { before: null, after })
-      this.#added += 1
+      this.places.set(key, { before: null, after })
+      this.added += 1
     } else if (differs(from, after)) {
-      place.after = { ...after, updated_at: this.#about.now }
-      this.#updated += 1
-    } else this.#unchanged += 1
+      place.after = { ...after, updated_at: this.about.now }
+      this.updated += 1
+    } else this.unchanged += 1
   }
 
   writes(): readonly Write[] {
-    return [...this.#places.values()].flatMap(({ before, after }) => {
+    return [...this.places.values()].flatMap(({ before, after }) => {
       if (before === null) return [insertContact(after)]
       return differs(before, after) ? [changeSeen(valuesOf(before, after))] : []
     })
   }
 
-  #seen(key: string): Place | null {
-    const { read, workspaceId, audienceId } = this.#about
+  private seen(key: string): Place | null {
+    const { read, workspaceId, audienceId } = this.about
     const before = contactIn(read, workspaceId, audienceId, key)
     if (before === undefined) return null
     const place = { before, after: before }
-    this.#places.set(key, place)
+    this.places.set(key, place)
     return place
   }
 
-  #fresh({ email }: ContactLine, key: string): Contact {
-    const { workspaceId, audienceId, now } = this.#about
+  private fresh({ email }: ContactLine, key: string): Contact {
+    const { workspaceId, audienceId, now } = this.about
     return {
       id: uuidv7(now),
       workspace_id: workspaceId,
@@ -118,19 +118,19 @@ export class ContactPlan {
   }
 
   /** Null: its metadata would be too large. */
-  #changeOf(from: Contact, line: ContactLine, isNew: boolean): Partial<ContactFields> | null {
+  private changeOf(from: Contact, line: ContactLine, isNew: boolean): Partial<ContactFields> | null {
     const { first_name = from.first_name, last_name = from.last_name, metadata } = line
-    const names = { first_name, last_name, subscribed: this.#subscribed(from, line, isNew) }
+    const names = { first_name, last_name, subscribed: this.subscribed(from, line, isNew) }
     if (metadata === undefined) return names
     const merged: Metadata = { ...(JSON.parse(from.metadata) as Metadata), ...metadata }
     return isTooLarge(merged) ? null : { ...names, metadata: JSON.stringify(merged) }
   }
 
-  #subscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
+  private subscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
     if (subscribed === undefined) return from.subscribed
     const again = subscribed && !isNew && from.subscribed === 0
-    if (!again || this.#about.resubscribe) return subscribed ? 1 : 0
-    this.#stillUnsubscribed += 1
+    if (!again || this.about.resubscribe) return subscribed ? 1 : 0
+    this.stillUnsubscribed += 1
     return 0
   }
 }

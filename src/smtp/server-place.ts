@@ -14,7 +14,7 @@ export class ServerPlace implements Occupant {
   session: Occupant | null = null
   /** The client's address, as far as it is known. */
   client: string
-  #place: Place | null = null
+  private place: Place | null = null
 
   constructor(
     readonly socket: Socket,
@@ -27,7 +27,7 @@ export class ServerPlace implements Occupant {
 
   /** As whom it counts; null: in all alone. */
   get origin(): ConnectionOrigin | null {
-    return this.#place?.origin ?? null
+    return this.place?.origin ?? null
   }
 
   /** Counts it, as this origin from now on. What keeps it out, or null: it has its place. */
@@ -35,12 +35,12 @@ export class ServerPlace implements Occupant {
     this.leave()
     const place = this.gate.connections.enter(origin, this)
     if (typeof place === 'string') return reasons[place]
-    this.#place = place
+    this.place = place
     return null
   }
 
   leave(): void {
-    this.#place?.leave()
+    this.place?.leave()
   }
 
   standing(): Standing | null {

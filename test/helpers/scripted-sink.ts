@@ -81,59 +81,59 @@ export class ScriptedSink {
   mostOpen = 0
   /** Commands that came together with the one before them. */
   pipelined = 0
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-  readonly #waiting = new Set<() => void>()
+  private readonly server: Server
+  private readonly sockets = new Set<Socket>()
+  private readonly waiting = new Set<() => void>()
 
   constructor(readonly options: SinkOptions) {
-    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
+    this.server = createServer({ noDelay: true }, (socket) => this.accept(socket))
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return (this.server.address() as AddressInfo).port
   }
 
   async listen(port: number): Promise<void> {
-    this.#server.listen(port, '127.0.0.1')
-    await once(this.#server, 'listening')
+    this.server.listen(port, '127.0.0.1')
+    await once(this.server, 'listening')
   }
 
   /** Resolves once `condition` holds; it is looked at whenever something happens here. */
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    while (!condition()) await new Promise<void>((resolve) => this.waiting.add(resolve))
   }
 
   happened(): void {
-    const waiting = [...this.#waiting]
-    this.#waiting.clear()
+    const waiting = [...this.waiting]
+    this.waiting.clear()
     for (const resolve of waiting) resolve()
   }
 
   /** Closes every connection and the port. */
   async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy()
-    if (!this.#server.listening) return
-    this.#server.close()
-    await once(this.#server, 'close')
+    for (const socket of this.sockets) socket.destroy()
+    if (!this.server.listening) return
+    this.server.close()
+    await once(this.server, 'close')
   }
 
   /** Closes the connections and keeps listening. */
   hangUp(): void {
-    for (const socket of this.#sockets) socket.end()
+    for (const socket of this.sockets) socket.end()
   }
 
   /** Says `line` on every connection, asked or not. */
   shout(line: string): void {
-    for (const socket of this.#sockets) socket.write(`${line}\r\n`)
+    for (const socket of this.sockets) socket.write(`${line}\r\n`)
   }
 
-  #accept(socket: Socket): void {
+  private accept(socket: Socket): void {
     const session = new SinkSession(this, socket, this.connections++)
-    this.#sockets.add(socket)
+    this.sockets.add(socket)
     this.open++
     this.mostOpen = Math.max(this.mostOpen, this.open)
     socket.on('close', () => {
-      this.#sockets.delete(socket)
+      this.sockets.delete(socket)
       this.open--
       this.happened()
     })

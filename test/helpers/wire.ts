@@ -46,43 +46,43 @@ export async function openWire(t: Test, { port, path, ca, maxVersion }: WirePlac
 }
 
 class AnswerReader {
-  #received = Buffer.alloc(0)
+  private received = Buffer.alloc(0)
   /** What came after it: put together when there is enough of it. */
-  #more: Buffer[] = []
-  #size = 0
+  private more: Buffer[] = []
+  private size = 0
   /** Bytes before which there is no whole answer. */
-  #needed = 0
-  #ended = false
-  #look: () => void = () => undefined
+  private needed = 0
+  private ended = false
+  private look: () => void = () => undefined
 
   constructor(socket: Socket) {
     socket.on('data', (chunk: Buffer) => {
-      this.#more.push(chunk)
-      this.#size += chunk.length
-      if (this.#size >= this.#needed) this.#look()
+      this.more.push(chunk)
+      this.size += chunk.length
+      if (this.size >= this.needed) this.look()
     })
     socket.on('close', () => {
-      this.#ended = true
-      this.#look()
+      this.ended = true
+      this.look()
     })
   }
 
   next(head: boolean): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
-      this.#look = () => {
-        const found = this.#take(head)
+      this.look = () => {
+        const found = this.take(head)
         if (found !== null) resolve(found)
-        else if (this.#ended) reject(new Error(`the connection ended after ${JSON.stringify(String(this.#received))}`))
+        else if (this.ended) reject(new Error(`the connection ended after ${JSON.stringify(String(this.received))}`))
       }
-      this.#look()
+      this.look()
     })
   }
 
-  #take(head: boolean): WireAnswer | null {
-    this.#received = Buffer.concat([this.#received, ...this.#more.splice(0)])
-    const end = this.#received.indexOf('\r\n\r\n')
+  private take(head: boolean): WireAnswer | null {
+    this.received = Buffer.concat([this.received, ...this.more.splice(0)])
+    const end = this.received.indexOf('\r\n\r\n')
     if (end === -1) return null
-    const [line = '', ...fields] = this.#received.toString('latin1', 0, end).split('\r\n')
+    const [line = '', ...fields] = this.received.toString('latin1', 0, end).split('\r\n')
     const headers = Object.fromEntries(
       fields.map((field) => [
         field.slice(0, field.indexOf(':')).toLowerCase(),
@@ -91,12 +91,12 @@ class AnswerReader {
     )
     const length = head ? 0 : Number(headers['content-length'] ?? 0)
     const start = end + 4
-    this.#needed = start + length
-    if (this.#received.length < this.#needed) return null
-    const body = this.#received.toString('utf8', start, start + length)
-    this.#received = this.#received.subarray(start + length)
-    this.#size = this.#received.length
-    this.#needed = 0
+    this.needed = start + length
+    if (this.received.length < this.needed) return null
+    const body = this.received.toString('utf8', start, start + length)
+    this.received = this.received.subarray(start + length)
+    this.size = this.received.length
+    this.needed = 0
     return { status: Number(line.split(' ')[1]), headers, body }
   }
 }

@@ -32,41 +32,41 @@ export function oldestSlice({ length, slice }: WindowShape, now: number): number
 }
 
 export class SlidingCount {
-  readonly #slices: { readonly start: number; count: number }[] = []
-  #total = 0
+  private readonly slices: { readonly start: number; count: number }[] = []
+  private total = 0
 
   /** `past`: what was counted before, oldest first. */
   constructor(
     readonly shape: WindowShape,
     past: readonly Slice[] = [],
   ) {
-    for (const { start, count } of past) this.#add(start, count)
+    for (const { start, count } of past) this.addTo(start, count)
   }
 
   add(now: number): void {
-    this.#add(now - (now % this.shape.slice), 1)
+    this.addTo(now - (now % this.shape.slice), 1)
   }
 
-  #add(start: number, count: number): void {
-    const newest = this.#slices.at(-1)
+  private addTo(start: number, count: number): void {
+    const newest = this.slices.at(-1)
     if (newest !== undefined && newest.start >= start) newest.count += count
-    else this.#slices.push({ start, count })
-    this.#total += count
+    else this.slices.push({ start, count })
+    this.total += count
   }
 
   count(now: number): number {
     const oldest = oldestSlice(this.shape, now)
-    for (let first = this.#slices[0]; first !== undefined && first.start < oldest; first = this.#slices[0]) {
-      this.#total -= first.count
-      this.#slices.shift()
+    for (let first = this.slices[0]; first !== undefined && first.start < oldest; first = this.slices[0]) {
+      this.total -= first.count
+      this.slices.shift()
     }
-    return this.#total
+    return this.total
   }
 
   /** The moment at which fewer than `limit` are left; where they are so already, at which the oldest leave. */
   roomAt(limit: number, now: number): number {
     let left = this.count(now)
-    for (const { start, count } of this.#slices) {
+    for (const { start, count } of this.slices) {
       left -= count
       if (left < limit) return start + this.shape.slice + this.shape.length - 1
     }

@@ -100,19 +100,19 @@ interface Gauge {
 }
 
 class Meter {
-  readonly #second = new SlidingCount(SECOND)
-  readonly #minute = new SlidingCount(MINUTE)
-  readonly #past: (now: number) => readonly Slice[]
-  #day: SlidingCount | undefined
-  readonly #bucket = new TokenBucket()
+  private readonly second = new SlidingCount(SECOND)
+  private readonly minute = new SlidingCount(MINUTE)
+  private readonly past: (now: number) => readonly Slice[]
+  private day: SlidingCount | undefined
+  private readonly bucket = new TokenBucket()
 
   constructor(past: (now: number) => readonly Slice[]) {
-    this.#past = past
+    this.past = past
   }
 
   look(limits: PlanLimits, now: number): RateState {
     const unlimited = !limitsRequests(limits)
-    const gauges = unlimited ? [this.#pace(now)] : this.#gauges(limits, now)
+    const gauges = unlimited ? [this.pace(now)] : this.gauges(limits, now)
     const refusing = gauges.filter(({ remaining }) => remaining <= 0)
     const { limit, remaining, roomAt } =
       refusing.length > 0
@@ -128,34 +128,34 @@ class Meter {
   }
 
   count({ requests_per_second, burst, requests_per_minute, requests_per_day }: PlanLimits, now: number): void {
-    this.#second.add(now)
-    if (burst !== undefined && requests_per_second !== undefined) this.#bucket.take(burst, requests_per_second, now)
-    if (requests_per_minute !== undefined) this.#minute.add(now)
-    if (requests_per_day !== undefined) this.#dayOf(now).add(now)
+    this.second.add(now)
+    if (burst !== undefined && requests_per_second !== undefined) this.bucket.take(burst, requests_per_second, now)
+    if (requests_per_minute !== undefined) this.minute.add(now)
+    if (requests_per_day !== undefined) this.dayOf(now).add(now)
   }
 
   /** Of a plan without limits. However many there were, room comes when the oldest leave. */
-  #pace(now: number): Gauge {
-    const remaining = UNLIMITED_PER_SECOND - this.#second.count(now)
-    return { limit: UNLIMITED_PER_SECOND, remaining, roomAt: this.#second.roomAt(Number.POSITIVE_INFINITY, now) }
+  private pace(now: number): Gauge {
+    const remaining = UNLIMITED_PER_SECOND - this.second.count(now)
+    return { limit: UNLIMITED_PER_SECOND, remaining, roomAt: this.second.roomAt(Number.POSITIVE_INFINITY, now) }
   }
 
-  #gauges(limits: PlanLimits, now: number): Gauge[] {
+  private gauges(limits: PlanLimits, now: number): Gauge[] {
     const { requests_per_second, burst, requests_per_minute, requests_per_day } = limits
     const gauges: Gauge[] = []
     const perSecond = burst ?? requests_per_second
-    if (perSecond !== undefined) gauges.push(gauge(this.#second, perSecond, now))
+    if (perSecond !== undefined) gauges.push(gauge(this.second, perSecond, now))
     if (burst !== undefined && requests_per_second !== undefined) {
-      gauges.push(this.#bucket.gauge(burst, requests_per_second, now))
+      gauges.push(this.bucket.gauge(burst, requests_per_second, now))
     }
-    if (requests_per_minute !== undefined) gauges.push(gauge(this.#minute, requests_per_minute, now))
-    if (requests_per_day !== undefined) gauges.push(gauge(this.#dayOf(now), requests_per_day, now))
+    if (requests_per_minute !== undefined) gauges.push(gauge(this.minute, requests_per_minute, now))
+    if (requests_per_day !== undefined) gauges.push(gauge(this.dayOf(now), requests_per_day, now))
     return gauges
   }
 
-  #dayOf(now: number): SlidingCount {
-    this.#day ??= new SlidingCount(DAY, this.#past(now))
-    return this.#day
+  private dayOf(now: number): SlidingCount {
+    this.day ??= new SlidingCount(DAY, this.past(now))
+    return this.day
   }
 }
 
@@ -169,25 +169,25 @@ function gauge(window: SlidingCount, limit: number, now: number): Gauge {
 
 /** Holds thousandths of tokens, so that a millisecond gains a whole number of them and nothing is ever rounded. */
 class TokenBucket {
-  #level: number | undefined
-  #at = 0
+  private level: number | undefined
+  private at = 0
 
   gauge(burst: number, perSecond: number, now: number): Gauge {
-    const level = this.#levelAt(burst, perSecond, now)
+    const level = this.levelAt(burst, perSecond, now)
     const missing = 1000 - (level % 1000)
     const roomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
     return { limit: burst, remaining: Math.floor(level / 1000), roomAt }
   }
 
   take(burst: number, perSecond: number, now: number): void {
-    this.#level = this.#levelAt(burst, perSecond, now) - 1000
-    this.#at = Math.max(this.#at, now)
+    this.level = this.levelAt(burst, perSecond, now) - 1000
+    this.at = Math.max(this.at, now)
   }
 
   /** The plan may have changed since: a level above the new burst is cut. */
-  #levelAt(burst: number, perSecond: number, now: number): number {
+  private levelAt(burst: number, perSecond: number, now: number): number {
     const full = burst * 1000
-    if (this.#level === undefined) return full
-    return Math.min(full, this.#level + Math.max(0, now - this.#at) * perSecond)
+    if (this.level === undefined) return full
+    return Math.min(full, this.level + Math.max(0, now - this.at) * perSecond)
   }
 }

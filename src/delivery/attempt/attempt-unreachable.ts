@@ -37,20 +37,20 @@ const open: Reach = { kind: 'open' }
 const probe: Reach = { kind: 'probe' }
 
 export class UnreachableHosts {
-  readonly #hosts = new Map<string, Unreachable>()
+  private readonly hosts = new Map<string, Unreachable>()
 
   /** Why the host should not be called now; null: it may. */
   outage(host: Host, now: number): Outage | null {
-    const known = this.#known(host, now)
+    const known = this.known(host, now)
     return known !== undefined && known.until > now ? { kind: 'outage', until: known.until, why: known.why } : null
   }
 
   /** Of the hosts of one destination; an outage lasts until the first of them may be called. */
   reach(hosts: readonly Host[], now: number): Reach {
-    if (this.#hosts.size === 0 || hosts.length === 0) return open
+    if (this.hosts.size === 0 || hosts.length === 0) return open
     const outages: Outage[] = []
     for (const host of hosts) {
-      if (this.#known(host, now) === undefined) return open
+      if (this.known(host, now) === undefined) return open
       const outage = this.outage(host, now)
       if (outage !== null) outages.push(outage)
     }
@@ -61,27 +61,27 @@ export class UnreachableHosts {
   /** What came of calling it; null: it answered. */
   learn(host: Host, trouble: Trouble | null, now: number): void {
     const key = keyOf(host)
-    const known = this.#known(host, now)
+    const known = this.known(host, now)
     if (trouble === null || !isUnreachable(trouble)) {
-      this.#hosts.delete(key)
+      this.hosts.delete(key)
       return
     }
     if (known !== undefined && known.until > now) return
     const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, LONGEST_WAIT)
     const why = `${host.mx} [${host.address}]:${host.port} (${trouble.detail})`
-    this.#hosts.delete(key)
-    this.#hosts.set(key, { until: now + wait, wait, why })
-    const [oldest] = this.#hosts.keys()
-    if (this.#hosts.size > MAX_HOSTS && oldest !== undefined) this.#hosts.delete(oldest)
+    this.hosts.delete(key)
+    this.hosts.set(key, { until: now + wait, wait, why })
+    const [oldest] = this.hosts.keys()
+    if (this.hosts.size > MAX_HOSTS && oldest !== undefined) this.hosts.delete(oldest)
   }
 
   /** Each may be probed now: the operator has changed something. */
   endAll(now: number): void {
-    for (const known of this.#hosts.values()) known.until = Math.min(known.until, now)
+    for (const known of this.hosts.values()) known.until = Math.min(known.until, now)
   }
 
-  #known(host: Host, now: number): Unreachable | undefined {
-    const known = this.#hosts.get(keyOf(host))
+  private known(host: Host, now: number): Unreachable | undefined {
+    const known = this.hosts.get(keyOf(host))
     // Beyond the longest wait: the clock was set back.
     const isKept = known !== undefined && now < known.until + FORGOTTEN_AFTER && known.until - now <= LONGEST_WAIT
     return isKept ? known : undefined

@@ -13,71 +13,71 @@ interface Idle {
 }
 
 export class IdleSessions {
-  readonly #timeout: number
-  readonly #quit: (session: SmtpSession) => void
+  private readonly timeout: number
+  private readonly quit: (session: SmtpSession) => void
   /** In the order in which they became idle. */
-  readonly #all = new Set<Idle>()
-  readonly #byHost = new Map<string, Idle[]>()
+  private readonly all = new Set<Idle>()
+  private readonly byHost = new Map<string, Idle[]>()
 
   constructor(timeout: number, quit: (session: SmtpSession) => void) {
-    this.#timeout = timeout
-    this.#quit = quit
+    this.timeout = timeout
+    this.quit = quit
   }
 
   get size(): number {
-    return this.#all.size
+    return this.all.size
   }
 
   /** Idle sessions with hosts of this MX name. */
   countOf(mx: string): number {
     let count = 0
-    for (const { host } of this.#all) if (host.mx === mx) count++
+    for (const { host } of this.all) if (host.mx === mx) count++
     return count
   }
 
   put(host: Host, session: SmtpSession): void {
-    const idle = { host, session, timer: setTimeout(() => this.#dismiss(idle), this.#timeout) }
-    this.#all.add(idle)
+    const idle = { host, session, timer: setTimeout(() => this.dismiss(idle), this.timeout) }
+    this.all.add(idle)
     const key = keyOf(host)
-    const sessions = this.#byHost.get(key)
-    if (sessions === undefined) this.#byHost.set(key, [idle])
+    const sessions = this.byHost.get(key)
+    if (sessions === undefined) this.byHost.set(key, [idle])
     else sessions.push(idle)
-    session.watch(() => this.#dismiss(idle))
+    session.watch(() => this.dismiss(idle))
   }
 
   /** The session that was used last at exactly this host; it is no longer idle. */
   take(host: Host): SmtpSession | null {
-    const idle = this.#byHost.get(keyOf(host))?.at(-1)
+    const idle = this.byHost.get(keyOf(host))?.at(-1)
     if (idle === undefined) return null
-    this.#remove(idle)
+    this.remove(idle)
     return idle.session
   }
 
   /** Ends the session that has been idle longest; with `mx`: of that name. */
   evict(mx: string | null): void {
-    for (const idle of this.#all) {
+    for (const idle of this.all) {
       if (mx !== null && idle.host.mx !== mx) continue
-      this.#dismiss(idle)
+      this.dismiss(idle)
       return
     }
   }
 
   clear(): void {
-    for (const idle of this.#all) this.#dismiss(idle)
+    for (const idle of this.all) this.dismiss(idle)
   }
 
-  #dismiss(idle: Idle): void {
-    this.#remove(idle)
-    this.#quit(idle.session)
+  private dismiss(idle: Idle): void {
+    this.remove(idle)
+    this.quit(idle.session)
   }
 
-  #remove(idle: Idle): void {
+  private remove(idle: Idle): void {
     clearTimeout(idle.timer)
-    this.#all.delete(idle)
+    this.all.delete(idle)
     const key = keyOf(idle.host)
-    const others = (this.#byHost.get(key) ?? []).filter((other) => other !== idle)
-    if (others.length === 0) this.#byHost.delete(key)
-    else this.#byHost.set(key, others)
+    const others = (this.byHost.get(key) ?? []).filter((other) => other !== idle)
+    if (others.length === 0) this.byHost.delete(key)
+    else this.byHost.set(key, others)
   }
 }
 

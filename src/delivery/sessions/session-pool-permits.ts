@@ -21,58 +21,58 @@ interface Line {
 }
 
 export class Permits {
-  readonly #limit: number
-  readonly #lines = new Map<string, Line>()
-  #total = 0
+  private readonly limit: number
+  private readonly lines = new Map<string, Line>()
+  private held = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.limit = limit
   }
 
   /** In use, of all keys. */
   get total(): number {
-    return this.#total
+    return this.held
   }
 
   inUse(key: string): number {
-    return this.#lines.get(key)?.inUse ?? 0
+    return this.lines.get(key)?.inUse ?? 0
   }
 
   /** Waits for a permit; call `release` for it once. Rejects with the signal's reason when that strikes first. */
   async acquire(key: string, party: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const line = this.#lines.get(key) ?? { inUse: 0, byParty: new Map(), waiting: new Set() }
-    this.#lines.set(key, line)
-    if (this.#mayHave(line, party)) this.#grant(line, party)
-    else await this.#turn(line, party, signal)
+    const line = this.lines.get(key) ?? { inUse: 0, byParty: new Map(), waiting: new Set() }
+    this.lines.set(key, line)
+    if (this.mayHave(line, party)) this.grant(line, party)
+    else await this.turn(line, party, signal)
   }
 
   release(key: string, party: string): void {
-    const line = this.#lines.get(key)
+    const line = this.lines.get(key)
     if (line === undefined) return
     const left = (line.byParty.get(party) ?? 1) - 1
     if (left > 0) line.byParty.set(party, left)
     else line.byParty.delete(party)
     line.inUse--
-    this.#total--
+    this.held--
     for (const waiter of line.waiting) {
-      if (line.inUse >= this.#limit) break
-      if (this.#mayHave(line, waiter.party)) waiter.serve()
+      if (line.inUse >= this.limit) break
+      if (this.mayHave(line, waiter.party)) waiter.serve()
     }
-    if (line.inUse === 0) this.#lines.delete(key)
+    if (line.inUse === 0) this.lines.delete(key)
   }
 
-  #mayHave({ inUse, byParty }: Line, party: string): boolean {
-    return inUse < this.#limit && (byParty.get(party) ?? 0) < Math.max(1, this.#limit - 1)
+  private mayHave({ inUse, byParty }: Line, party: string): boolean {
+    return inUse < this.limit && (byParty.get(party) ?? 0) < Math.max(1, this.limit - 1)
   }
 
-  #grant(line: Line, party: string): void {
+  private grant(line: Line, party: string): void {
     line.inUse++
     line.byParty.set(party, (line.byParty.get(party) ?? 0) + 1)
-    this.#total++
+    this.held++
   }
 
-  #turn(line: Line, party: string, signal: AbortSignal): Promise<void> {
+  private turn(line: Line, party: string, signal: AbortSignal): Promise<void> {
     // One signal stops hundreds that wait: that many listeners are no leak.
     setMaxListeners(0, signal)
     return new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ export class Permits {
         party,
         serve: () => {
           end()
-          this.#grant(line, party)
+          this.grant(line, party)
           resolve()
         },
       }

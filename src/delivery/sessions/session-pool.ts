@@ -44,20 +44,20 @@ export interface Terms {
 }
 
 export class SessionPool {
-  readonly #open: OpenHost
-  readonly #settings: SessionPoolSettings
-  readonly #permits: Permits
-  readonly #idle: IdleSessions
-  readonly #live = new LiveSessions()
+  private readonly open: OpenHost
+  private readonly settings: SessionPoolSettings
+  private readonly permits: Permits
+  private readonly idle: IdleSessions
+  private readonly live = new LiveSessions()
   /** Sessions that say QUIT. */
-  readonly #ending = new Set<Promise<void>>()
-  #closed = false
+  private readonly ending = new Set<Promise<void>>()
+  private closed = false
 
   constructor(open: OpenHost, settings: SessionPoolSettings) {
-    this.#open = open
-    this.#settings = settings
-    this.#permits = new Permits(settings.connectionsPerHost)
-    this.#idle = new IdleSessions(settings.idleTimeout, (session) => this.#quit(session))
+    this.open = open
+    this.settings = settings
+    this.permits = new Permits(settings.connectionsPerHost)
+    this.idle = new IdleSessions(settings.idleTimeout, (session) => this.quit(session))
   }
 
   /**
@@ -71,67 +71,72 @@ export class SessionPool {
     signal: AbortSignal,
     { insists = false, begin = () => signal }: Terms = {},
   ): Promise<Exchange | Outage> {
-    await this.#permits.acquire(host.mx, party, signal)
+    await this.permits.acquire(host.mx, party, signal)
     try {
       const limit = begin()
-      const kept = this.#idle.take(host)
+      const kept = this.idle.take(host)
       if (kept !== null) {
-        const exchange = await this.#use(host, kept, message, limit)
+        const exchange = await this.use(host, kept, message, limit)
         if (!wasDead(exchange.sent)) return exchange
       }
-      return await this.#sendAnew(host, message, insists, limit)
+      return await this.sendAnew(host, message, insists, limit)
     } finally {
-      this.#permits.release(host.mx, party)
+      this.permits.release(host.mx, party)
     }
   }
 
   /** Ends the idle sessions. Sessions at work end after their message: stop the attempts first. */
   async close(): Promise<void> {
-    this.#closed = true
-    this.#idle.clear()
-    await Promise.all(this.#ending)
+    this.closed = true
+    this.idle.clear()
+    await Promise.all(this.ending)
   }
 
-  async #sendAnew(
+  private async sendAnew(
     host: Host,
     message: OutboundMessage,
     insists: boolean,
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
-    this.#makeRoom(host.mx)
-    const opened = await this.#open(host, { signal, insists, hasSession: () => this.#live.has(host) })
+    this.makeRoom(host.mx)
+    const opened = await this.open(host, { signal, insists, hasSession: () => this.live.has(host) })
     if (opened.kind === 'outage') return opened
     if (opened.kind === 'shut') return { sent: opened.trouble, tls: opened.tls, transcript: opened.transcript }
-    this.#live.add(host, opened.session)
-    return this.#use(host, opened.session, message, signal)
+    this.live.add(host, opened.session)
+    return this.use(host, opened.session, message, signal)
   }
 
-  async #use(host: Host, session: SmtpSession, message: OutboundMessage, signal: AbortSignal): Promise<Exchange> {
+  private async use(
+    host: Host,
+    session: SmtpSession,
+    message: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
     try {
       const sent = await session.send(message, signal)
       return { sent, tls: session.tls, transcript: session.transcript }
     } finally {
-      this.#keep(host, session)
+      this.keep(host, session)
     }
   }
 
-  #keep(host: Host, session: SmtpSession): void {
-    if (this.#closed || session.count >= this.#settings.messagesPerSession) this.#quit(session)
-    else if (session.usable) this.#idle.put(host, session)
-    else this.#live.remove(session)
+  private keep(host: Host, session: SmtpSession): void {
+    if (this.closed || session.count >= this.settings.messagesPerSession) this.quit(session)
+    else if (session.usable) this.idle.put(host, session)
+    else this.live.remove(session)
   }
 
   /** The permit for the connection to come is held already, and counted. */
-  #makeRoom(mx: string): void {
-    const { connections, connectionsPerHost } = this.#settings
-    if (this.#idle.countOf(mx) + this.#permits.inUse(mx) > connectionsPerHost) this.#idle.evict(mx)
-    if (this.#idle.size + this.#permits.total > connections) this.#idle.evict(null)
+  private makeRoom(mx: string): void {
+    const { connections, connectionsPerHost } = this.settings
+    if (this.idle.countOf(mx) + this.permits.inUse(mx) > connectionsPerHost) this.idle.evict(mx)
+    if (this.idle.size + this.permits.total > connections) this.idle.evict(null)
   }
 
-  #quit(session: SmtpSession): void {
-    this.#live.remove(session)
-    const ending = session.quit().finally(() => this.#ending.delete(ending))
-    this.#ending.add(ending)
+  private quit(session: SmtpSession): void {
+    this.live.remove(session)
+    const ending = session.quit().finally(() => this.ending.delete(ending))
+    this.ending.add(ending)
   }
 }
 

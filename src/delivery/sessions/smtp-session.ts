@@ -15,8 +15,8 @@ import { failureOf, type Wire } from '../smtp/wire.js'
 
 export class SmtpSession {
   /** Messages that were sent, whatever came of them. */
-  #count = 0
-  #dirty = false
+  private messages = 0
+  private dirty = false
 
   constructor(
     readonly wire: Wire,
@@ -30,7 +30,7 @@ export class SmtpSession {
   }
 
   get count(): number {
-    return this.#count
+    return this.messages
   }
 
   get usable(): boolean {
@@ -50,7 +50,7 @@ export class SmtpSession {
     const aborted = (): void => this.wire.fail(failureOf(signal.reason))
     signal.addEventListener('abort', aborted, { once: true })
     try {
-      const sent = await this.#send(message)
+      const sent = await this.transact(message)
       signal.throwIfAborted()
       return sent
     } finally {
@@ -58,16 +58,16 @@ export class SmtpSession {
     }
   }
 
-  async #send(message: OutboundMessage): Promise<Sent> {
+  private async transact(message: OutboundMessage): Promise<Sent> {
     if (this.wire.failed !== null) return failed('mail', this.wire.failed)
     const reply = insteadOfSending(message, this.capabilities)
     if (reply !== null) return { kind: 'unsendable', reply }
     if (this.wire.unread) {
       this.wire.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
     }
-    this.#count++
-    const { sent, dirty } = await transact(this.wire, message, this.capabilities, this.timeouts, this.#dirty)
-    this.#dirty = dirty
+    this.messages++
+    const { sent, dirty } = await transact(this.wire, message, this.capabilities, this.timeouts, this.dirty)
+    this.dirty = dirty
     if (this.wire.unread) this.wire.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
     if (sent.kind === 'refused' && isFarewell(sent)) this.wire.fail({ failure: 'closed', detail: 'sent away with 421' })
     return sent

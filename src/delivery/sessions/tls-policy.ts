@@ -27,19 +27,19 @@ export function fallsBackToPlain(host: Host, trouble: Trouble): boolean {
 
 /** Hosts whose TLS is broken, for an hour each. */
 export class BrokenTls {
-  readonly #until = new Map<string, number>()
+  private readonly until = new Map<string, number>()
 
   note(host: Host, now: number): void {
     const key = keyOf(host)
-    this.#until.delete(key)
-    this.#until.set(key, now + REMEMBERED)
-    const [oldest] = this.#until.keys()
-    if (this.#until.size > MAX_HOSTS && oldest !== undefined) this.#until.delete(oldest)
+    this.until.delete(key)
+    this.until.set(key, now + REMEMBERED)
+    const [oldest] = this.until.keys()
+    if (this.until.size > MAX_HOSTS && oldest !== undefined) this.until.delete(oldest)
   }
 
   encryption(host: Host, now: number): Encryption {
     if (host.tls === 'implicit' || host.auth !== null) return 'offered'
-    return (this.#until.get(keyOf(host)) ?? 0) > now ? 'none' : 'offered'
+    return (this.until.get(keyOf(host)) ?? 0) > now ? 'none' : 'offered'
   }
 }
 

@@ -33,53 +33,53 @@ interface Line {
 }
 
 export class ReplyParser {
-  #partial: Buffer = Buffer.alloc(0)
-  #lines: Line[] = []
-  #bytes = 0
-  #broken = false
+  private partial: Buffer = Buffer.alloc(0)
+  private lines: Line[] = []
+  private bytes = 0
+  private broken = false
 
   /** Bytes of a reply that has not ended. */
   get midway(): boolean {
-    return this.#partial.length > 0 || this.#lines.length > 0
+    return this.partial.length > 0 || this.lines.length > 0
   }
 
   /** The replies that end in `chunk`, in order; nonsense is always the last. */
   feed(chunk: Buffer): readonly Parsed[] {
-    if (this.#broken) return []
+    if (this.broken) return []
     const parsed: Parsed[] = []
-    const bytes = this.#partial.length === 0 ? chunk : Buffer.concat([this.#partial, chunk])
+    const bytes = this.partial.length === 0 ? chunk : Buffer.concat([this.partial, chunk])
     let at = 0
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, at)) {
-      const one = this.#line(bytes.subarray(at, end))
+      const one = this.line(bytes.subarray(at, end))
       at = end + 1
       if (one === null) continue
       parsed.push(one)
       if (one.kind === 'nonsense') return parsed
     }
     // A copy: a slice would keep the network's whole chunk alive.
-    this.#partial = Buffer.from(bytes.subarray(at))
-    if (this.#partial.length > MAX_LINE) parsed.push(this.#nonsense('a line without end'))
+    this.partial = Buffer.from(bytes.subarray(at))
+    if (this.partial.length > MAX_LINE) parsed.push(this.nonsense('a line without end'))
     return parsed
   }
 
-  #line(bytes: Buffer): Parsed | null {
-    this.#bytes += bytes.length
-    if (bytes.length > MAX_LINE) return this.#nonsense('a line too long')
-    if (this.#bytes > MAX_BYTES || this.#lines.length >= MAX_LINES) return this.#nonsense('a reply too long')
+  private line(bytes: Buffer): Parsed | null {
+    this.bytes += bytes.length
+    if (bytes.length > MAX_LINE) return this.nonsense('a line too long')
+    if (this.bytes > MAX_BYTES || this.lines.length >= MAX_LINES) return this.nonsense('a reply too long')
     const line = parseLine(printable(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes))
-    if (line === null) return this.#nonsense(`not a reply: ${printable(bytes).slice(0, 80)}`)
-    this.#lines.push(line)
+    if (line === null) return this.nonsense(`not a reply: ${printable(bytes).slice(0, 80)}`)
+    this.lines.push(line)
     if (line.more) return null
-    const heard = joined(this.#lines, line.code)
-    this.#lines = []
-    this.#bytes = 0
+    const heard = joined(this.lines, line.code)
+    this.lines = []
+    this.bytes = 0
     return { kind: 'reply', ...heard }
   }
 
-  #nonsense(why: string): Parsed {
-    this.#broken = true
-    this.#partial = Buffer.alloc(0)
-    this.#lines = []
+  private nonsense(why: string): Parsed {
+    this.broken = true
+    this.partial = Buffer.alloc(0)
+    this.lines = []
     return { kind: 'nonsense', why }
   }
 }

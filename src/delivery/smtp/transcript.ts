@@ -16,37 +16,37 @@ const MAX_TRANSACTION = MAX_TRANSCRIPT - MAX_OPENING
 const MAX_LINE = 400
 
 export class Transcript {
-  #opening = ''
-  #transaction = ''
-  #opened = false
+  private opening = ''
+  private transaction = ''
+  private opened = false
 
   /** From here on it is a transaction; the one before it is forgotten. */
   begin(): void {
-    this.#opened = true
-    this.#transaction = ''
+    this.opened = true
+    this.transaction = ''
   }
 
   sent(line: string): void {
-    this.#add(`> ${line}`)
+    this.add(`> ${line}`)
   }
 
   heard(line: string): void {
-    this.#add(`< ${line}`)
+    this.add(`< ${line}`)
   }
 
   /** What happened without words: `* connected`. */
   note(line: string): void {
-    this.#add(`* ${line}`)
+    this.add(`* ${line}`)
   }
 
   toString(): string {
-    return this.#opening + this.#transaction
+    return this.opening + this.transaction
   }
 
-  #add(line: string): void {
+  private add(line: string): void {
     const text = `${beginning(line, MAX_LINE)}\n`
-    if (this.#opened) this.#transaction = longer(this.#transaction, text, MAX_TRANSACTION)
-    else this.#opening = longer(this.#opening, text, MAX_OPENING)
+    if (this.opened) this.transaction = longer(this.transaction, text, MAX_TRANSACTION)
+    else this.opening = longer(this.opening, text, MAX_OPENING)
   }
 }
 

@@ -32,113 +32,113 @@ interface Waiting<T> {
 }
 
 export class Wire {
-  #socket: Socket
-  #parser = new ReplyParser()
-  readonly #unread: Heard[] = []
-  #failure: WireFailure | null = null
-  #reader: Waiting<Arrival> | null = null
-  #writer: Waiting<WireFailure | null> | null = null
-  #watcher: (() => void) | null = null
-  #tls: string | null = null
+  private socket: Socket
+  private parser = new ReplyParser()
+  private readonly replies: Heard[] = []
+  private failure: WireFailure | null = null
+  private reader: Waiting<Arrival> | null = null
+  private writer: Waiting<WireFailure | null> | null = null
+  private watcher: (() => void) | null = null
+  private tlsProtocol: string | null = null
   /** Takes our listeners off the socket. */
-  #deafen: () => void
+  private deafen: () => void
 
   constructor(
     socket: Socket,
     readonly transcript: Transcript,
   ) {
-    this.#socket = socket
-    this.#deafen = this.#listen(socket)
+    this.socket = socket
+    this.deafen = this.listen(socket)
   }
 
   /** As `TLSv1.3`; null: plain text. */
   get tls(): string | null {
-    return this.#tls
+    return this.tlsProtocol
   }
 
   get failed(): WireFailure | null {
-    return this.#failure
+    return this.failure
   }
 
   /** Something has arrived that nobody has read. */
   get unread(): boolean {
-    return this.#unread.length > 0 || this.#parser.midway
+    return this.replies.length > 0 || this.parser.midway
   }
 
   /** Bytes that neither the peer nor the kernel has taken yet. */
   get backlog(): number {
-    return this.#socket.writableLength
+    return this.socket.writableLength
   }
 
   /** Lines without their ends, in one write. */
   say(lines: readonly string[]): void {
-    if (this.#failure === null) this.#socket.write(`${lines.join('\r\n')}\r\n`)
+    if (this.failure === null) this.socket.write(`${lines.join('\r\n')}\r\n`)
   }
 
   /** What is written by `work` leaves in one piece, as far as the kernel takes it. */
   together(work: () => void): void {
-    this.#socket.cork()
+    this.socket.cork()
     work()
-    this.#socket.uncork()
+    this.socket.uncork()
   }
 
   write(bytes: Buffer): void {
-    if (this.#failure === null) this.#socket.write(bytes)
+    if (this.failure === null) this.socket.write(bytes)
   }
 
   reply(timeout: number): Promise<Arrival> {
-    const heard = this.#unread.shift()
+    const heard = this.replies.shift()
     if (heard !== undefined) return Promise.resolve({ kind: 'heard', heard })
-    if (this.#failure !== null) return Promise.resolve({ kind: 'failed', why: this.#failure })
+    if (this.failure !== null) return Promise.resolve({ kind: 'failed', why: this.failure })
     return new Promise((resolve) => {
-      this.#reader = { resolve, timer: this.#deadline(timeout) }
+      this.reader = { resolve, timer: this.deadline(timeout) }
     })
   }
 
   /** Resolves when the backlog is taken, or something arrives, or the wire has failed. */
   drained(timeout: number): Promise<WireFailure | null> {
-    if (this.#failure !== null || !this.#socket.writableNeedDrain) return Promise.resolve(this.#failure)
+    if (this.failure !== null || !this.socket.writableNeedDrain) return Promise.resolve(this.failure)
     return new Promise((resolve) => {
-      this.#writer = { resolve, timer: this.#deadline(timeout) }
+      this.writer = { resolve, timer: this.deadline(timeout) }
     })
   }
 
   /** Calls `watcher` once, when an idle connection ends or speaks up; null: no longer. */
   watch(watcher: (() => void) | null): void {
-    this.#watcher = watcher
+    this.watcher = watcher
   }
 
   /** Speaks TLS from here on. What the peer said in plain text before counts no more. */
   async secure(dialer: Dialer, options: Parameters<Dialer['upgrade']>[1]): Promise<WireFailure | null> {
-    this.#deafen()
+    this.deafen()
     try {
-      const socket = await dialer.upgrade(this.#socket, options)
-      this.#socket = socket
-      this.#parser = new ReplyParser()
-      this.#tls = socket instanceof TLSSocket ? socket.getProtocol() : null
-      this.transcript.note(`encrypted, ${this.#tls ?? 'unknown'}`)
-      this.#deafen = this.#listen(socket)
+      const socket = await dialer.upgrade(this.socket, options)
+      this.socket = socket
+      this.parser = new ReplyParser()
+      this.tlsProtocol = socket instanceof TLSSocket ? socket.getProtocol() : null
+      this.transcript.note(`encrypted, ${this.tlsProtocol ?? 'unknown'}`)
+      this.deafen = this.listen(socket)
     } catch (error) {
       this.fail(failureOf(error))
     }
-    return this.#failure
+    return this.failure
   }
 
   /** Ends the connection at once, and everything that waits for it. */
   fail(why: WireFailure): void {
-    if (this.#failure !== null) return
-    this.#failure = why
+    if (this.failure !== null) return
+    this.failure = why
     this.transcript.note(why.detail)
-    this.#socket.destroy()
-    settle(this.#reader, { kind: 'failed', why })
-    settle(this.#writer, why)
-    this.#reader = this.#writer = null
-    this.#alarm()
+    this.socket.destroy()
+    settle(this.reader, { kind: 'failed', why })
+    settle(this.writer, why)
+    this.reader = this.writer = null
+    this.alarm()
   }
 
-  #listen(socket: Socket): () => void {
-    const data = (chunk: Buffer): void => this.#take(chunk)
-    const drain = (): void => this.#writable()
+  private listen(socket: Socket): () => void {
+    const data = (chunk: Buffer): void => this.take(chunk)
+    const drain = (): void => this.writable()
     const error = (cause: Error): void => this.fail(failureOf(dialError(cause, 'reset')))
     const close = (): void => this.fail({ failure: 'closed', detail: 'connection closed' })
     socket.on('data', data).on('drain', drain).on('error', error).on('end', close).on('close', close)
@@ -147,37 +147,37 @@ export class Wire {
     }
   }
 
-  #take(chunk: Buffer): void {
-    for (const parsed of this.#parser.feed(chunk)) {
+  private take(chunk: Buffer): void {
+    for (const parsed of this.parser.feed(chunk)) {
       if (parsed.kind === 'nonsense') this.fail({ failure: 'protocol', detail: parsed.why })
-      else this.#pass(parsed)
+      else this.pass(parsed)
     }
     if (!this.unread) return
-    this.#writable()
-    this.#alarm()
+    this.writable()
+    this.alarm()
   }
 
-  #pass(heard: Heard): void {
-    const reader = this.#reader
-    this.#reader = null
+  private pass(heard: Heard): void {
+    const reader = this.reader
+    this.reader = null
     if (reader !== null) settle(reader, { kind: 'heard', heard })
-    else if (this.#unread.push(heard) > MAX_UNREAD) {
+    else if (this.replies.push(heard) > MAX_UNREAD) {
       this.fail({ failure: 'protocol', detail: 'replies that nobody asked for' })
     }
   }
 
-  #writable(): void {
-    settle(this.#writer, null)
-    this.#writer = null
+  private writable(): void {
+    settle(this.writer, null)
+    this.writer = null
   }
 
-  #alarm(): void {
-    const watcher = this.#watcher
-    this.#watcher = null
+  private alarm(): void {
+    const watcher = this.watcher
+    this.watcher = null
     watcher?.()
   }
 
-  #deadline(timeout: number): NodeJS.Timeout {
+  private deadline(timeout: number): NodeJS.Timeout {
     return setTimeout(() => this.fail({ failure: 'timeout', detail: `no answer within ${timeout / 1000} s` }), timeout)
   }
 }

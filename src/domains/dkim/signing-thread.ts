@@ -40,92 +40,92 @@ const startWorker = (): Worker =>
   new Worker(new URL('./signing-worker.js', import.meta.url), { ...threadOptions, resourceLimits })
 
 export class SigningThread {
-  readonly #start: () => Worker
-  #worker: Worker | null = null
-  #gathered: Wanted[] = []
+  private readonly start: () => Worker
+  private worker: Worker | null = null
+  private gathered: Wanted[] = []
   /** The batch under way. */
-  #posted: readonly Wanted[] = []
-  #posting: NodeJS.Immediate | null = null
+  private posted: readonly Wanted[] = []
+  private posting: NodeJS.Immediate | null = null
   /** Keys that the thread knows, with their numbers. */
-  readonly #numbers = new Map<DkimKey, number>()
-  #stopped = false
+  private readonly numbers = new Map<DkimKey, number>()
+  private stopped = false
 
   /** `start`: a test keeps the thread, to end it. */
   constructor(start: () => Worker = startWorker) {
-    this.#start = start
+    this.start = start
   }
 
   /** The field that goes on top of `raw`. `key` is known by its identity: the same object for each message. */
   async sign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
-    if (raw.length <= MAX_MESSAGE) return this.#ask(raw, key, now, undefined)
+    if (raw.length <= MAX_MESSAGE) return this.ask(raw, key, now, undefined)
     const { bodyStart } = scanHeader(raw)
     const bodyHash = await relaxedBodyHashInTurns(raw, bodyStart)
-    return this.#ask(raw.subarray(0, bodyStart), key, now, bodyHash)
+    return this.ask(raw.subarray(0, bodyStart), key, now, bodyHash)
   }
 
   /** Keys may have changed: the thread drops those that it has. */
   forget(): void {
-    this.#numbers.clear()
-    this.#worker?.postMessage({ kind: 'forget' } satisfies ToSigner)
+    this.numbers.clear()
+    this.worker?.postMessage({ kind: 'forget' } satisfies ToSigner)
   }
 
   /** Ends the thread; what was not signed is rejected. */
   async stop(): Promise<void> {
-    this.#stopped = true
-    if (this.#posting !== null) clearImmediate(this.#posting)
-    const worker = this.#worker
+    this.stopped = true
+    if (this.posting !== null) clearImmediate(this.posting)
+    const worker = this.worker
     await worker?.terminate()
-    this.#lose(worker, new Error('signing has ended'))
+    this.lose(worker, new Error('signing has ended'))
   }
 
-  #ask(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
+  private ask(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.#stopped) return reject(new Error('signing has ended'))
-      this.#gathered.push({ raw, key, now, bodyHash, resolve, reject })
-      this.#postSoon()
+      if (this.stopped) return reject(new Error('signing has ended'))
+      this.gathered.push({ raw, key, now, bodyHash, resolve, reject })
+      this.postSoon()
     })
   }
 
   /** In the next turn, so that all who ask in this one are in the batch. */
-  #postSoon(): void {
-    if (this.#posting !== null || this.#posted.length > 0 || this.#gathered.length === 0 || this.#stopped) return
-    this.#posting = setImmediate(() => {
-      this.#posting = null
-      this.#post()
+  private postSoon(): void {
+    if (this.posting !== null || this.posted.length > 0 || this.gathered.length === 0 || this.stopped) return
+    this.posting = setImmediate(() => {
+      this.posting = null
+      this.post()
     })
   }
 
-  #post(): void {
-    const wanted = this.#takeBatch()
-    this.#posted = wanted
+  private post(): void {
+    const wanted = this.takeBatch()
+    this.posted = wanted
     const bytes = new Uint8Array(wanted.reduce((sum, { raw }) => sum + raw.length, 0))
     let at = 0
     for (const { raw } of wanted) {
       bytes.set(raw, at)
       at += raw.length
     }
-    this.#worker ??= this.#startWorker()
-    const batch: SigningBatch = { kind: 'batch', ...this.#numbered(wanted), bytes }
-    this.#worker.postMessage(batch, [bytes.buffer])
+    this.worker ??= this.startWorker()
+    const batch: SigningBatch = { kind: 'batch', ...this.numbered(wanted), bytes }
+    this.worker.postMessage(batch, [bytes.buffer])
   }
 
-  #takeBatch(): readonly Wanted[] {
+  private takeBatch(): readonly Wanted[] {
     let bytes = 0
-    const over = this.#gathered.findIndex(({ raw }) => {
+    const over = this.gathered.findIndex(({ raw }) => {
       bytes += raw.length
       return bytes > MAX_BATCH
     })
-    return this.#gathered.splice(0, over === -1 ? this.#gathered.length : Math.max(1, over))
+    return this.gathered.splice(0, over === -1 ? this.gathered.length : Math.max(1, over))
   }
 
-  #numbered(wanted: readonly Wanted[]): Pick<SigningBatch, 'keys' | 'jobs'> {
-    if (this.#numbers.size + wanted.length > MAX_KEYS) this.forget()
+  private numbered(wanted: readonly Wanted[]): Pick<SigningBatch, 'keys' | 'jobs'> {
+    if (this.numbers.size + wanted.length > MAX_KEYS) this.forget()
     const keys: DkimKey[] = []
     const jobs = wanted.map(({ key, now, raw, bodyHash }): SigningJob => {
-      let number = this.#numbers.get(key)
+      let number = this.numbers.get(key)
       if (number === undefined) {
-        number = this.#numbers.size
-        this.#numbers.set(key, number)
+        number = this.numbers.size
+        this.numbers.set(key, number)
         keys.push(key)
       }
       return [number, now, raw.length, bodyHash]
@@ -133,21 +133,21 @@ export class SigningThread {
     return { keys, jobs }
   }
 
-  #startWorker(): Worker {
-    const worker = this.#start()
+  private startWorker(): Worker {
+    const worker = this.start()
     worker.on('message', (answers: readonly SigningAnswer[]) => {
       // What a thread says after it was given up would be taken for answers to the next batch.
-      if (worker === this.#worker) this.#hear(answers)
+      if (worker === this.worker) this.hear(answers)
     })
-    worker.on('error', (error) => this.#lose(worker, error))
-    worker.once('exit', () => this.#lose(worker, new Error('its thread is gone')))
+    worker.on('error', (error) => this.lose(worker, error))
+    worker.once('exit', () => this.lose(worker, new Error('its thread is gone')))
     return worker
   }
 
-  #hear(answers: readonly SigningAnswer[]): void {
-    const wanted = this.#posted
-    this.#posted = []
-    this.#postSoon()
+  private hear(answers: readonly SigningAnswer[]): void {
+    const wanted = this.posted
+    this.posted = []
+    this.postSoon()
     wanted.forEach(({ resolve, reject }, at) => {
       const answer = answers[at]
       if (typeof answer === 'string') resolve(answer)
@@ -156,13 +156,13 @@ export class SigningThread {
   }
 
   /** A new thread knows no keys, and is started by the next batch. */
-  #lose(worker: Worker | null, cause: Error): void {
-    if (worker !== this.#worker) return
-    const lost = this.#stopped ? [...this.#posted, ...this.#gathered.splice(0)] : this.#posted
-    this.#worker = null
-    this.#posted = []
-    this.#numbers.clear()
+  private lose(worker: Worker | null, cause: Error): void {
+    if (worker !== this.worker) return
+    const lost = this.stopped ? [...this.posted, ...this.gathered.splice(0)] : this.posted
+    this.worker = null
+    this.posted = []
+    this.numbers.clear()
     for (const { reject } of lost) reject(new Error('a signature was not made', { cause }))
-    this.#postSoon()
+    this.postSoon()
   }
 }

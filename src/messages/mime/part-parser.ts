@@ -54,28 +54,28 @@ export interface NamedText {
 }
 
 export class PartParser extends MailParser {
-  readonly #take: (text: NamedText) => void
+  private readonly takeText: (text: NamedText) => void
 
   /** `take` is called before anything of the text is read. */
   constructor(options: MailParserOptions, take: (text: NamedText) => void) {
     super(options)
-    this.#take = take
+    this.takeText = take
     this.libmime.decodeWords = (text) => headerText(text)
   }
 
   override createNode(node: SplitNode): PartNode {
-    const byDisposition = this.#parameter(node, 'content-disposition', 'filename')
-    const filename = byDisposition || this.#parameter(node, 'content-type', 'name')
+    const byDisposition = this.parameterOf(node, 'content-disposition', 'filename')
+    const filename = byDisposition || this.parameterOf(node, 'content-type', 'name')
     node.filename = filename || false
     const part = super.createNode(node)
     const isFile = part.root === true ? byDisposition !== '' : filename !== '' && !isBody(part)
     if (isFile && part.isAttachment === false && part.decoder !== undefined)
-      this.#take({ filename, headers: part.headers, content: part.decoder })
+      this.takeText({ filename, headers: part.headers, content: part.decoder })
     return part
   }
 
   /** Empty: there is none. */
-  #parameter({ headers }: SplitNode, field: string, name: string): string {
+  private parameterOf({ headers }: SplitNode, field: string, name: string): string {
     const line = headers.getList().find(({ key }) => key === field)?.line
     if (line === undefined) return ''
     const octets = Buffer.from(this.libmime.decodeHeader(line).value, 'latin1')

@@ -27,56 +27,56 @@ export interface ClientLine {
 const NAMED = 5
 
 export class ClientLines {
-  readonly #log: Pick<Log, 'info' | 'warn'>
-  readonly #keyOf: (client: string) => string
-  readonly #limits: ClientLineLimits
-  #written = new Map<string, number>()
-  #leftOut = new Map<string, number>()
-  #ofKind = new Map<string, number>()
-  #unnamed = 0
-  #timer: NodeJS.Timeout | null = null
+  private readonly log: Pick<Log, 'info' | 'warn'>
+  private readonly keyOf: (client: string) => string
+  private readonly limits: ClientLineLimits
+  private written = new Map<string, number>()
+  private leftOut = new Map<string, number>()
+  private ofKind = new Map<string, number>()
+  private unnamed = 0
+  private timer: NodeJS.Timeout | null = null
 
   /** `keyOf`: what counts as one client. */
   constructor(log: Pick<Log, 'info' | 'warn'>, keyOf: (client: string) => string, limits = clientLineLimits) {
-    this.#log = log
-    this.#keyOf = keyOf
-    this.#limits = limits
+    this.log = log
+    this.keyOf = keyOf
+    this.limits = limits
   }
 
   info(line: ClientLine, message: string): void {
-    if (this.#mayWrite(line.client, message)) this.#log.info(line, message)
+    if (this.mayWrite(line.client, message)) this.log.info(line, message)
   }
 
   warn(line: ClientLine, message: string): void {
-    if (this.#mayWrite(line.client, message)) this.#log.warn(line, message)
+    if (this.mayWrite(line.client, message)) this.log.warn(line, message)
   }
 
-  #mayWrite(client: string, message: string): boolean {
-    this.#timer ??= setTimeout(() => this.#end(), this.#limits.window).unref()
-    const key = this.#keyOf(client)
+  private mayWrite(client: string, message: string): boolean {
+    this.timer ??= setTimeout(() => this.end(), this.limits.window).unref()
+    const key = this.keyOf(client)
     const kind = `${key} ${message}`
-    const [before, beforeInAll] = [this.#written.get(kind) ?? 0, this.#ofKind.get(message) ?? 0]
-    if (before < this.#limits.perClient && beforeInAll < this.#limits.all) {
-      this.#written.set(kind, before + 1)
-      this.#ofKind.set(message, beforeInAll + 1)
+    const [before, beforeInAll] = [this.written.get(kind) ?? 0, this.ofKind.get(message) ?? 0]
+    if (before < this.limits.perClient && beforeInAll < this.limits.all) {
+      this.written.set(kind, before + 1)
+      this.ofKind.set(message, beforeInAll + 1)
       return true
     }
-    if (this.#leftOut.has(key) || this.#leftOut.size < this.#limits.all) {
-      this.#leftOut.set(key, (this.#leftOut.get(key) ?? 0) + 1)
-    } else this.#unnamed += 1
+    if (this.leftOut.has(key) || this.leftOut.size < this.limits.all) {
+      this.leftOut.set(key, (this.leftOut.get(key) ?? 0) + 1)
+    } else this.unnamed += 1
     return false
   }
 
-  #end(): void {
-    const named = [...this.#leftOut].sort(([, one], [, other]) => other - one)
-    const count = named.reduce((sum, [, lines]) => sum + lines, this.#unnamed)
-    this.#timer = null
-    this.#written = new Map()
-    this.#leftOut = new Map()
-    this.#ofKind = new Map()
-    this.#unnamed = 0
+  private end(): void {
+    const named = [...this.leftOut].sort(([, one], [, other]) => other - one)
+    const count = named.reduce((sum, [, lines]) => sum + lines, this.unnamed)
+    this.timer = null
+    this.written = new Map()
+    this.leftOut = new Map()
+    this.ofKind = new Map()
+    this.unnamed = 0
     if (count === 0) return
     const most = Object.fromEntries(named.slice(0, NAMED))
-    this.#log.warn({ left_out: count, most }, 'lines about clients were left out')
+    this.log.warn({ left_out: count, most }, 'lines about clients were left out')
   }
 }

@@ -157,22 +157,22 @@ const nobody: ReadonlySet<Held> = new Set()
 
 /** The places of each address, or of each network. */
 class Groups {
-  readonly #groups = new Map<string, Set<Held>>()
+  private readonly groups = new Map<string, Set<Held>>()
 
   of(name: string | null | undefined): ReadonlySet<Held> {
-    return (name === null || name === undefined ? undefined : this.#groups.get(name)) ?? nobody
+    return (name === null || name === undefined ? undefined : this.groups.get(name)) ?? nobody
   }
 
   add(name: string | null | undefined, held: Held): void {
     if (name === null || name === undefined) return
-    const group = this.#groups.get(name) ?? new Set()
-    this.#groups.set(name, group.add(held))
+    const group = this.groups.get(name) ?? new Set()
+    this.groups.set(name, group.add(held))
   }
 
   delete(name: string | null | undefined, held: Held): void {
     if (name === null || name === undefined) return
-    const group = this.#groups.get(name)
+    const group = this.groups.get(name)
     group?.delete(held)
-    if (group?.size === 0) this.#groups.delete(name)
+    if (group?.size === 0) this.groups.delete(name)
   }
 }

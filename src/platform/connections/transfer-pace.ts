@@ -21,42 +21,42 @@ export const leastPace: TransferPace = { patience: 60_000, bytesPerSecond: 500 }
 const BEHIND = 1 / 6
 
 export class TransferWatch {
-  readonly #come: { readonly bytes: number }
-  readonly #pace: TransferPace
-  #patience: number
-  #bytes = 0
-  #at = performance.now()
-  #timer: NodeJS.Timeout
+  private readonly come: { readonly bytes: number }
+  private readonly pace: TransferPace
+  private patience: number
+  private bytes = 0
+  private at = performance.now()
+  private timer: NodeJS.Timeout
 
   /** `come`: what has come so far. `tooSlow` is called once, when the patience is spent. */
   constructor(come: { readonly bytes: number }, pace: TransferPace, tooSlow: () => void) {
-    this.#come = come
-    this.#pace = pace
-    this.#patience = pace.patience
+    this.come = come
+    this.pace = pace
+    this.patience = pace.patience
     const look = (): void => {
-      const left = this.#left()
+      const left = this.left()
       if (left <= 0) tooSlow()
-      else this.#timer = setTimeout(look, Math.ceil(left))
+      else this.timer = setTimeout(look, Math.ceil(left))
     }
-    this.#timer = setTimeout(look, pace.patience)
+    this.timer = setTimeout(look, pace.patience)
   }
 
   /** It comes far too slowly, though it has patience left. */
   isBehind(): boolean {
-    return this.#left() <= this.#pace.patience * (1 - BEHIND)
+    return this.left() <= this.pace.patience * (1 - BEHIND)
   }
 
   end(): void {
-    clearTimeout(this.#timer)
+    clearTimeout(this.timer)
   }
 
-  #left(): number {
-    const { patience, bytesPerSecond } = this.#pace
+  private left(): number {
+    const { patience, bytesPerSecond } = this.pace
     const now = performance.now()
-    const earned = ((this.#come.bytes - this.#bytes) / bytesPerSecond) * 1000
-    this.#patience = Math.min(patience, this.#patience - (now - this.#at) + earned)
-    this.#at = now
-    this.#bytes = this.#come.bytes
-    return this.#patience
+    const earned = ((this.come.bytes - this.bytes) / bytesPerSecond) * 1000
+    this.patience = Math.min(patience, this.patience - (now - this.at) + earned)
+    this.at = now
+    this.bytes = this.come.bytes
+    return this.patience
   }
 }

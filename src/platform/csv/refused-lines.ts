@@ -22,33 +22,33 @@ export interface RefusedSum {
 export const MAX_TOLD = 100
 
 export class RefusedLines {
-  #count = 0
-  readonly #told: RefusedLine[] = []
+  private refusedCount = 0
+  private readonly reported: RefusedLine[] = []
 
   /** Goes on from what was refused before. */
   static from({ refused, refusals }: RefusedSum): RefusedLines {
     const lines = new RefusedLines()
-    lines.#count = refused
-    lines.#told.push(...refusals)
+    lines.refusedCount = refused
+    lines.reported.push(...refusals)
     return lines
   }
 
   add(line: RefusedLine): void {
-    this.#count += 1
-    if (this.#told.length < MAX_TOLD) this.#told.push(line)
+    this.refusedCount += 1
+    if (this.reported.length < MAX_TOLD) this.reported.push(line)
   }
 
   /** With these beside them. */
   with(more: readonly RefusedLine[]): RefusedSum {
-    const room = MAX_TOLD - this.#told.length
-    return { refused: this.#count + more.length, refusals: [...this.#told, ...more.slice(0, room)] }
+    const room = MAX_TOLD - this.reported.length
+    return { refused: this.refusedCount + more.length, refusals: [...this.reported, ...more.slice(0, room)] }
   }
 
   get count(): number {
-    return this.#count
+    return this.refusedCount
   }
 
   get told(): readonly RefusedLine[] {
-    return this.#told
+    return this.reported
   }
 }

@@ -95,15 +95,15 @@ function headOf(bytes: Buffer): Head {
 }
 
 class RowReader {
-  readonly #parser: Parser
-  #rows: CsvRow[] = []
+  private readonly parser: Parser
+  private rows: CsvRow[] = []
   /** Where the next row begins, if no empty lines come before it. */
-  #line: number
-  #emptyLines = 0
+  private line: number
+  private emptyLines = 0
 
   constructor(delimiter: string, line: number) {
-    this.#line = line
-    this.#parser = parse({
+    this.line = line
+    this.parser = parse({
       delimiter,
       record_delimiter: ['\r\n', '\n', '\r'],
       trim: true,
@@ -113,43 +113,43 @@ class RowReader {
       max_record_size: MAX_ROW,
       // Cells of nothing have no size: those past the limit count as one, so that they have.
       ignore_last_delimiters: MAX_CELLS + 1,
-      on_record: (cells: string[], { empty_lines }) => this.#take(cells, empty_lines),
+      on_record: (cells: string[], { empty_lines }) => this.take(cells, empty_lines),
     })
     // Whoever writes is told.
-    this.#parser.on('error', () => undefined)
+    this.parser.on('error', () => undefined)
   }
 
   async rowsOf(text: string, last: boolean): Promise<readonly CsvRow[]> {
     await new Promise<void>((resolve, reject) => {
-      const done = (error?: Error | null): void => (error instanceof Error ? reject(this.#faultOf(error)) : resolve())
-      if (last) this.#parser.end(text, done)
-      else this.#parser.write(text, done)
+      const done = (error?: Error | null): void => (error instanceof Error ? reject(this.faultOf(error)) : resolve())
+      if (last) this.parser.end(text, done)
+      else this.parser.write(text, done)
     })
-    const rows = this.#rows
-    this.#rows = []
+    const rows = this.rows
+    this.rows = []
     return rows
   }
 
   /** Counts lines itself: the parser takes a CRLF inside of quotes for two. */
-  #take(cells: readonly string[], emptyLines: number): null {
-    this.#pass(emptyLines)
-    if (cells.length > MAX_CELLS) throw new CsvFault(this.#line, `a row has more than ${MAX_CELLS} cells`)
-    this.#rows.push({ line: this.#line, cells })
-    this.#line += 1 + cells.reduce((sum, cell) => sum + lineEndsIn(cell), 0)
+  private take(cells: readonly string[], emptyLines: number): null {
+    this.pass(emptyLines)
+    if (cells.length > MAX_CELLS) throw new CsvFault(this.line, `a row has more than ${MAX_CELLS} cells`)
+    this.rows.push({ line: this.line, cells })
+    this.line += 1 + cells.reduce((sum, cell) => sum + lineEndsIn(cell), 0)
     // A row that is longer or shorter than the first has it make an error for nobody, at ten times the cost: so each is the first.
-    Object.assign(this.#parser.info, { records: 0 })
+    Object.assign(this.parser.info, { records: 0 })
     return null
   }
 
-  #pass(emptyLines: number): void {
-    this.#line += emptyLines - this.#emptyLines
-    this.#emptyLines = emptyLines
+  private pass(emptyLines: number): void {
+    this.line += emptyLines - this.emptyLines
+    this.emptyLines = emptyLines
   }
 
-  #faultOf(error: Error): Error {
+  private faultOf(error: Error): Error {
     if (!(error instanceof CsvError)) return error
-    this.#pass(this.#parser.info.empty_lines)
-    return new CsvFault(this.#line, reasonOf(error))
+    this.pass(this.parser.info.empty_lines)
+    return new CsvFault(this.line, reasonOf(error))
   }
 }
 

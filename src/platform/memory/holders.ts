@@ -18,26 +18,26 @@ export interface MemoryHolder {
 const FAST = 262_144
 
 export class MemoryHolders {
-  readonly #all = new Set<MemoryHolder>()
+  private readonly all = new Set<MemoryHolder>()
 
   /** The function that it returns takes it out again. */
   enter(holder: MemoryHolder): () => void {
-    this.#all.add(holder)
-    return () => this.#all.delete(holder)
+    this.all.add(holder)
+    return () => this.all.delete(holder)
   }
 
   /** Has the slowest give way. False: there is none that has to. */
   free(): boolean {
     let slowest: MemoryHolder | null = null
     let least = FAST
-    for (const holder of this.#all) {
+    for (const holder of this.all) {
       const { rate } = holder
       if (rate === null || rate >= least || holder.held === 0) continue
       slowest = holder
       least = rate
     }
     if (slowest === null) return false
-    this.#all.delete(slowest)
+    this.all.delete(slowest)
     slowest.giveWay()
     return true
   }
@@ -45,7 +45,7 @@ export class MemoryHolders {
   /** Bytes that would be given back. */
   freeable(): number {
     let sum = 0
-    for (const { rate, held } of this.#all) if (rate !== null && rate < FAST) sum += held
+    for (const { rate, held } of this.all) if (rate !== null && rate < FAST) sum += held
     return sum
   }
 }
@@ -55,31 +55,31 @@ const SPAN = 5_000
 
 /** How fast something comes in of late. */
 export class RecentRate {
-  #bytes = 0
-  #since: number
-  #last: number | null = null
+  private bytes = 0
+  private since: number
+  private last: number | null = null
 
   constructor(private readonly now: () => number = () => performance.now()) {
-    this.#since = now()
+    this.since = now()
   }
 
   add(bytes: number): void {
-    this.#turn()
-    this.#bytes += bytes
+    this.turn()
+    this.bytes += bytes
   }
 
   /** Bytes a second; null: not known yet. */
   get(): number | null {
-    this.#turn()
-    return this.#last
+    this.turn()
+    return this.last
   }
 
-  #turn(): void {
+  private turn(): void {
     const now = this.now()
-    const passed = now - this.#since
+    const passed = now - this.since
     if (passed < SPAN) return
-    this.#last = (this.#bytes / passed) * 1000
-    this.#bytes = 0
-    this.#since = now
+    this.last = (this.bytes / passed) * 1000
+    this.bytes = 0
+    this.since = now
   }
 }

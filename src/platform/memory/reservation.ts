@@ -33,38 +33,38 @@ export async function reserve(
 export class Reservation implements Pick<MemoryBudget, 'take' | 'give' | 'enter'> {
   /** Taken so far. */
   bytes = 0
-  #left: number
-  readonly #memory: Pick<MemoryBudget, 'take' | 'give' | 'enter'>
-  readonly #watch: TransferWatch
+  private left: number
+  private readonly memory: Pick<MemoryBudget, 'take' | 'give' | 'enter'>
+  private readonly watch: TransferWatch
 
   constructor(memory: Pick<MemoryBudget, 'take' | 'give' | 'enter'>, bytes: number, pace: TransferPace) {
-    this.#memory = memory
-    this.#left = bytes
-    this.#watch = new TransferWatch(this, pace, () => this.end())
+    this.memory = memory
+    this.left = bytes
+    this.watch = new TransferWatch(this, pace, () => this.end())
   }
 
   take(bytes: number): boolean {
-    const own = Math.min(bytes, this.#left)
-    if (own < bytes && !this.#memory.take(bytes - own)) return false
-    this.#left -= own
+    const own = Math.min(bytes, this.left)
+    if (own < bytes && !this.memory.take(bytes - own)) return false
+    this.left -= own
     this.bytes += bytes
-    if (this.#left === 0) this.#watch.end()
+    if (this.left === 0) this.watch.end()
     return true
   }
 
   give(bytes: number): void {
-    this.#memory.give(bytes)
+    this.memory.give(bytes)
   }
 
   enter(holder: MemoryHolder): () => void {
-    return this.#memory.enter(holder)
+    return this.memory.enter(holder)
   }
 
   /** No more is taken of it; further calls do nothing. */
   end(): void {
-    this.#watch.end()
-    const left = this.#left
-    this.#left = 0
-    if (left > 0) this.#memory.give(left)
+    this.watch.end()
+    const left = this.left
+    this.left = 0
+    if (left > 0) this.memory.give(left)
   }
 }

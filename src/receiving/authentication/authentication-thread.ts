@@ -50,77 +50,77 @@ interface Job {
 }
 
 export class AuthenticationThread {
-  readonly #deps: AuthenticationDeps
-  readonly #jobs = new Map<number, Job>()
-  readonly #largeHeaders: WaitingLine = waitingLine(LARGE_HEADERS.places, LARGE_HEADERS.waiting)
-  #worker: Worker | null = null
-  #last = 0
-  #stopped = false
-  #answers: (readonly [number, DnsAnswer])[] = []
+  private readonly deps: AuthenticationDeps
+  private readonly jobs = new Map<number, Job>()
+  private readonly largeHeaders: WaitingLine = waitingLine(LARGE_HEADERS.places, LARGE_HEADERS.waiting)
+  private worker: Worker | null = null
+  private last = 0
+  private stopped = false
+  private answers: (readonly [number, DnsAnswer])[] = []
 
   constructor(deps: AuthenticationDeps) {
-    this.#deps = deps
+    this.deps = deps
   }
 
   /** Rejects with a `Refusal` where the message cannot be judged. */
   readonly authenticate: Authenticate = async (raw, connection) => {
-    if (scanHeader(raw).end < LARGE_HEADER) return this.#ask(raw, connection)
-    const admitted = await this.#largeHeaders.enter(LARGE_HEADERS.patience)
+    if (scanHeader(raw).end < LARGE_HEADER) return this.ask(raw, connection)
+    const admitted = await this.largeHeaders.enter(LARGE_HEADERS.patience)
     if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
     try {
-      return await this.#ask(raw, connection)
+      return await this.ask(raw, connection)
     } finally {
-      this.#largeHeaders.leave()
+      this.largeHeaders.leave()
     }
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.#largeHeaders.close()
-    const worker = this.#worker
-    if (worker !== null) this.#lose(worker, new Error('authentication has ended'))
+    this.stopped = true
+    this.largeHeaders.close()
+    const worker = this.worker
+    if (worker !== null) this.lose(worker, new Error('authentication has ended'))
     await worker?.terminate()
   }
 
-  #ask(raw: Buffer, connection: Connection): Promise<Authenticated> {
+  private ask(raw: Buffer, connection: Connection): Promise<Authenticated> {
     return new Promise((resolve, reject) => {
-      if (this.#stopped) return reject(new Error('authentication has ended'))
-      this.#worker ??= this.#started()
-      const worker = this.#worker
-      const id = ++this.#last
-      const timer = setTimeout(() => this.#lose(worker, new Error(`not authenticated within ${TIME} ms`)), TIME)
-      this.#jobs.set(id, { raw, timer, resolve, reject })
+      if (this.stopped) return reject(new Error('authentication has ended'))
+      this.worker ??= this.started()
+      const worker = this.worker
+      const id = ++this.last
+      const timer = setTimeout(() => this.lose(worker, new Error(`not authenticated within ${TIME} ms`)), TIME)
+      this.jobs.set(id, { raw, timer, resolve, reject })
       const moved = raw.length >= LARGE
       // A small Buffer may be a window on memory of others, all of which would be copied.
       const bytes = moved ? raw : new Uint8Array(raw)
-      const message: ToAuthenticator = { kind: 'message', id, raw: bytes, moved, connection, now: this.#deps.clock() }
+      const message: ToAuthenticator = { kind: 'message', id, raw: bytes, moved, connection, now: this.deps.clock() }
       worker.postMessage(message, [bytes.buffer as ArrayBuffer])
     })
   }
 
-  #started(): Worker {
+  private started(): Worker {
     const worker = new Worker(new URL('./authentication-worker.js', import.meta.url), threadOptions)
     worker.on('message', (said: FromAuthenticator) => {
-      if (worker === this.#worker) this.#hear(worker, said)
+      if (worker === this.worker) this.hear(worker, said)
     })
-    worker.on('error', (error) => this.#lose(worker, error))
-    worker.once('exit', () => this.#lose(worker, new Error('the authentication thread ended')))
+    worker.on('error', (error) => this.lose(worker, error))
+    worker.once('exit', () => this.lose(worker, new Error('the authentication thread ended')))
     return worker
   }
 
-  #hear(worker: Worker, said: FromAuthenticator): void {
+  private hear(worker: Worker, said: FromAuthenticator): void {
     switch (said.kind) {
       case 'questions':
-        for (const [question, asked] of said.questions) void this.#resolve(worker, question, asked)
+        for (const [question, asked] of said.questions) void this.resolve(worker, question, asked)
         return
       case 'found': {
-        const job = this.#ended(said.id)
+        const job = this.ended(said.id)
         job?.resolve({ found: said.found, raw: said.raw === null ? job.raw : bufferOf(said.raw) })
         return
       }
       case 'refused': {
         const { refusal, message } = said
-        this.#ended(said.id)?.reject(
+        this.ended(said.id)?.reject(
           refusal === null
             ? new Error(`authentication failed: ${message}`)
             : new Refusal(refusal.kind, refusal.message),
@@ -133,34 +133,34 @@ export class AuthenticationThread {
   }
 
   /** Answers of one turn go together. */
-  async #resolve(worker: Worker, question: number, { name, type }: DnsQuestion): Promise<void> {
-    const { resolver } = this.#deps
+  private async resolve(worker: Worker, question: number, { name, type }: DnsQuestion): Promise<void> {
+    const { resolver } = this.deps
     const asked: Promise<DnsAnswer> = type === 'MX' ? resolver.mx(name) : resolver.records(name, type)
     const answer = await asked.catch((): DnsAnswer => ({ kind: 'failure', detail: 'EFAULT' }))
-    if (worker !== this.#worker) return
-    if (this.#answers.length === 0) setImmediate(() => this.#post())
-    this.#answers.push([question, answer])
+    if (worker !== this.worker) return
+    if (this.answers.length === 0) setImmediate(() => this.post())
+    this.answers.push([question, answer])
   }
 
-  #post(): void {
-    this.#worker?.postMessage({ kind: 'answers', answers: this.#answers } satisfies ToAuthenticator)
-    this.#answers = []
+  private post(): void {
+    this.worker?.postMessage({ kind: 'answers', answers: this.answers } satisfies ToAuthenticator)
+    this.answers = []
   }
 
-  #ended(id: number): Job | undefined {
-    const job = this.#jobs.get(id)
-    this.#jobs.delete(id)
+  private ended(id: number): Job | undefined {
+    const job = this.jobs.get(id)
+    this.jobs.delete(id)
     clearTimeout(job?.timer)
     return job
   }
 
-  #lose(worker: Worker, cause: Error): void {
-    if (worker !== this.#worker) return
-    this.#worker = null
-    this.#answers = []
+  private lose(worker: Worker, cause: Error): void {
+    if (worker !== this.worker) return
+    this.worker = null
+    this.answers = []
     void worker.terminate()
-    for (const id of [...this.#jobs.keys()]) {
-      this.#ended(id)?.reject(new Error('a message was not authenticated', { cause }))
+    for (const id of [...this.jobs.keys()]) {
+      this.ended(id)?.reject(new Error('a message was not authenticated', { cause }))
     }
   }
 }

@@ -53,25 +53,25 @@ interface WirePieces {
 
 /** The sending side's numbers of texts. */
 export class TextNumbers {
-  readonly #numbers = new Map<string, number>()
-  #fresh: string[] = []
-  #forget = false
+  private readonly numbers = new Map<string, number>()
+  private fresh: string[] = []
+  private forget = false
 
   number(sql: string): number {
-    const known = this.#numbers.get(sql)
+    const known = this.numbers.get(sql)
     if (known !== undefined) return known
-    const number = this.#numbers.size
-    this.#numbers.set(sql, number)
-    this.#fresh.push(sql)
+    const number = this.numbers.size
+    this.numbers.set(sql, number)
+    this.fresh.push(sql)
     return number
   }
 
   /** What the other side must learn before the next message; call once a message. */
   takeNews(): { readonly forget: boolean; readonly texts: readonly string[] } {
-    const news = { forget: this.#forget, texts: this.#fresh }
-    this.#fresh = []
-    this.#forget = this.#numbers.size > textLimit
-    if (this.#forget) this.#numbers.clear()
+    const news = { forget: this.forget, texts: this.fresh }
+    this.fresh = []
+    this.forget = this.numbers.size > textLimit
+    if (this.forget) this.numbers.clear()
     return news
   }
 }

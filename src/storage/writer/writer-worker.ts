@@ -28,106 +28,106 @@ interface Open {
 }
 
 class WriterThread {
-  #open: Open | undefined
-  #version: unknown
-  #commits = 0
-  #texts: string[] = []
-  readonly #timer: NodeJS.Timeout
+  private open: Open | undefined
+  private version: unknown
+  private commits = 0
+  private texts: string[] = []
+  private readonly timer: NodeJS.Timeout
 
   constructor(
     readonly port: MessagePort,
     readonly options: ConnectionOptions,
   ) {
-    this.#connection()
-    port.on('message', (message: ToWriter) => this.#take(message))
-    this.#timer = setInterval(() => this.#with(() => undefined), idleCheck)
-    this.#say({ kind: 'opened' })
+    this.connection()
+    port.on('message', (message: ToWriter) => this.take(message))
+    this.timer = setInterval(() => this.with(() => undefined), idleCheck)
+    this.say({ kind: 'opened' })
   }
 
-  #say(message: FromWriter): void {
+  private say(message: FromWriter): void {
     this.port.postMessage(message)
   }
 
-  #connection(): Open {
-    if (this.#open === undefined) {
-      this.#open = opened(this.options)
-      this.#look(this.#open, this.#version !== undefined)
+  private connection(): Open {
+    if (this.open === undefined) {
+      this.open = opened(this.options)
+      this.look(this.open, this.version !== undefined)
     }
-    return this.#open
+    return this.open
   }
 
   /** `data_version` means something on one connection only: after a change of connection, suppose the worst. */
-  #look({ version }: Open, suppose = false): void {
+  private look({ version }: Open, suppose = false): void {
     const now = version.get()
-    if (suppose || (this.#version !== undefined && now !== this.#version)) this.#say({ kind: 'foreign-commit' })
-    this.#version = now
+    if (suppose || (this.version !== undefined && now !== this.version)) this.say({ kind: 'foreign-commit' })
+    this.version = now
   }
 
-  #distrust(fault: StorageFault): void {
+  private distrust(fault: StorageFault): void {
     if (fault.code === 'SQLITE_FULL' || fault.code.startsWith('SQLITE_BUSY')) return
-    this.#open?.db.close()
-    this.#open = undefined
+    this.open?.db.close()
+    this.open = undefined
   }
 
   /** The first message and all that wait behind it, up to one that is not requests. */
-  #take(first: ToWriter): void {
+  private take(first: ToWriter): void {
     const batch: Request[] = []
     let messages = 0
     let next: ToWriter | undefined = first
     while (next?.kind === 'requests') {
-      if (next.forget) this.#texts = []
-      this.#texts.push(...next.texts)
-      for (const request of next.requests) batch.push(fromWire(request, this.#texts))
+      if (next.forget) this.texts = []
+      this.texts.push(...next.texts)
+      for (const request of next.requests) batch.push(fromWire(request, this.texts))
       messages += 1
       next = batch.length < batchLimit ? (receiveMessageOnPort(this.port)?.message as ToWriter | undefined) : undefined
     }
     if (messages > 0) {
-      this.#answer(messages, this.#commit(batch))
+      this.answer(messages, this.commit(batch))
       freeMemory(...movedPieces(batch))
     }
-    if (next?.kind === 'reclaim') this.#answer(1, [this.#reclaim(next.pages)])
-    if (next?.kind === 'stop') this.#stop()
+    if (next?.kind === 'reclaim') this.answer(1, [this.reclaim(next.pages)])
+    if (next?.kind === 'stop') this.stop()
   }
 
-  #commit(batch: readonly Request[]): Outcome[] {
-    const outcomes = this.#with(({ group }) => {
+  private commit(batch: readonly Request[]): Outcome[] {
+    const outcomes = this.with(({ group }) => {
       const before = group.commits()
       const result = group.run(batch)
-      this.#commits += group.commits() - before
+      this.commits += group.commits() - before
       return result
     })
     if (outcomes instanceof StorageFault) return batch.map(() => outcomes)
     const fault = outcomes.find((outcome) => outcome instanceof StorageFault)
-    if (fault !== undefined) this.#distrust(fault)
+    if (fault !== undefined) this.distrust(fault)
     return outcomes
   }
 
-  #reclaim(pages: number): Outcome {
-    const result = this.#with(({ db }) => db.exec(`pragma incremental_vacuum(${pages})`))
+  private reclaim(pages: number): Outcome {
+    const result = this.with(({ db }) => db.exec(`pragma incremental_vacuum(${pages})`))
     return result instanceof StorageFault ? result : undefined
   }
 
   /** Without anything to do, it looks for foreign commits and, after a fault, for a database that is well again. */
-  #with<Result>(act: (open: Open) => Result): Result | StorageFault {
+  private with<Result>(act: (open: Open) => Result): Result | StorageFault {
     try {
-      const open = this.#connection()
-      this.#look(open)
+      const open = this.connection()
+      this.look(open)
       return act(open)
     } catch (error) {
       const fault = storageFault(error)
-      this.#distrust(fault)
+      this.distrust(fault)
       return fault
     }
   }
 
-  #answer(messages: number, outcomes: readonly Outcome[]): void {
+  private answer(messages: number, outcomes: readonly Outcome[]): void {
     const failures = outcomes.flatMap((error, request) => (error === undefined ? [] : [failureToWire(error, request)]))
-    this.#say({ kind: 'settled', messages, failures, commits: this.#commits })
+    this.say({ kind: 'settled', messages, failures, commits: this.commits })
   }
 
-  #stop(): void {
-    clearInterval(this.#timer)
-    this.#open?.db.close()
+  private stop(): void {
+    clearInterval(this.timer)
+    this.open?.db.close()
     this.port.close()
   }
 }

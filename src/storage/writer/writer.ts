@@ -43,32 +43,32 @@ const startThread = (options: ConnectionOptions): Worker =>
   new Worker(new URL('./writer-worker.js', import.meta.url), { ...threadOptions, workerData: options })
 
 export class Writer {
-  readonly #options: WriterOptions
-  readonly #listeners = new Set<() => void>()
-  #worker: Worker | undefined
+  private readonly options: WriterOptions
+  private readonly listeners = new Set<() => void>()
+  private worker: Worker | undefined
   /** Set while requests are taken: the thread has opened the database and is not asked to stop. */
-  #ready = false
-  #closing = false
-  #restart: NodeJS.Timeout | undefined
-  #numbers = new TextNumbers()
-  #gathered: WireWrite[][] = []
+  private ready = false
+  private closing = false
+  private restart: NodeJS.Timeout | undefined
+  private numbers = new TextNumbers()
+  private gathered: WireWrite[][] = []
   /** Memory that goes with what is gathered. */
-  #transfer = new Set<ArrayBuffer>()
-  #gatheredPromises: Promised[] = []
+  private transfer = new Set<ArrayBuffer>()
+  private gatheredPromises: Promised[] = []
   /** One list for each message that is not answered yet, in their order. */
-  #posted: Promised[][] = []
-  #commits = 0
-  #commitsOfDeadThreads = 0
+  private posted: Promised[][] = []
+  private commitsOfThread = 0
+  private commitsOfDeadThreads = 0
 
   private constructor(options: WriterOptions) {
-    this.#options = options
+    this.options = options
   }
 
   /** Resolves once the thread has the database open. */
   static async open(options: WriterOptions): Promise<Writer> {
     const writer = new Writer(options)
     const opened = new Promise<void>((resolve, reject) => {
-      const worker = writer.#startThread()
+      const worker = writer.startThread()
       worker.once('error', reject)
       worker.once('message', (message: FromWriter) => {
         if (message.kind === 'cannot-open') reject(failureFromWire(message.failure))
@@ -76,123 +76,123 @@ export class Writer {
       })
     })
     await opened.catch((error: unknown) => {
-      writer.#closing = true
+      writer.closing = true
       throw error
     })
     return writer
   }
 
   commits(): number {
-    return this.#commitsOfDeadThreads + this.#commits
+    return this.commitsOfDeadThreads + this.commitsOfThread
   }
 
   onForeignCommit(listener: () => void): void {
-    this.#listeners.add(listener)
+    this.listeners.add(listener)
   }
 
   commit(writes: readonly Write[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!this.#ready) return reject(this.#notReady())
-      const request = toWire(writes, this.#numbers, this.#transfer)
-      if (this.#gathered.length === 0) setImmediate(() => this.#post())
-      this.#gathered.push(request)
-      this.#gatheredPromises.push({ resolve, reject })
-      if (this.#gathered.length === POSTED_AT_ONCE) this.#post()
+      if (!this.ready) return reject(this.notReady())
+      const request = toWire(writes, this.numbers, this.transfer)
+      if (this.gathered.length === 0) setImmediate(() => this.post())
+      this.gathered.push(request)
+      this.gatheredPromises.push({ resolve, reject })
+      if (this.gathered.length === POSTED_AT_ONCE) this.post()
     })
   }
 
   /** Gives up to `pages` free pages back to the file system, between two batches. */
   reclaim(pages: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!this.#ready) return reject(this.#notReady())
-      this.#post()
-      this.#posted.push([{ resolve, reject }])
-      this.#say({ kind: 'reclaim', pages })
+      if (!this.ready) return reject(this.notReady())
+      this.post()
+      this.posted.push([{ resolve, reject }])
+      this.say({ kind: 'reclaim', pages })
     })
   }
 
   /** Finishes what was asked for. */
   async close(): Promise<void> {
-    if (this.#closing) return
-    this.#post()
-    this.#closing = true
-    this.#ready = false
-    clearTimeout(this.#restart)
-    const worker = this.#worker
+    if (this.closing) return
+    this.post()
+    this.closing = true
+    this.ready = false
+    clearTimeout(this.restart)
+    const worker = this.worker
     if (worker === undefined) return
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve())
-      this.#say({ kind: 'stop' })
+      this.say({ kind: 'stop' })
     })
   }
 
-  #say(message: ToWriter, transfer: readonly ArrayBuffer[] = []): void {
-    this.#worker?.postMessage(message, transfer)
+  private say(message: ToWriter, transfer: readonly ArrayBuffer[] = []): void {
+    this.worker?.postMessage(message, transfer)
   }
 
-  #notReady(): StorageFault {
-    return new StorageFault('SQLITE_ABORT', this.#closing ? 'the database is closed' : 'the writer is starting again')
+  private notReady(): StorageFault {
+    return new StorageFault('SQLITE_ABORT', this.closing ? 'the database is closed' : 'the writer is starting again')
   }
 
-  #post(): void {
-    if (this.#gathered.length === 0) return
-    this.#posted.push(this.#gatheredPromises)
-    this.#say({ kind: 'requests', ...this.#numbers.takeNews(), requests: this.#gathered }, [...this.#transfer])
-    this.#transfer.clear()
-    this.#gathered = []
-    this.#gatheredPromises = []
+  private post(): void {
+    if (this.gathered.length === 0) return
+    this.posted.push(this.gatheredPromises)
+    this.say({ kind: 'requests', ...this.numbers.takeNews(), requests: this.gathered }, [...this.transfer])
+    this.transfer.clear()
+    this.gathered = []
+    this.gatheredPromises = []
   }
 
-  #startThread(): Worker {
-    const { file, maxPages, busyTimeout, start = startThread } = this.#options
+  private startThread(): Worker {
+    const { file, maxPages, busyTimeout, start = startThread } = this.options
     const worker = start({ file, maxPages, busyTimeout })
-    this.#worker = worker
-    worker.on('message', (message: FromWriter) => this.#hear(message))
-    worker.on('error', (error) => this.#fail(error))
-    worker.once('exit', () => this.#died())
+    this.worker = worker
+    worker.on('message', (message: FromWriter) => this.hear(message))
+    worker.on('error', (error) => this.fail(error))
+    worker.once('exit', () => this.died())
     return worker
   }
 
-  #hear(message: FromWriter): void {
+  private hear(message: FromWriter): void {
     switch (message.kind) {
       case 'opened':
-        this.#ready = !this.#closing
+        this.ready = !this.closing
         return
       case 'settled':
-        this.#commits = message.commits
-        settle(this.#posted.splice(0, message.messages), message.failures)
+        this.commitsOfThread = message.commits
+        settle(this.posted.splice(0, message.messages), message.failures)
         return
       case 'foreign-commit':
-        for (const listener of this.#listeners) listener()
+        for (const listener of this.listeners) listener()
         return
       case 'cannot-open':
         return
     }
   }
 
-  #fail(error: Error): void {
+  private fail(error: Error): void {
     const fault = new StorageFault('SQLITE_ABORT', `the writer ended: ${error.message}`)
-    const lost = [...this.#posted.flat(), ...this.#gatheredPromises]
-    this.#posted = []
-    this.#gathered = []
-    this.#gatheredPromises = []
-    this.#ready = false
+    const lost = [...this.posted.flat(), ...this.gatheredPromises]
+    this.posted = []
+    this.gathered = []
+    this.gatheredPromises = []
+    this.ready = false
     for (const { reject } of lost) reject(fault)
   }
 
-  #died(): void {
-    this.#fail(new Error('its thread is gone'))
-    this.#worker = undefined
-    this.#commitsOfDeadThreads += this.#commits
-    this.#commits = 0
-    this.#numbers = new TextNumbers()
-    if (!this.#closing) this.#restart = setTimeout(() => this.#startAgain(), this.#options.restartAfter ?? 1000)
+  private died(): void {
+    this.fail(new Error('its thread is gone'))
+    this.worker = undefined
+    this.commitsOfDeadThreads += this.commitsOfThread
+    this.commitsOfThread = 0
+    this.numbers = new TextNumbers()
+    if (!this.closing) this.restart = setTimeout(() => this.startAgain(), this.options.restartAfter ?? 1000)
   }
 
   /** While there was no thread nobody looked for other processes' commits: suppose there were some. */
-  #startAgain(): void {
-    this.#startThread().once('message', (message: FromWriter) => {
-      if (message.kind === 'opened') for (const listener of this.#listeners) listener()
+  private startAgain(): void {
+    this.startThread().once('message', (message: FromWriter) => {
+      if (message.kind === 'opened') for (const listener of this.listeners) listener()
     })
   }
 }

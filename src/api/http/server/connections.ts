@@ -41,31 +41,31 @@ export interface ConnectionsSettings extends ConnectionLimitSettings {
 }
 
 export class Connections {
-  readonly #settings: ConnectionsSettings
-  readonly #limit: ConnectionLimit
+  private readonly settings: ConnectionsSettings
+  private readonly limit: ConnectionLimit
   /** With the way to count each of them out. */
-  readonly #open = new Map<Connection, () => void>()
+  private readonly open = new Map<Connection, () => void>()
   /** TLS handshakes that are under way. */
-  readonly #securing = new Map<string, Connection>()
+  private readonly securing = new Map<string, Connection>()
   /** By the socket that requests name: with TLS it is another one. */
-  readonly #bySocket = new WeakMap<Socket, Connection>()
+  private readonly bySocket = new WeakMap<Socket, Connection>()
 
   constructor(settings: ConnectionsSettings) {
-    this.#settings = settings
-    this.#limit = connectionLimit(settings)
+    this.settings = settings
+    this.limit = connectionLimit(settings)
   }
 
   get size(): number {
-    return this.#open.size
+    return this.open.size
   }
 
   /** Counts it until it closes. False: there is no place for it. */
   enter(socket: Socket, kind: EndpointKind): boolean {
-    const peer = this.#peerAt(socket, kind)
-    const { clock, note } = this.#settings
+    const peer = this.peerAt(socket, kind)
+    const { clock, note } = this.settings
     const connection: Connection = { socket, peer, since: clock(), response: null }
-    const place = this.#limit.enter(peer.trusted ? null : originOf(peer.address), {
-      standing: () => this.#standingOf(connection),
+    const place = this.limit.enter(peer.trusted ? null : originOf(peer.address), {
+      standing: () => this.standingOf(connection),
       giveWay: () => {
         note('idle', peer.address)
         socket.destroy()
@@ -75,30 +75,30 @@ export class Connections {
       note(place, peer.address)
       return false
     }
-    this.#keep(connection, kind, () => place.leave())
+    this.keep(connection, kind, () => place.leave())
     return true
   }
 
-  #keep(connection: Connection, kind: EndpointKind, leave: () => void): void {
+  private keep(connection: Connection, kind: EndpointKind, leave: () => void): void {
     const { socket } = connection
     const ends = endsOf(socket)
-    this.#open.set(connection, leave)
-    if (kind === 'tls') this.#securing.set(ends, connection)
-    else this.#bySocket.set(socket, connection)
+    this.open.set(connection, leave)
+    if (kind === 'tls') this.securing.set(ends, connection)
+    else this.bySocket.set(socket, connection)
     socket.once('close', () => {
-      this.#leave(connection)
-      if (this.#securing.get(ends) === connection) this.#securing.delete(ends)
+      this.leave(connection)
+      if (this.securing.get(ends) === connection) this.securing.delete(ends)
     })
   }
 
   /** A request has come. */
   asked(connection: Connection, response: ServerResponse): void {
-    connection.since = this.#settings.clock()
+    connection.since = this.settings.clock()
     connection.response = response
   }
 
-  #standingOf({ response, since }: Connection): Standing | null {
-    const fresh = this.#settings.clock() - since < this.#settings.givesWayAfter
+  private standingOf({ response, since }: Connection): Standing | null {
+    const fresh = this.settings.clock() - since < this.settings.givesWayAfter
     if (response === null) return { rank: 'unproved', since, fresh }
     if (!isUnderWay(response)) return { rank: 'idle', since, fresh: false }
     return response.writableEnded && !fresh ? { rank: 'unread', since, fresh } : null
@@ -107,49 +107,49 @@ export class Connections {
   /** The handshake is done: requests will name this socket. */
   secured(socket: Socket): void {
     const ends = endsOf(socket)
-    const connection = this.#securing.get(ends)
-    this.#securing.delete(ends)
+    const connection = this.securing.get(ends)
+    this.securing.delete(ends)
     if (connection === undefined) socket.destroy()
-    else this.#bySocket.set(socket, connection)
+    else this.bySocket.set(socket, connection)
   }
 
   /** Of a request. Nothing counts that a stranger says. */
   peerOf(socket: Socket): Peer {
-    return this.#bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
+    return this.bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
   }
 
   of(socket: Socket): Connection | undefined {
-    return this.#bySocket.get(socket)
+    return this.bySocket.get(socket)
   }
 
   /** Those that wait for an answer end with it, and once nobody waits any more, all others do. */
   drain(): void {
-    for (const { response } of this.#open.keys()) {
+    for (const { response } of this.open.keys()) {
       if (!isUnderWay(response)) continue
       if (!response.headersSent) response.shouldKeepAlive = false
-      response.once('close', () => this.#endUnlessAwaited())
+      response.once('close', () => this.endUnlessAwaited())
     }
-    this.#endUnlessAwaited()
+    this.endUnlessAwaited()
   }
 
   destroyAll(): void {
-    for (const { socket } of [...this.#open.keys()]) socket.destroy()
+    for (const { socket } of [...this.open.keys()]) socket.destroy()
   }
 
-  #endUnlessAwaited(): void {
-    const open = [...this.#open.keys()]
+  private endUnlessAwaited(): void {
+    const open = [...this.open.keys()]
     if (!open.some(({ response }) => isUnderWay(response))) this.destroyAll()
   }
 
-  #peerAt({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
+  private peerAt({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
     if (kind === 'unix') return { address: THIS_MACHINE, trusted: true, tls: false }
     const address = ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : remoteAddress
-    return { address, trusted: kind === 'http' || this.#settings.isProxy(address), tls: kind === 'tls' }
+    return { address, trusted: kind === 'http' || this.settings.isProxy(address), tls: kind === 'tls' }
   }
 
-  #leave(connection: Connection): void {
-    const countOut = this.#open.get(connection)
-    this.#open.delete(connection)
+  private leave(connection: Connection): void {
+    const countOut = this.open.get(connection)
+    this.open.delete(connection)
     countOut?.()
   }
 }

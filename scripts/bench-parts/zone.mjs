@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { keyTarget } from '../../dist/src/domains/verification/dns-records.js'
+import { keyTargetOf } from '../../dist/src/domains/verification/dns-records.js'
 import { uuidv7 } from '../../dist/src/platform/ids.js'
 import { databaseFile, openDatabase } from '../../dist/src/storage/open.js'
 import { compare } from './compare.mjs'
@@ -51,7 +51,7 @@ async function fill(home, domains) {
       writes.push(row('domains', { ...domainOf(id), domain: `d${n}.test` }))
       for (const selector of ['dkim1', 'dkim2']) {
         writes.push(row('dkim_keys', { ...keyOf(selector), domain: `d${n}.test` }))
-        names.push(keyTarget({ id }, selector, ZONE))
+        names.push(keyTargetOf({ id }, selector, ZONE))
       }
     }
     await database.commit(writes)

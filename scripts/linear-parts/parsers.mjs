@@ -4,33 +4,33 @@
  */
 import { setImmediate as breath } from 'node:timers/promises'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { parseText } from '../../dist/src/content/template-text.js'
+import { parseTemplateText } from '../../dist/src/content/template-text.js'
 import { ReplyParser } from '../../dist/src/delivery/smtp/reply-parser.js'
-import { readQuery } from '../../dist/src/dns/query.js'
-import { addressOrNull, domainNameOrNull, shown } from '../../dist/src/mail/address.js'
-import { fieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
-import { headerText } from '../../dist/src/mail/header-text.js'
-import { isUnambiguous, listWithin, mailboxes } from '../../dist/src/mail/mailbox-list.js'
-import { formInSteps } from '../../dist/src/mail/message-form.js'
+import { parseQuery } from '../../dist/src/dns/query.js'
+import { tryParseAddress, tryParseDomainName, formatForDisplay } from '../../dist/src/mail/address.js'
+import { readFieldValue, scanHeader } from '../../dist/src/mail/header-fields.js'
+import { decodeHeaderText } from '../../dist/src/mail/header-text.js'
+import { isUnambiguous, truncateList, parseMailboxList } from '../../dist/src/mail/mailbox-list.js'
+import { checkLinesInSteps } from '../../dist/src/mail/message-form.js'
 import { isMessageId } from '../../dist/src/mail/message-id.js'
-import { namedAddressOrNull } from '../../dist/src/mail/named-address.js'
+import { tryParseNamedAddress } from '../../dist/src/mail/named-address.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { textOfHtml } from '../../dist/src/messages/mime/text-of-html.js'
 import { classifyReply } from '../../dist/src/messages/replies/classify-reply.js'
-import { csvRows } from '../../dist/src/platform/csv/rows.js'
+import { readCsvRows } from '../../dist/src/platform/csv/rows.js'
 import { readReply } from '../../dist/src/platform/dns/message.js'
-import { canonicalName, isAskable } from '../../dist/src/platform/dns/name.js'
+import { toCanonicalName, isQueryable } from '../../dist/src/platform/dns/name.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
-import { inboundContent } from '../../dist/src/receiving/inbound-content.js'
+import { readInboundContent } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
-import { prepareMessage, summarise } from '../../dist/src/sending/prepare-message.js'
+import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { IncomingMessage } from '../../dist/src/smtp/collect.js'
 import { startDataMode } from '../../dist/src/smtp/data-mode.js'
 import { parsePlainMail } from '../../dist/src/smtp/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/smtp/rcpt-command.js'
-import { study } from '../../dist/src/spam/spam-study.js'
-import { providerColumns, providerLine } from '../../dist/src/suppressions/provider-columns.js'
+import { analyzeContent } from '../../dist/src/spam/spam-study.js'
+import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-columns.js'
 import { lines, messages, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
@@ -60,34 +60,34 @@ const origin = { hostname: 'mx.test', protocol: 'ESMTPSA', emailId: 'em_1', now:
 
 function submitted(raw) {
   const header = scanHeader(raw)
-  for (const _ of formInSteps(raw, { lineOctets: 998 }));
+  for (const _ of checkLinesInSteps(raw, { lineOctets: 998 }));
   prepareMessage(raw, header, origin)
-  summarise(raw, header)
+  summarizeMessage(raw, header)
 }
 
 function serviceFields(raw) {
   const header = scanHeader(raw)
   readServiceFields(
-    header.fields.map((field) => ({ name: field.name, value: fieldValue(raw, field) })),
+    header.fields.map((field) => ({ name: field.name, value: readFieldValue(raw, field) })),
     0,
   )
 }
 
 function addresses(text) {
-  addressOrNull(text)
-  addressOrNull(`${text}@b.test`)
-  domainNameOrNull(text)
-  namedAddressOrNull(text)
+  tryParseAddress(text)
+  tryParseAddress(`${text}@b.test`)
+  tryParseDomainName(text)
+  tryParseNamedAddress(text)
   isMessageId(`<${text}>`)
-  shown(text)
-  canonicalName(text)
-  isAskable(text)
+  formatForDisplay(text)
+  toCanonicalName(text)
+  isQueryable(text)
 }
 
 /** The limit of a list is put aside: what is within it must be read in linear time too. */
 function lists(text) {
-  const value = listWithin(text)
-  mailboxes(value)
+  const value = truncateList(text)
+  parseMailboxList(value)
   isUnambiguous(value)
 }
 
@@ -116,23 +116,23 @@ async function inSession(octets, data) {
 
 async function suppressions(text) {
   const head = 'email,reason,created\r\na@b.test,bounce,2026-01-01\r\n'
-  for await (const rows of csvRows(Buffer.from(head + text))) {
-    const columns = providerColumns({ line: 1, cells: ['email', 'reason', 'created'] })
-    for (const row of rows) if (columns !== null) providerLine(columns, row)
+  for await (const rows of readCsvRows(Buffer.from(head + text))) {
+    const columns = parseProviderColumns({ line: 1, cells: ['email', 'reason', 'created'] })
+    for (const row of rows) if (columns !== null) parseProviderLine(columns, row)
   }
 }
 
 const dnsReply = (text) => {
   const octets = Buffer.from(text).subarray(0, 65_000)
   readReply(Buffer.concat([Buffer.from([0, 1, 0x81, 0x80, 0, 0, 0, 50, 0, 50, 0, 0]), octets]))
-  readQuery(octets.subarray(0, 1232))
+  parseQuery(octets.subarray(0, 1232))
 }
 
 export const parsers = [
   { name: 'addresses', inputs: texts, read: tolerant(addresses) },
   { name: 'lists of addresses', inputs: texts, read: tolerant(lists) },
   { name: 'lists of addresses over the limit', inputs: texts, read: tolerant((text) => isUnambiguous(text)) },
-  { name: 'header text', inputs: texts, read: tolerant((text) => headerText(text, 1_000_000)) },
+  { name: 'header text', inputs: texts, read: tolerant((text) => decodeHeaderText(text, 1_000_000)) },
   {
     name: 'commands of SMTP',
     inputs: texts,
@@ -161,12 +161,12 @@ export const parsers = [
   },
   { name: 'messages of DNS', inputs: texts, read: tolerant(dnsReply) },
   { name: 'text of HTML', inputs: texts, read: tolerant(textOfHtml) },
-  { name: 'templates', inputs: texts, read: tolerant(parseText) },
+  { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
   {
     name: 'CSV',
     inputs: texts,
     read: tolerant(async (text) => {
-      for await (const _ of csvRows(Buffer.from(text)));
+      for await (const _ of readCsvRows(Buffer.from(text)));
     }),
   },
   { name: 'imports of suppressions', inputs: texts, read: tolerant(suppressions) },
@@ -177,26 +177,26 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => authenticate(raw, client, { resolver: silentDns, clock: () => Date.now() })),
   },
-  { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => inboundContent(raw, nothing)) },
+  { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => readInboundContent(raw, nothing)) },
   { name: 'reports', inputs: messages, read: tolerant(readReport) },
   {
     name: 'spam rules and words, text',
     inputs: texts,
     read: tolerant((text) =>
-      study(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, text }, circumstances),
+      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, text }, circumstances),
     ),
   },
   {
     name: 'spam rules and words, HTML',
     inputs: texts,
     read: tolerant((html) =>
-      study(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, html }, circumstances),
+      analyzeContent(Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n'), { ...nothing, html }, circumstances),
     ),
   },
   {
     name: 'spam rules and words, header',
     inputs: messages,
-    read: tolerant((raw) => study(raw, nothing, circumstances)),
+    read: tolerant((raw) => analyzeContent(raw, nothing, circumstances)),
   },
   { name: 'parts of a message', inputs: messages, read: takenApart },
 ]

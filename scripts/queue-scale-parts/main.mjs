@@ -18,7 +18,7 @@ import { startDaemon } from '../../dist/src/daemon/daemon.js'
 import { systemEdges } from '../../dist/src/daemon/edges.js'
 import { databaseFile, openDatabase } from '../../dist/src/storage/open.js'
 import { bulkEmail } from '../../dist/test/helpers/bulk.js'
-import { foundation } from '../../dist/test/helpers/foundation.js'
+import { copySeed } from '../../dist/test/helpers/foundation.js'
 
 const LEASED = 100
 const SHORT = 1_000
@@ -78,7 +78,7 @@ async function measure(count, work) {
   try {
     const config = configuration(folder, await closedPort())
     const file = databaseFile(config.service.data_dir)
-    const { workspaceId } = await foundation(file)
+    const { workspaceId } = await copySeed(file)
     return await work({ config, file, workspaceId, count })
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -87,7 +87,7 @@ async function measure(count, work) {
 
 function start(config, clock = Date.now) {
   const parts = { config, clock, log: pino({ level: 'silent' }), edges: systemEdges() }
-  return startDaemon({ ...parts, patience: { door: 100, delivery: 100 } })
+  return startDaemon({ ...parts, stopTimeouts: { listeners: 100, delivery: 100 } })
 }
 
 async function until(condition) {

@@ -19,13 +19,13 @@ import { performance } from 'node:perf_hooks'
 import { simpleParser } from 'mailparser'
 import { pino } from 'pino'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
-import { learnMessage, messageFingerprint } from '../../dist/src/spam/bayes/learn.js'
-import { circumstancesOf } from '../../dist/src/spam/received-spam-message.js'
-import { rspamd } from '../../dist/src/spam/rspamd/rspamd.js'
-import { spamMessage } from '../../dist/src/spam/spam-input.js'
+import { learnMessage, messageFingerprintOf } from '../../dist/src/spam/bayes/learn.js'
+import { spamContextOf } from '../../dist/src/spam/received-spam-message.js'
+import { createRspamdClient } from '../../dist/src/spam/rspamd/rspamd.js'
+import { buildSpamMessage } from '../../dist/src/spam/spam-input.js'
 import { defaultSpamThresholds } from '../../dist/src/spam/spam-report.js'
-import { study } from '../../dist/src/spam/spam-study.js'
-import { spamVerdict } from '../../dist/src/spam/spam-verdict.js'
+import { analyzeContent } from '../../dist/src/spam/spam-study.js'
+import { judgeSpam } from '../../dist/src/spam/spam-verdict.js'
 import { openDatabase } from '../../dist/src/storage/open.js'
 import { halfOf, kindsOf } from './labels.mjs'
 
@@ -38,7 +38,7 @@ export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, miss
   const ask =
     rspamdUrl === undefined
       ? null
-      : rspamd({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
+      : createRspamdClient({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
   const half = (wanted) => messages.filter((message) => message.half === wanted)
   const lessons =
     taught === null
@@ -63,7 +63,7 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
   const database = await openDatabase({ file: join(folder, 'eval.db') })
   try {
-    const judge = spamVerdict({ read: database.read, thresholds: defaultSpamThresholds, rspamd: ask })
+    const judge = judgeSpam({ read: database.read, thresholds: defaultSpamThresholds, rspamd: ask })
     await learn(database, learned, aged)
     const results = await judgeAll(judge, judged)
     if (timed) await times(judge, results)
@@ -91,9 +91,9 @@ async function learn(database, messages, aged) {
   const now = Date.now()
   const lessons = messages.map(({ raw, parts, label }) => ({
     workspaceId: 'ws_1',
-    fingerprint: messageFingerprint(raw),
+    fingerprint: messageFingerprintOf(raw),
     verdict: label === 'ham' ? 'ham' : 'spam',
-    message: spamMessage(raw, parts, { ...nothingKnown, receivedAt: aged ? 0 : now }),
+    message: buildSpamMessage(raw, parts, { ...nothingKnown, receivedAt: aged ? 0 : now }),
     at: now,
   }))
   await Promise.all(lessons.map((lesson) => learnMessage(database, lesson)))
@@ -102,11 +102,11 @@ async function learn(database, messages, aged) {
 
 /** As it is stored, but of a client of which nothing speaks for or against it. */
 function judgedBy(judge, record, { raw, parts }) {
-  return judge(record, raw, study(raw, parts, circumstancesOf(record)))
+  return judge(record, raw, analyzeContent(raw, parts, spamContextOf(record)))
 }
 
 function recordOf({ path, raw, parts }) {
-  const { receivedAt, from } = spamMessage(raw, parts, nothingKnown)
+  const { receivedAt, from } = buildSpamMessage(raw, parts, nothingKnown)
   return {
     id: path,
     workspace_id: 'ws_1',

@@ -18,8 +18,8 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { spamRules } from '../../dist/src/spam/rules/all-rules.js'
-import { spamMessage } from '../../dist/src/spam/spam-input.js'
-import { spamReport, spamStatus } from '../../dist/src/spam/spam-report.js'
+import { buildSpamMessage } from '../../dist/src/spam/spam-input.js'
+import { scoreByRules, spamStatusOf } from '../../dist/src/spam/spam-report.js'
 import { halfOf, kindsOf, labelledRows, originOf } from './labels.mjs'
 import { evaluateLearned } from './learned.mjs'
 
@@ -65,10 +65,10 @@ for (const row of rows) {
   }
   const began = performance.now()
   const origin = values.client ? originOf(row) : null
-  const message = spamMessage(raw, result.parts, { receivedAt: null, origin, authentication: null })
-  const { score, contributions } = spamReport(message)
+  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin, authentication: null })
+  const { score, contributions } = scoreByRules(message)
   const took = performance.now() - began
-  scored.push({ path, label, size: raw.length, score, contributions, status: spamStatus(score), took })
+  scored.push({ path, label, size: raw.length, score, contributions, status: spamStatusOf(score), took })
 }
 await reader.close()
 

@@ -11,7 +11,7 @@ import type { Tables } from '../storage/tables/tables.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 import type { Principal } from './principal.js'
 
-export type Action =
+export type AuditAction =
   | 'api_key.created'
   | 'api_key.revoked'
   | 'domain.created'
@@ -51,19 +51,19 @@ export interface Actor {
 }
 
 /** The command line: whoever may run it owns the machine. */
-export const operator: Actor = { id: 'operator', keyId: null }
+export const operatorActor: Actor = { id: 'operator', keyId: null }
 
 /** The daemon, of its own accord. */
-export const daemonItself: Actor = { id: 'service', keyId: null }
+export const daemonActor: Actor = { id: 'service', keyId: null }
 
 export function actorOf({ userId, keyId }: Principal): Actor {
-  return userId === null ? operator : { id: userId, keyId }
+  return userId === null ? operatorActor : { id: userId, keyId }
 }
 
-export interface Act {
+export interface AuditEntry {
   readonly workspaceId: string
   readonly actor: Actor
-  readonly action: Action
+  readonly action: AuditAction
   /** Id of what was acted on. */
   readonly target: string
   readonly at: number
@@ -82,7 +82,7 @@ const insert = prepareWrite<Omit<Tables['audit_log'], 'seq'>>(({ db, slot }) =>
   }),
 )
 
-export function recordAct({ workspaceId, actor, action, target, at, details = {} }: Act): Write {
+export function recordAuditEntry({ workspaceId, actor, action, target, at, details = {} }: AuditEntry): Write {
   const byKey = actor.keyId === null ? {} : { by_key: actor.keyId }
   return insert({
     id: uuidv7(at),
@@ -96,10 +96,10 @@ export function recordAct({ workspaceId, actor, action, target, at, details = {}
 }
 
 /** Greater than every `seq`: the place before the newest act. */
-export const NEWEST = Number.MAX_SAFE_INTEGER
+export const BEFORE_NEWEST = Number.MAX_SAFE_INTEGER
 
 /** Newest first, those before the place `before`. */
-export const actsOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(({ db, slot }) =>
+export const auditEntriesOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('audit_log')
     .select(['seq', 'id', 'at', 'actor', 'action', 'target', 'details'])
@@ -109,23 +109,23 @@ export const actsOfWorkspace = prepareRead<{ workspaceId: string; before: number
     .limit(slot('limit')),
 )
 
-const STEP = 500
+const STEP_SIZE = 500
 
-const oldestAct = prepareRead<Record<never, never>>()(({ db }) =>
+const oldestEntry = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('audit_log').select(['seq', 'at']).orderBy('seq').limit(1),
 )
 
-const removeActs = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
+const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot }) =>
   db.deleteFrom('audit_log').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
 )
 
 /** Removes some of the acts from before `before`; resolves to whether there may be more. */
-export async function forgetActs(
+export async function removeOldAuditEntries(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   before: number,
 ): Promise<boolean> {
-  const [oldest] = oldestAct(read, {})
+  const [oldest] = oldestEntry(read, {})
   if (oldest === undefined || oldest.at >= before) return false
-  await commit([removeActs({ before, seq: oldest.seq + STEP })])
+  await commit([removeEntries({ before, seq: oldest.seq + STEP_SIZE })])
   return true
 }

@@ -8,23 +8,23 @@ import ipaddr from 'ipaddr.js'
 import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
 
 /** The IPv4 address, the /64 of the IPv6 address, or the text itself where it is no address. */
-export function limitKey(remoteAddress: string): string {
-  const address = parsed(remoteAddress)
+export function addressKeyOf(remoteAddress: string): string {
+  const address = parseIp(remoteAddress)
   if (address === null) return remoteAddress
   if (address instanceof ipaddr.IPv4) return address.toString()
   return prefixOf(address, 64)
 }
 
 /** The /24 of the IPv4 address, the /48 of the IPv6 address; null where it is no address. */
-export function networkKey(remoteAddress: string): string | null {
-  const address = parsed(remoteAddress)
+export function networkKeyOf(remoteAddress: string): string | null {
+  const address = parseIp(remoteAddress)
   if (address === null) return null
   return address instanceof ipaddr.IPv4 ? `${address.octets.slice(0, 3).join('.')}.0/24` : prefixOf(address, 48)
 }
 
 /** As whom a connection counts. */
 export function originOf(remoteAddress: string): ConnectionOrigin {
-  return { address: limitKey(remoteAddress), network: networkKey(remoteAddress) }
+  return { address: addressKeyOf(remoteAddress), network: networkKeyOf(remoteAddress) }
 }
 
 /** `bits`: a multiple of 16. */
@@ -35,9 +35,9 @@ function prefixOf({ parts }: ipaddr.IPv6, bits: number): string {
 
 /** 127.0.0.0/8 or ::1. */
 export function isLoopback(remoteAddress: string): boolean {
-  return parsed(remoteAddress)?.range() === 'loopback'
+  return parseIp(remoteAddress)?.range() === 'loopback'
 }
 
-function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+function parseIp(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   return ipaddr.isValid(text) ? ipaddr.process(text) : null
 }

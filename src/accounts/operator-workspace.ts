@@ -6,10 +6,10 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { keepServiceState, OPERATOR_WORKSPACE } from '../storage/service-state.js'
+import { initServiceState, OPERATOR_WORKSPACE_KEY } from '../storage/service-state.js'
 import type { Write } from '../storage/writer/write.js'
 
-const stored = prepareRead<{ key: string }>()(({ db, slot }) =>
+const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
   db
     .selectFrom('service_state')
     .innerJoin('workspaces', 'workspaces.id', 'service_state.value')
@@ -18,16 +18,16 @@ const stored = prepareRead<{ key: string }>()(({ db, slot }) =>
 )
 
 /** Null: there is none yet. */
-export function operatorWorkspace(read: Read): string | null {
-  return stored(read, { key: OPERATOR_WORKSPACE })[0]?.id ?? null
+export function findOperatorWorkspace(read: Read): string | null {
+  return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
 }
 
 /** Of a workspace that the operator makes: it is theirs where none is yet. */
-export function keepOperatorWorkspace(id: string): Write {
-  return keepServiceState({ key: OPERATOR_WORKSPACE, value: id })
+export function initOperatorWorkspace(id: string): Write {
+  return initServiceState({ key: OPERATOR_WORKSPACE_KEY, value: id })
 }
 
-const set = prepareWrite<{ key: string; id: string }>(
+const upsertOperatorWorkspace = prepareWrite<{ key: string; id: string }>(
   ({ db, slot }) =>
     db
       .insertInto('service_state')
@@ -46,5 +46,5 @@ const set = prepareWrite<{ key: string; id: string }>(
 
 /** Misses when there is no such workspace any more. */
 export function setOperatorWorkspace(id: string): Write {
-  return set({ key: OPERATOR_WORKSPACE, id })
+  return upsertOperatorWorkspace({ key: OPERATOR_WORKSPACE_KEY, id })
 }

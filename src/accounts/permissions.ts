@@ -23,7 +23,7 @@ export type Area = (typeof areas)[number]
 
 export type Permission = 'yes' | 'own' | 'no'
 
-const ofRole: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
+const rolePermissions: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
   send: { owner: true, admin: true, member: true },
   read: { owner: true, admin: true, member: true },
   write: { owner: true, admin: true, member: true },
@@ -34,7 +34,7 @@ const ofRole: Readonly<Record<Area, Readonly<Record<Role, boolean>>>> = {
   'named-read': { owner: true, admin: true, member: true },
 }
 
-const ofScope: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
+const scopePermissions: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
   send: { full: 'yes', send: 'yes', read: 'no' },
   read: { full: 'yes', send: 'own', read: 'yes' },
   write: { full: 'yes', send: 'no', read: 'no' },
@@ -45,19 +45,19 @@ const ofScope: Readonly<Record<Area, Readonly<Record<Scope, Permission>>>> = {
   'named-read': { full: 'yes', send: 'no', read: 'yes' },
 }
 
-export function permission({ role, scopes }: Pick<Principal, 'role' | 'scopes'>, area: Area): Permission {
-  if (!ofRole[area][role]) return 'no'
-  const given = scopes.map((scope) => ofScope[area][scope])
+export function permissionFor({ role, scopes }: Pick<Principal, 'role' | 'scopes'>, area: Area): Permission {
+  if (!rolePermissions[area][role]) return 'no'
+  const given = scopes.map((scope) => scopePermissions[area][scope])
   if (given.includes('yes')) return 'yes'
   return given.includes('own') ? 'own' : 'no'
 }
 
 /** Throws a Refusal `forbidden` that says what is missing. `own`: one's own sends are enough. */
 export function requirePermission(principal: Principal, area: Area, own = false): 'yes' | 'own' {
-  const found = permission(principal, area)
+  const found = permissionFor(principal, area)
   if (found === 'yes' || (found === 'own' && own)) return found
   const { role, scopes } = principal
-  const lacking = ofRole[area][role]
+  const lacking = rolePermissions[area][role]
     ? `the key's scopes (${scopes.join(', ')}) do not allow it`
     : `the role "${role}" does not allow it`
   throw new Refusal('forbidden', `not permitted: ${lacking}`, { area, role, scopes })

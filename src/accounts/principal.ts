@@ -19,6 +19,6 @@ export interface Principal {
 }
 
 /** Sends for a workspace without a key: a trusted network, the operator's command line. */
-export function keylessSender(workspaceId: string): Principal {
+export function createKeylessPrincipal(workspaceId: string): Principal {
   return { workspaceId, keyId: null, userId: null, role: 'member', scopes: ['send'], allowedDomains: [] }
 }

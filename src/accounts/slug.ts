@@ -2,7 +2,7 @@
  * The short name of a workspace for addresses: lower case, words joined by `-`, made
  * unique by a number: `acme`, `acme-2`.
  */
-export function slugOf(name: string, taken: (slug: string) => boolean): string {
+export function buildUniqueSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name
     .normalize('NFKD')
     // By way of capitals: that is how ß becomes ss.

@@ -4,13 +4,13 @@
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
-import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
-import { insertKey, type NewKey, newKey } from './keys/api-keys.js'
+import { insertKey, type NewKey, generateKey } from './keys/api-keys.js'
 import { insertMember } from './people/members.js'
-import { insertUser, stillKnown, userByEmail } from './people/users.js'
-import { slugOf } from './slug.js'
+import { insertUser, requireUser, userByEmail } from './people/users.js'
+import { buildUniqueSlug } from './slug.js'
 
 const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({
@@ -49,7 +49,7 @@ export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ 
 )
 
 /** As a member sees it: with what they are in it. */
-function ofUser<Values extends { userId: string }>({ db, slot }: Builder<Values>) {
+function selectUserWorkspaces<Values extends { userId: string }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('members')
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
@@ -62,7 +62,7 @@ function ofUser<Values extends { userId: string }>({ db, slot }: Builder<Values>
 
 /** Some of those that a user belongs to, oldest first. */
 export const workspacesOfUser = prepareRead<{ userId: string; limit: number; offset: number }>()((builder) =>
-  ofUser(builder)
+  selectUserWorkspaces(builder)
     .orderBy('workspaces.created_at')
     .orderBy('workspaces.id')
     .limit(builder.slot('limit'))
@@ -70,16 +70,16 @@ export const workspacesOfUser = prepareRead<{ userId: string; limit: number; off
 )
 
 export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string }>()((builder) =>
-  ofUser(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
+  selectUserWorkspaces(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
 )
 
 /** None where it was deleted. */
-export const livingWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
+export const workspaceById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
 
 /** Changes nothing; misses when the workspace was deleted. First in a commit of many. */
-export const workspaceStays = prepareWrite<{ id: string }>(
+export const requireWorkspace = prepareWrite<{ id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('workspaces')
@@ -89,7 +89,7 @@ export const workspaceStays = prepareWrite<{ id: string }>(
 )
 
 /** How many a user owns. */
-export const ownedCount = prepareRead<{ userId: string }>()(({ db, slot }) =>
+export const countOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -98,7 +98,7 @@ export const ownedCount = prepareRead<{ userId: string }>()(({ db, slot }) =>
 )
 
 /** The slug follows the name. */
-const rename = prepareWrite<{ id: string; name: string; slug: string }>(
+const renameWorkspace = prepareWrite<{ id: string; name: string; slug: string }>(
   ({ db, slot }) =>
     db
       .updateTable('workspaces')
@@ -117,7 +117,7 @@ const setIcon = prepareWrite<{ id: string; iconUrl: string | null }>(
 )
 
 /** Changes nothing; misses when it is not the user's any more. First in a commit of the owner's. */
-export const stillOwns = prepareWrite<{ workspaceId: string; userId: string }>(
+export const requireOwner = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -135,17 +135,17 @@ export function changeWorkspace(
   { name, iconUrl }: { readonly name?: string | undefined; readonly iconUrl?: string | null | undefined },
 ): Write[] {
   return [
-    ...(name === undefined ? [] : [rename({ id, name, slug: freeSlug(read, name, id) })]),
+    ...(name === undefined ? [] : [renameWorkspace({ id, name, slug: findFreeSlug(read, name, id) })]),
     ...(iconUrl === undefined ? [] : [setIcon({ id, iconUrl })]),
   ]
 }
 
 /** Not taken by another one now; its unique index has the last word. */
-function freeSlug(read: Read, name: string, own: string): string {
-  return slugOf(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
+function findFreeSlug(read: Read, name: string, own: string): string {
+  return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
 }
 
-interface WantedWorkspace {
+interface WorkspaceRequest {
   readonly name: string
   readonly iconUrl: string | null
   /** Of the owner, who is there or comes by the same commit. */
@@ -160,9 +160,9 @@ export interface NewWorkspace {
   readonly writes: readonly Write[]
 }
 
-export function newWorkspace(read: Read, { name, iconUrl, userId, plan, now }: WantedWorkspace): NewWorkspace {
+export function buildWorkspace(read: Read, { name, iconUrl, userId, plan, now }: WorkspaceRequest): NewWorkspace {
   const id = `ws_${uuidv7(now)}`
-  const slug = freeSlug(read, name, id)
+  const slug = findFreeSlug(read, name, id)
   return {
     id,
     writes: [
@@ -172,7 +172,7 @@ export function newWorkspace(read: Read, { name, iconUrl, userId, plan, now }: W
   }
 }
 
-export interface Founded {
+export interface NewWorkspaceWithOwner {
   readonly workspaceId: string
   readonly userId: string
   readonly key: NewKey
@@ -180,17 +180,17 @@ export interface Founded {
 }
 
 /** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
-export function foundWorkspace(read: Read, name: string, given: Address, plan: string, now: number): Founded {
+export function buildWorkspaceWithOwner(read: Read, name: string, given: Address, plan: string, now: number): NewWorkspaceWithOwner {
   const email = given.toLowerCase()
   const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
-  const { id: workspaceId, writes } = newWorkspace(read, { name, iconUrl: null, userId, plan, now })
-  const key = newKey({ workspaceId, userId, name: 'first key', now })
+  const { id: workspaceId, writes } = buildWorkspace(read, { name, iconUrl: null, userId, plan, now })
+  const key = generateKey({ workspaceId, userId, name: 'first key', now })
   const user = insertUser({ id: userId, email, full_name: '', password_hash: null, created_at: now })
   return {
     workspaceId,
     userId,
     key,
-    writes: [known === undefined ? user : stillKnown({ id: userId }), ...writes, insertKey(key.row)],
+    writes: [known === undefined ? user : requireUser({ id: userId }), ...writes, insertKey(key.row)],
   }
 }

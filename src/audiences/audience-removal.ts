@@ -12,13 +12,13 @@ import type { Tables } from '../storage/tables/tables.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 import type { Audience } from './audiences.js'
 
-export interface GoneAudience {
+export interface DeletedAudience {
   readonly workspaceId: string
   readonly audienceId: string
 }
 
 /** Contacts of one commit: some ten milliseconds of the writer. */
-const STEP = 500
+const BATCH_SIZE = 500
 
 const removeAudience = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
@@ -26,7 +26,7 @@ const removeAudience = prepareWrite<{ workspaceId: string; id: string }>(
   1,
 )
 
-const noteRemoval = prepareWrite<Tables['audience_removals']>(({ db, slot }) =>
+const insertRemoval = prepareWrite<Tables['audience_removals']>(({ db, slot }) =>
   db.insertInto('audience_removals').values({
     audience_id: slot('audience_id'),
     workspace_id: slot('workspace_id'),
@@ -38,16 +38,16 @@ const noteRemoval = prepareWrite<Tables['audience_removals']>(({ db, slot }) =>
 export function deleteAudience({ workspace_id, id }: Audience, at: number): readonly Write[] {
   return [
     removeAudience({ workspaceId: workspace_id, id }),
-    noteRemoval({ audience_id: id, workspace_id, created_at: at }),
+    insertRemoval({ audience_id: id, workspace_id, created_at: at }),
   ]
 }
 
 /** Of all workspaces: at a start, those that were cut off. */
-export const removalsUnderWay = prepareRead<Record<never, never>>()(({ db }) =>
+export const listPendingRemovals = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('audience_removals').select(['workspace_id as workspaceId', 'audience_id as audienceId']),
 )
 
-const anyContact = prepareRead<GoneAudience>()(({ db, slot }) =>
+const findAnyContact = prepareRead<DeletedAudience>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select('id')
@@ -56,7 +56,7 @@ const anyContact = prepareRead<GoneAudience>()(({ db, slot }) =>
     .limit(1),
 )
 
-const removeSome = prepareWrite<GoneAudience>(({ db, slot }) =>
+const removeContactBatch = prepareWrite<DeletedAudience>(({ db, slot }) =>
   db
     .deleteFrom('contacts')
     .where('workspace_id', '=', slot('workspaceId'))
@@ -67,18 +67,18 @@ const removeSome = prepareWrite<GoneAudience>(({ db, slot }) =>
         .where('workspace_id', '=', slot('workspaceId'))
         .where('audience_id', '=', slot('audienceId'))
         .orderBy('id')
-        .limit(STEP),
+        .limit(BATCH_SIZE),
     ),
 )
 
-const forgetCount = prepareWrite<GoneAudience>(({ db, slot }) =>
+const removeCount = prepareWrite<DeletedAudience>(({ db, slot }) =>
   db
     .deleteFrom('contact_counts')
     .where('workspace_id', '=', slot('workspaceId'))
     .where('list', '=', slot('audienceId')),
 )
 
-const forgetRemoval = prepareWrite<GoneAudience>(({ db, slot }) =>
+const finishRemoval = prepareWrite<DeletedAudience>(({ db, slot }) =>
   db
     .deleteFrom('audience_removals')
     .where('workspace_id', '=', slot('workspaceId'))
@@ -86,14 +86,14 @@ const forgetRemoval = prepareWrite<GoneAudience>(({ db, slot }) =>
 )
 
 /** Rejects with the signal's reason when it is aborted between two commits. */
-export async function removeContactsOf(
+export async function removeAudienceContacts(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
-  gone: GoneAudience,
+  gone: DeletedAudience,
   signal: AbortSignal,
 ): Promise<void> {
-  while (anyContact(read, gone).length > 0) {
+  while (findAnyContact(read, gone).length > 0) {
     signal.throwIfAborted()
-    await commit([removeSome(gone)])
+    await commit([removeContactBatch(gone)])
   }
-  await commit([forgetCount(gone), forgetRemoval(gone)])
+  await commit([removeCount(gone), finishRemoval(gone)])
 }

@@ -5,10 +5,10 @@
  * comes into an audience once it is deleted, and its contacts can be removed afterwards
  * (`audience-removal.ts`).
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
-import { placeAfter } from '../storage/stepped-walk.js'
+import { prepareRead, prepareWrite, type Read, queryBuilder, toWrite } from '../storage/prepared.js'
+import { seekOffset } from '../storage/stepped-walk.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -33,12 +33,12 @@ export function changeAudience(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: AudienceChange & Pick<Audience, 'updated_at'>,
 ): Write {
-  const audience = statements.updateTable('audiences').where('workspace_id', '=', workspaceId).where('id', '=', id)
-  return writeOf(audience.set(change), 1)
+  const audience = queryBuilder.updateTable('audiences').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return toWrite(audience.set(change), 1)
 }
 
 /** Changes nothing; misses when there is no such audience in the workspace. */
-export const audienceStays = prepareWrite<{ workspaceId: string; id: string }>(
+export const assertAudienceExists = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('audiences')
@@ -72,7 +72,7 @@ const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =
 )
 
 /** Greater than any id, which is hexadecimal. */
-const TOP = 'g'
+const MAX_ID = 'g'
 
 const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: number }>()(({ db, slot }) =>
   db
@@ -91,12 +91,12 @@ export async function listAudiences(
   workspaceId: string,
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly CountedAudience[]> {
-  const skipped = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
-  const before = await placeAfter(TOP, offset, skipped)
-  return before === null ? [] : audiencesBelow(read, { workspaceId, before, limit })
+  const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
+  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  return before === null ? [] : listAudiencesBefore(read, { workspaceId, before, limit })
 }
 
-const audiencesBelow = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
+const listAudiencesBefore = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('audiences')
     .leftJoin('contact_counts', (join) =>
@@ -117,12 +117,12 @@ export function audienceById(read: Read, workspaceId: string, id: string): Count
 }
 
 /** Throws a Refusal `audience-not-found`. */
-export function foundAudience(read: Read, workspaceId: string, id: string): CountedAudience {
+export function requireAudience(read: Read, workspaceId: string, id: string): CountedAudience {
   const found = audienceById(read, workspaceId, id)
-  if (found === undefined) throw unknownAudience(id)
+  if (found === undefined) throw buildNotFoundRefusal(id)
   return found
 }
 
-export function unknownAudience(id: string): Refusal {
-  return new Refusal('audience-not-found', `no such audience: ${shown(id)}`, { id: shown(id) })
+export function buildNotFoundRefusal(id: string): Refusal {
+  return new Refusal('audience-not-found', `no such audience: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }

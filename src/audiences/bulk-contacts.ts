@@ -8,13 +8,13 @@
  */
 import type { Read } from '../storage/prepared.js'
 import { prepareWrite } from '../storage/prepared.js'
-import { ConstraintViolated, Missed, type Write } from '../storage/writer/write.js'
-import { audienceStays, foundAudience } from './audiences.js'
-import { type Contact, contactById, contactIn, removeContact } from './contacts.js'
-import type { Records } from './put-contact.js'
+import { ConstraintViolated, WriteConflict, type Write } from '../storage/writer/write.js'
+import { assertAudienceExists, requireAudience } from './audiences.js'
+import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
+import type { ContactDeps } from './put-contact.js'
 
 /** Some tens of milliseconds of the writer. */
-export const MAX_BULK = 1_000
+export const MAX_BULK_CONTACTS = 1_000
 
 export type BulkOperation =
   | { readonly kind: 'delete' | 'subscribe' | 'unsubscribe' }
@@ -26,36 +26,36 @@ export interface BulkCounts {
 }
 
 /** Rejects with a Refusal `audience-not-found`. */
-export async function bulkContacts(
-  { read, commit }: Records,
+export async function applyBulkOperation(
+  { read, commit }: ContactDeps,
   workspaceId: string,
   operation: BulkOperation,
   { ids, now }: { readonly ids: readonly string[]; readonly now: number },
 ): Promise<BulkCounts> {
   const unique = [...new Set(ids)]
   for (;;) {
-    const writes = planned(read, workspaceId, operation, unique, now)
+    const writes = planWrites(read, workspaceId, operation, unique, now)
     try {
-      if (writes.length > 0) await commit([...staying(workspaceId, operation), ...writes])
+      if (writes.length > 0) await commit([...buildTargetAssertion(workspaceId, operation), ...writes])
       return { affected: writes.length, skipped: unique.length - writes.length }
     } catch (error) {
-      if (!(error instanceof Missed) && !(error instanceof ConstraintViolated)) throw error
+      if (!(error instanceof WriteConflict) && !(error instanceof ConstraintViolated)) throw error
     }
   }
 }
 
-function staying(workspaceId: string, operation: BulkOperation): readonly Write[] {
-  return operation.kind === 'move' ? [audienceStays({ workspaceId, id: operation.audienceId })] : []
+function buildTargetAssertion(workspaceId: string, operation: BulkOperation): readonly Write[] {
+  return operation.kind === 'move' ? [assertAudienceExists({ workspaceId, id: operation.audienceId })] : []
 }
 
-function planned(
+function planWrites(
   read: Read,
   workspaceId: string,
   operation: BulkOperation,
   ids: readonly string[],
   now: number,
 ): readonly Write[] {
-  if (operation.kind === 'move') foundAudience(read, workspaceId, operation.audienceId)
+  if (operation.kind === 'move') requireAudience(read, workspaceId, operation.audienceId)
   const contacts = ids.flatMap((id) => contactById(read, workspaceId, id) ?? [])
   switch (operation.kind) {
     case 'delete':
@@ -68,14 +68,14 @@ function planned(
         .map(({ id }) => setSubscribed({ workspaceId, id, subscribed, before: subscribed === 1 ? 0 : 1, now }))
     }
     case 'move':
-      return movable(read, workspaceId, operation.audienceId, contacts).map(({ id, audience_id }) =>
+      return filterMovable(read, workspaceId, operation.audienceId, contacts).map(({ id, audience_id }) =>
         setAudience({ workspaceId, id, before: audience_id, audienceId: operation.audienceId, now }),
       )
   }
 }
 
 /** Of two with one address the first. */
-function movable(
+function filterMovable(
   read: Read,
   workspaceId: string,
   audienceId: string,
@@ -84,7 +84,7 @@ function movable(
   const coming = new Set<string>()
   return contacts.filter(({ audience_id, email_key }) => {
     if (audience_id === audienceId || coming.has(email_key)) return false
-    if (contactIn(read, workspaceId, audienceId, email_key) !== undefined) return false
+    if (findContactInAudience(read, workspaceId, audienceId, email_key) !== undefined) return false
     coming.add(email_key)
     return true
   })

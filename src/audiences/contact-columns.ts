@@ -7,11 +7,11 @@
  * `metadata.` before it). What an export of ours holds beyond that (`id`, the moments) is
  * passed over, and so are columns without a name. An empty cell says nothing.
  */
-import { type Address, addressOrNull, shown } from '../mail/address.js'
+import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { unguarded } from '../platform/csv/cells.js'
+import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
-import { type CsvRow, UNREADABLE } from '../platform/csv/rows.js'
+import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
 import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
@@ -27,7 +27,7 @@ export interface ContactLine {
   readonly metadata?: Metadata
 }
 
-const names: Readonly<Record<Exclude<ContactColumn['kind'], 'key'>, readonly string[]>> = {
+const columnNames: Readonly<Record<Exclude<ContactColumn['kind'], 'key'>, readonly string[]>> = {
   email: ['email', 'emailaddress', 'mail', 'mailaddress', 'subscriberemail'],
   first_name: ['firstname', 'fname', 'givenname', 'forename'],
   last_name: ['lastname', 'lname', 'surname', 'familyname'],
@@ -37,45 +37,45 @@ const names: Readonly<Record<Exclude<ContactColumn['kind'], 'key'>, readonly str
   none: ['', 'id', 'contactid', 'audienceid', 'createdat', 'updatedat'],
 }
 
-const kindOf = new Map(
-  Object.entries(names).flatMap(([kind, list]) =>
+const kindByName = new Map(
+  Object.entries(columnNames).flatMap(([kind, list]) =>
     list.map((name) => [name, kind as Exclude<ContactColumn['kind'], 'key'>] as const),
   ),
 )
 
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
-export function contactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
-  if (!cells.some((cell) => kindOfName(cell) === 'email')) {
-    throw wrongHeader(line, `has no column for the address, such as "email": ${shown(cells.join(', '))}`)
+export function parseContactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
+  if (!cells.some((cell) => columnKindOf(cell) === 'email')) {
+    throw buildHeaderRefusal(line, `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`)
   }
-  const columns = cells.map((cell) => columnOf(unguarded(cell), line))
+  const columns = cells.map((cell) => parseColumn(unescapeFormula(cell), line))
   const seen = new Set<string>()
   for (const column of columns) {
     const name = column.kind === 'key' ? `metadata.${column.key}` : column.kind
     if (name === 'none') continue
-    if (seen.has(name)) throw wrongHeader(line, `has the column ${shown(name)} twice`)
+    if (seen.has(name)) throw buildHeaderRefusal(line, `has the column ${formatForDisplay(name)} twice`)
     seen.add(name)
   }
   return columns
 }
 
-function kindOfName(name: string): Exclude<ContactColumn['kind'], 'key'> | undefined {
-  return kindOf.get(name.toLowerCase().replace(/[\s._-]/g, ''))
+function columnKindOf(name: string): Exclude<ContactColumn['kind'], 'key'> | undefined {
+  return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
 
-const LONGEST_KEY = 255
+const MAX_KEY_LENGTH = 255
 
-function columnOf(name: string, line: number): ContactColumn {
-  const kind = kindOfName(name)
+function parseColumn(name: string, line: number): ContactColumn {
+  const kind = columnKindOf(name)
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
-  if (key === '__proto__' || key.length > LONGEST_KEY || /\p{Cc}/u.test(key) || key.includes(UNREADABLE)) {
-    throw wrongHeader(line, `has a column that cannot be a key of metadata: ${shown(key)}`)
+  if (key === '__proto__' || key.length > MAX_KEY_LENGTH || /\p{Cc}/u.test(key) || key.includes(REPLACEMENT_CHARACTER)) {
+    throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
   }
   return key === '' ? { kind: 'none' } : { kind: 'key', key }
 }
 
-function wrongHeader(line: number, what: string): Refusal {
+function buildHeaderRefusal(line: number, what: string): Refusal {
   return new Refusal('invalid-parameter', `file: line ${line}, the names of the columns, ${what}`, {
     field: 'file',
     line,
@@ -83,7 +83,7 @@ function wrongHeader(line: number, what: string): Refusal {
 }
 
 /** Why a line is refused. */
-class Unfit extends Error {
+class InvalidLineError extends Error {
   constructor(
     readonly field: string | null,
     message: string,
@@ -94,58 +94,58 @@ class Unfit extends Error {
 }
 
 /** What is wrong with a line is a value: files are full of it. */
-export function contactLine(columns: readonly ContactColumn[], row: CsvRow): ContactLine | RefusedLine {
+export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow): ContactLine | RefusedLine {
   try {
-    return lineOf(columns, row)
+    return parseCells(columns, row)
   } catch (error) {
-    if (!(error instanceof Unfit)) throw error
+    if (!(error instanceof InvalidLineError)) throw error
     const { field, message: reason, value } = error
-    return { line: row.line, field, reason, value: value === null ? null : shown(value) }
+    return { line: row.line, field, reason, value: value === null ? null : formatForDisplay(value) }
   }
 }
 
-export function isRefused(line: ContactLine | RefusedLine): line is RefusedLine {
+export function isRefusedLine(line: ContactLine | RefusedLine): line is RefusedLine {
   return 'reason' in line
 }
 
 type Draft = { -readonly [Field in keyof ContactLine]: ContactLine[Field] }
 
-function lineOf(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
+function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
   if (cells.slice(columns.length).some((cell) => cell !== '')) {
-    throw new Unfit(null, 'has more cells than there are columns', null)
+    throw new InvalidLineError(null, 'has more cells than there are columns', null)
   }
-  const said: Partial<Draft> = {}
+  const parsedLine: Partial<Draft> = {}
   const metadata: Record<string, unknown> = {}
   for (const [at, column] of columns.entries()) {
     const cell = cells[at] ?? ''
     if (cell === '' || column.kind === 'none') continue
-    if (cell.includes(UNREADABLE)) throw new Unfit(fieldOf(column), 'is not in UTF-8: save the file as CSV UTF-8', cell)
-    say(said, metadata, column, unguarded(cell))
+    if (cell.includes(REPLACEMENT_CHARACTER)) throw new InvalidLineError(fieldOf(column), 'is not in UTF-8: save the file as CSV UTF-8', cell)
+    setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
-  const { email } = said
-  if (email === undefined) throw new Unfit('email', 'is required', null)
-  if (Object.keys(metadata).length === 0) return { ...said, email }
-  refuseLarge(metadata)
-  return { ...said, email, metadata }
+  const { email } = parsedLine
+  if (email === undefined) throw new InvalidLineError('email', 'is required', null)
+  if (Object.keys(metadata).length === 0) return { ...parsedLine, email }
+  checkMetadataSize(metadata)
+  return { ...parsedLine, email, metadata }
 }
 
-function say(said: Partial<Draft>, metadata: Record<string, unknown>, column: ContactColumn, text: string): void {
+function setField(said: Partial<Draft>, metadata: Record<string, unknown>, column: ContactColumn, text: string): void {
   switch (column.kind) {
     case 'email':
-      said.email = emailOf(text)
+      said.email = parseEmail(text)
       return
     case 'first_name':
     case 'last_name':
-      said[column.kind] = nameOf(column.kind, text)
+      said[column.kind] = parseName(column.kind, text)
       return
     case 'subscribed':
-      said.subscribed = truthOf(column.kind, text)
+      said.subscribed = parseBoolean(column.kind, text)
       return
     case 'unsubscribed':
-      said.subscribed = !truthOf(column.kind, text)
+      said.subscribed = !parseBoolean(column.kind, text)
       return
     case 'metadata':
-      Object.assign(metadata, objectOf(text))
+      Object.assign(metadata, parseMetadata(text))
       return
     case 'key':
       metadata[column.key] = text
@@ -159,19 +159,19 @@ function fieldOf(column: ContactColumn): string {
   return column.kind === 'key' ? `metadata.${column.key}` : column.kind
 }
 
-function emailOf(text: string): Address {
-  const address = addressOrNull(text.trim())
-  if (address === null) throw new Unfit('email', 'is no mail address, local@domain', text)
+function parseEmail(text: string): Address {
+  const address = tryParseAddress(text.trim())
+  if (address === null) throw new InvalidLineError('email', 'is no mail address, local@domain', text)
   return address
 }
 
-function nameOf(field: string, text: string): string {
-  if (text.length > MAX_NAME) throw new Unfit(field, `is longer than ${MAX_NAME} characters`, text)
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new Unfit(field, 'has control characters', text)
+function parseName(field: string, text: string): string {
+  if (text.length > MAX_NAME) throw new InvalidLineError(field, `is longer than ${MAX_NAME} characters`, text)
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new InvalidLineError(field, 'has control characters', text)
   return text
 }
 
-const truths: Readonly<Record<string, boolean>> = {
+const booleanWords: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
   y: true,
@@ -186,16 +186,16 @@ const truths: Readonly<Record<string, boolean>> = {
   inactive: false,
 }
 
-function truthOf(field: 'subscribed' | 'unsubscribed', text: string): boolean {
+function parseBoolean(field: 'subscribed' | 'unsubscribed', text: string): boolean {
   const word = text.trim().toLowerCase()
   // Whoever is `unsubscribed` in the column of that name is so.
   if (field === 'unsubscribed' && /^(?:un)?subscribed$/.test(word)) return word === 'unsubscribed'
-  const truth = Object.hasOwn(truths, word) ? truths[word] : undefined
-  if (truth === undefined) throw new Unfit(field, 'is neither true nor false, yes nor no, 1 nor 0', text)
+  const truth = Object.hasOwn(booleanWords, word) ? booleanWords[word] : undefined
+  if (truth === undefined) throw new InvalidLineError(field, 'is neither true nor false, yes nor no, 1 nor 0', text)
   return truth
 }
 
-function objectOf(text: string): Metadata {
+function parseMetadata(text: string): Metadata {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -203,25 +203,25 @@ function objectOf(text: string): Metadata {
     value = null
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.hasOwn(value, '__proto__')) {
-    throw new Unfit('metadata', 'is no object in JSON', text)
+    throw new InvalidLineError('metadata', 'is no object in JSON', text)
   }
-  if (isDeeper(value, MAX_METADATA_DEPTH)) {
-    throw new Unfit('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
+    throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
   }
   return value as Metadata
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
-function refuseLarge(metadata: Metadata): void {
-  if (isTooLarge(metadata)) throw new Unfit('metadata', TOO_LARGE, null)
+function checkMetadataSize(metadata: Metadata): void {
+  if (isMetadataTooLarge(metadata)) throw new InvalidLineError('metadata', METADATA_TOO_LARGE, null)
 }
 
-export const TOO_LARGE = `is more than ${MAX_METADATA} bytes of JSON`
+export const METADATA_TOO_LARGE = `is more than ${MAX_METADATA} bytes of JSON`
 
-export function isTooLarge(metadata: Metadata): boolean {
+export function isMetadataTooLarge(metadata: Metadata): boolean {
   return Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA
 }

@@ -8,7 +8,7 @@
  */
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { nextStep, placeAfter } from '../storage/stepped-walk.js'
+import { waitForStep, seekOffset } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
@@ -18,10 +18,10 @@ export interface ContactFilter {
 }
 
 /** Greater than any id, which is hexadecimal. */
-const TOP = 'g'
+const MAX_ID = 'g'
 
 export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
-  return countOf(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
+  return selectCount(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
 }
 
 export async function listContacts(
@@ -30,12 +30,12 @@ export async function listContacts(
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
-  const place = await placeAfter(TOP, offset, (before, skip) => stepBelow(read, filter, before, skip)[0]?.id)
-  return place === null ? [] : contactsBelow(read, filter, place, limit)
+  const place = await seekOffset(MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)
+  return place === null ? [] : listContactsBefore(read, filter, place, limit)
 }
 
 /** The ids of those with one address, newest first: there is at most one in each audience. */
-export function contactsNamed(
+export function findContactIds(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   email: Address,
@@ -48,40 +48,40 @@ export function contactsNamed(
 }
 
 /** The whole list in pages of `limit`; what comes meanwhile is not met. */
-export async function* contactPages(
+export async function* readContactPages(
   read: Read,
   filter: ContactFilter,
   limit: number,
 ): AsyncGenerator<readonly Contact[]> {
-  let before = TOP
+  let before = MAX_ID
   for (;;) {
-    const page = contactsBelow(read, filter, before, limit)
+    const page = listContactsBefore(read, filter, before, limit)
     const last = page.at(-1)
     if (last === undefined) return
     yield page
     before = last.id
-    await nextStep()
+    await waitForStep()
   }
 }
 
-function stepBelow(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
+function skipContacts(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
   return audienceId === null
-    ? stepOfAll(read, { workspaceId, before, skip })
-    : stepOfAudience(read, { workspaceId, audienceId, before, skip })
+    ? skipInWorkspace(read, { workspaceId, before, skip })
+    : skipInAudience(read, { workspaceId, audienceId, before, skip })
 }
 
-function contactsBelow(
+function listContactsBefore(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   before: string,
   limit: number,
 ): readonly Contact[] {
   return audienceId === null
-    ? pageOfAll(read, { workspaceId, before, limit })
+    ? pageOfWorkspace(read, { workspaceId, before, limit })
     : pageOfAudience(read, { workspaceId, audienceId, before, limit })
 }
 
-const countOf = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
+const selectCount = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
   db
     .selectFrom('contact_counts')
     .select('count')
@@ -89,12 +89,12 @@ const countOf = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot
     .where('list', '=', slot('list')),
 )
 
-interface Below {
+interface PageQuery {
   workspaceId: string
   before: string
 }
 
-const pageOfAll = prepareRead<Below & { limit: number }>()(({ db, slot }) =>
+const pageOfWorkspace = prepareRead<PageQuery & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .selectAll()
@@ -104,7 +104,7 @@ const pageOfAll = prepareRead<Below & { limit: number }>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-const pageOfAudience = prepareRead<Below & { audienceId: string; limit: number }>()(({ db, slot }) =>
+const pageOfAudience = prepareRead<PageQuery & { audienceId: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .selectAll()
@@ -115,7 +115,7 @@ const pageOfAudience = prepareRead<Below & { audienceId: string; limit: number }
     .limit(slot('limit')),
 )
 
-const stepOfAll = prepareRead<Below & { skip: number }>()(({ db, slot }) =>
+const skipInWorkspace = prepareRead<PageQuery & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select('id')
@@ -126,7 +126,7 @@ const stepOfAll = prepareRead<Below & { skip: number }>()(({ db, slot }) =>
     .offset(slot('skip')),
 )
 
-const stepOfAudience = prepareRead<Below & { audienceId: string; skip: number }>()(({ db, slot }) =>
+const skipInAudience = prepareRead<PageQuery & { audienceId: string; skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select('id')

@@ -7,12 +7,12 @@ import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
 import type { Write } from '../storage/writer/write.js'
-import { type ContactLine, isTooLarge, TOO_LARGE } from './contact-columns.js'
-import { type Contact, type ContactFields, contactIn, insertContact, type Metadata } from './contacts.js'
+import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
+import { type Contact, type ContactFields, findContactInAudience, insertContact, type Metadata } from './contacts.js'
 
 export interface PlannedLine {
   /** In the file. */
-  readonly at: number
+  readonly lineNumber: number
   readonly line: ContactLine
 }
 
@@ -25,7 +25,7 @@ export interface PlanCounts {
   readonly still_unsubscribed: number
 }
 
-interface About {
+interface PlanContext {
   readonly read: Read
   readonly workspaceId: string
   readonly audienceId: string
@@ -33,27 +33,27 @@ interface About {
   readonly now: number
 }
 
-type Kept = Pick<Contact, 'first_name' | 'last_name' | 'subscribed' | 'metadata'>
+type ContactValues = Pick<Contact, 'first_name' | 'last_name' | 'subscribed' | 'metadata'>
 
 /** A contact as it was seen, and as it is to be. */
-interface Place {
+interface PlannedContact {
   /** Null: the audience does not have it. */
   readonly before: Contact | null
   after: Contact
 }
 
 export class ContactPlan {
-  readonly refused: RefusedLine[] = []
-  private readonly about: About
+  readonly refusedLines: RefusedLine[] = []
+  private readonly context: PlanContext
   /** By address. */
-  private readonly places = new Map<string, Place>()
+  private readonly plannedContacts = new Map<string, PlannedContact>()
   private added = 0
   private updated = 0
   private unchanged = 0
   private stillUnsubscribed = 0
 
-  constructor(about: About) {
-    this.about = about
+  constructor(about: PlanContext) {
+    this.context = about
   }
 
   get counts(): PlanCounts {
@@ -65,43 +65,43 @@ export class ContactPlan {
     }
   }
 
-  take(at: number, line: ContactLine): void {
+  addLine(at: number, line: ContactLine): void {
     const key = line.email.toLowerCase()
-    const place = this.places.get(key) ?? this.seen(key)
-    const from = place?.after ?? this.fresh(line, key)
-    const change = this.changeOf(from, line, place === null)
+    const place = this.plannedContacts.get(key) ?? this.findExisting(key)
+    const from = place?.after ?? this.buildContact(line, key)
+    const change = this.buildChange(from, line, place === null)
     if (change === null) {
-      this.refused.push({ line: at, field: 'metadata', reason: TOO_LARGE, value: null })
+      this.refusedLines.push({ line: at, field: 'metadata', reason: METADATA_TOO_LARGE, value: null })
       return
     }
     const after = { ...from, ...change }
     if (place === null) {
-      this.places.set(key, { before: null, after })
+      this.plannedContacts.set(key, { before: null, after })
       this.added += 1
-    } else if (differs(from, after)) {
-      place.after = { ...after, updated_at: this.about.now }
+    } else if (isDifferent(from, after)) {
+      place.after = { ...after, updated_at: this.context.now }
       this.updated += 1
     } else this.unchanged += 1
   }
 
-  writes(): readonly Write[] {
-    return [...this.places.values()].flatMap(({ before, after }) => {
+  toWrites(): readonly Write[] {
+    return [...this.plannedContacts.values()].flatMap(({ before, after }) => {
       if (before === null) return [insertContact(after)]
-      return differs(before, after) ? [changeSeen(valuesOf(before, after))] : []
+      return isDifferent(before, after) ? [updateIfUnchanged(toConditionalChange(before, after))] : []
     })
   }
 
-  private seen(key: string): Place | null {
-    const { read, workspaceId, audienceId } = this.about
-    const before = contactIn(read, workspaceId, audienceId, key)
+  private findExisting(key: string): PlannedContact | null {
+    const { read, workspaceId, audienceId } = this.context
+    const before = findContactInAudience(read, workspaceId, audienceId, key)
     if (before === undefined) return null
     const place = { before, after: before }
-    this.places.set(key, place)
+    this.plannedContacts.set(key, place)
     return place
   }
 
-  private fresh({ email }: ContactLine, key: string): Contact {
-    const { workspaceId, audienceId, now } = this.about
+  private buildContact({ email }: ContactLine, key: string): Contact {
+    const { workspaceId, audienceId, now } = this.context
     return {
       id: uuidv7(now),
       workspace_id: workspaceId,
@@ -118,30 +118,30 @@ export class ContactPlan {
   }
 
   /** Null: its metadata would be too large. */
-  private changeOf(from: Contact, line: ContactLine, isNew: boolean): Partial<ContactFields> | null {
+  private buildChange(from: Contact, line: ContactLine, isNew: boolean): Partial<ContactFields> | null {
     const { first_name = from.first_name, last_name = from.last_name, metadata } = line
-    const names = { first_name, last_name, subscribed: this.subscribed(from, line, isNew) }
+    const names = { first_name, last_name, subscribed: this.decideSubscribed(from, line, isNew) }
     if (metadata === undefined) return names
     const merged: Metadata = { ...(JSON.parse(from.metadata) as Metadata), ...metadata }
-    return isTooLarge(merged) ? null : { ...names, metadata: JSON.stringify(merged) }
+    return isMetadataTooLarge(merged) ? null : { ...names, metadata: JSON.stringify(merged) }
   }
 
-  private subscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
+  private decideSubscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
     if (subscribed === undefined) return from.subscribed
     const again = subscribed && !isNew && from.subscribed === 0
-    if (!again || this.about.resubscribe) return subscribed ? 1 : 0
+    if (!again || this.context.resubscribe) return subscribed ? 1 : 0
     this.stillUnsubscribed += 1
     return 0
   }
 }
 
-const kept = ['first_name', 'last_name', 'subscribed', 'metadata'] as const satisfies readonly (keyof Kept)[]
+const valueFields = ['first_name', 'last_name', 'subscribed', 'metadata'] as const satisfies readonly (keyof ContactValues)[]
 
-function differs(one: Contact, other: Contact): boolean {
-  return kept.some((field) => one[field] !== other[field])
+function isDifferent(one: Contact, other: Contact): boolean {
+  return valueFields.some((field) => one[field] !== other[field])
 }
 
-interface Change extends Kept {
+interface ConditionalChange extends ContactValues {
   id: string
   workspace_id: string
   updated_at: number
@@ -153,7 +153,7 @@ interface Change extends Kept {
 }
 
 /** Misses where it is not any more as it was seen. */
-const changeSeen = prepareWrite<Change>(
+const updateIfUnchanged = prepareWrite<ConditionalChange>(
   ({ db, slot }) =>
     db
       .updateTable('contacts')
@@ -174,7 +174,7 @@ const changeSeen = prepareWrite<Change>(
   1,
 )
 
-function valuesOf(before: Contact, after: Contact): Change {
+function toConditionalChange(before: Contact, after: Contact): ConditionalChange {
   return {
     ...after,
     seen_first_name: before.first_name,

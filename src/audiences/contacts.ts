@@ -5,7 +5,7 @@
  * so that of two at once exactly one comes in. Names and metadata are the customer's own.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read, statements, writeOf } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, queryBuilder, toWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -46,8 +46,8 @@ export function changeContact(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: Partial<ContactFields> & Pick<Contact, 'updated_at'>,
 ): Write {
-  const contact = statements.updateTable('contacts').where('workspace_id', '=', workspaceId).where('id', '=', id)
-  return writeOf(contact.set(change), 1)
+  const contact = queryBuilder.updateTable('contacts').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return toWrite(contact.set(change), 1)
 }
 
 /** Misses when there is no such contact in the workspace. */
@@ -85,7 +85,7 @@ const byAddress = prepareRead<{ workspaceId: string; key: string; audience: stri
 )
 
 /** The one with that address in that audience; null: among those that are in none. */
-export function contactIn(
+export function findContactInAudience(
   read: Read,
   workspaceId: string,
   audienceId: string | null,

@@ -16,18 +16,18 @@
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
-import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv/rows.js'
+import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
-import { ConstraintViolated, Missed } from '../storage/writer/write.js'
-import { audienceStays, foundAudience } from './audiences.js'
-import { type ContactColumn, contactColumns, contactLine, isRefused } from './contact-columns.js'
+import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
+import { assertAudienceExists, requireAudience } from './audiences.js'
+import { type ContactColumn, parseContactColumns, parseContactLine, isRefusedLine } from './contact-columns.js'
 import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'
-import type { Records } from './put-contact.js'
+import type { ContactDeps } from './put-contact.js'
 
 /** Lines of a file, without that of the columns. */
 export const MAX_LINES = 250_000
 /** Lines of one commit: some ten milliseconds of the writer. */
-const PORTION = 200
+const BATCH_SIZE = 200
 
 export interface ContactImport {
   readonly workspaceId: string
@@ -41,7 +41,7 @@ export interface ImportReport extends PlanCounts {
   readonly refusals: readonly RefusedLine[]
 }
 
-export interface ImportDeps extends Records {
+export interface ImportDeps extends ContactDeps {
   readonly clock: Clock
 }
 
@@ -49,38 +49,38 @@ export interface ImportDeps extends Records {
  * The rows of a file that was read through (`countLines`), from where the journal says. Rejects with a
  * Refusal `audience-not-found`, or with what the journal throws.
  */
-export async function takeContacts(
+export async function importContacts(
   deps: ImportDeps,
   wanted: ContactImport,
   file: CsvBytes,
   journal: ImportJournal<ImportReport>,
 ): Promise<ImportReport> {
-  const before = journal.from
-  let report = before?.report ?? NOTHING
-  let refused: RefusedLine[] = []
-  let portion: PlannedLine[] = []
+  const before = journal.resumeFrom
+  let report = before?.report ?? EMPTY_REPORT
+  let refusedLines: RefusedLine[] = []
+  let batch: PlannedLine[] = []
   let rows = 0
-  const takeIn = async (): Promise<void> => {
-    report = await commitPortion(deps, wanted, { lines: portion, refused, rows, report }, journal)
-    portion = []
-    refused = []
+  const flushBatch = async (): Promise<void> => {
+    report = await commitBatch(deps, wanted, { lines: batch, refusedLines, rows, report }, journal)
+    batch = []
+    refusedLines = []
   }
-  for await (const { row, columns } of linesOf(file)) {
+  for await (const { row, columns } of readLines(file)) {
     rows += 1
     if (before !== null && rows <= before.rows) continue
     // Spreadsheets end in rows of nothing but commas.
     if (row.cells.some((cell) => cell !== '')) {
-      const line = contactLine(columns, row)
-      if (isRefused(line)) refused.push(line)
-      else portion.push({ at: row.line, line })
+      const line = parseContactLine(columns, row)
+      if (isRefusedLine(line)) refusedLines.push(line)
+      else batch.push({ lineNumber: row.line, line })
     }
-    if (rows % PORTION === 0) await takeIn()
+    if (rows % BATCH_SIZE === 0) await flushBatch()
   }
-  await takeIn()
+  await flushBatch()
   return report
 }
 
-const NOTHING: ImportReport = {
+const EMPTY_REPORT: ImportReport = {
   ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
   ...{ refused: 0, refusals: [] },
 }
@@ -91,7 +91,7 @@ function withPlan(before: ImportReport, refused: readonly RefusedLine[], plan: C
     updated: before.updated + plan.counts.updated,
     unchanged: before.unchanged + plan.counts.unchanged,
     still_unsubscribed: before.still_unsubscribed + plan.counts.still_unsubscribed,
-    ...RefusedLines.from(before).with([...refused, ...plan.refused]),
+    ...RefusedLines.fromSummary(before).toSummary([...refused, ...plan.refusedLines]),
   }
 }
 
@@ -100,39 +100,39 @@ export async function countLines(file: Buffer): Promise<number> {
   let lines = 0
   let columns: readonly ContactColumn[] | null = null
   try {
-    for await (const [first, ...others] of csvRows(file)) {
-      if (columns === null && first !== undefined) columns = contactColumns(first)
+    for await (const [first, ...others] of readCsvRows(file)) {
+      if (columns === null && first !== undefined) columns = parseContactColumns(first)
       else lines += 1
       lines += others.length
-      if (lines > MAX_LINES) throw tooMany()
+      if (lines > MAX_LINES) throw buildLimitRefusal()
     }
   } catch (error) {
-    if (error instanceof CsvFault) throw unreadable(error)
+    if (error instanceof CsvFault) throw buildCsvRefusal(error)
     throw error
   }
   if (columns === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
   return lines
 }
 
-interface ReadLine {
+interface CsvLine {
   readonly row: CsvRow
   readonly columns: readonly ContactColumn[]
 }
 
-async function* linesOf(file: CsvBytes): AsyncGenerator<ReadLine> {
+async function* readLines(file: CsvBytes): AsyncGenerator<CsvLine> {
   let columns: readonly ContactColumn[] | null = null
-  for await (const rows of csvRows(file)) {
+  for await (const rows of readCsvRows(file)) {
     for (const row of rows) {
-      if (columns === null) columns = contactColumns(row)
+      if (columns === null) columns = parseContactColumns(row)
       else yield { row, columns }
     }
   }
 }
 
-interface Portion {
+interface Batch {
   readonly lines: readonly PlannedLine[]
   /** Before they were planned. */
-  readonly refused: readonly RefusedLine[]
+  readonly refusedLines: readonly RefusedLine[]
   /** Of the file, up to its end. */
   readonly rows: number
   /** On the rows before. */
@@ -140,34 +140,34 @@ interface Portion {
 }
 
 /** Resolves to the report on all rows up to its end. */
-async function commitPortion(
+async function commitBatch(
   { read, commit, clock }: ImportDeps,
   { workspaceId, audienceId, resubscribe }: ContactImport,
-  { lines, refused, rows, report: before }: Portion,
+  { lines, refusedLines: refused, rows, report: before }: Batch,
   journal: ImportJournal<ImportReport>,
 ): Promise<ImportReport> {
   for (;;) {
-    journal.check()
-    foundAudience(read, workspaceId, audienceId)
+    journal.assertMayContinue()
+    requireAudience(read, workspaceId, audienceId)
     const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
-    for (const { at, line } of lines) plan.take(at, line)
+    for (const { lineNumber, line } of lines) plan.addLine(lineNumber, line)
     const report = withPlan(before, refused, plan)
-    const contacts = plan.writes()
-    const stays = contacts.length > 0 ? [audienceStays({ workspaceId, id: audienceId })] : []
+    const contacts = plan.toWrites()
+    const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
     try {
-      const writes = [...journal.note(rows, report), ...stays, ...contacts]
+      const writes = [...journal.recordProgress(rows, report), ...stays, ...contacts]
       if (writes.length > 0) await commit(writes)
       return report
     } catch (error) {
-      if (!(error instanceof Missed) && !(error instanceof ConstraintViolated)) throw error
+      if (!(error instanceof WriteConflict) && !(error instanceof ConstraintViolated)) throw error
     }
   }
 }
 
-function tooMany(): Refusal {
+function buildLimitRefusal(): Refusal {
   return new Refusal('too-large', `file: has more than ${MAX_LINES} lines`, { field: 'file', limit: MAX_LINES })
 }
 
-function unreadable({ line, message }: CsvFault): Refusal {
+function buildCsvRefusal({ line, message }: CsvFault): Refusal {
   return new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
 }

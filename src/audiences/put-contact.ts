@@ -8,18 +8,18 @@ import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/writer/write.js'
-import { audienceStays, foundAudience } from './audiences.js'
+import { type Commit, ConstraintViolated, WriteConflict, type Write } from '../storage/writer/write.js'
+import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
-import { type Contact, type ContactFields, changeContact, contactById, contactIn, insertContact } from './contacts.js'
+import { type Contact, type ContactFields, changeContact, contactById, findContactInAudience, insertContact } from './contacts.js'
 
-export interface Records {
+export interface ContactDeps {
   readonly read: Read
   readonly commit: Commit
 }
 
 /** As a client says it; undefined: it says nothing of it. */
-export interface WantedContact {
+export interface RequestedContact {
   readonly email?: Address | undefined
   readonly first_name?: string | null | undefined
   readonly last_name?: string | null | undefined
@@ -30,9 +30,9 @@ export interface WantedContact {
 
 /** Rejects with a Refusal: audience-not-found, conflict. */
 export async function addContact(
-  { read, commit }: Records,
+  { read, commit }: ContactDeps,
   workspaceId: string,
-  wanted: WantedContact & { readonly email: Address },
+  wanted: RequestedContact & { readonly email: Address },
   now: number,
 ): Promise<Contact> {
   const contact: Contact = {
@@ -45,55 +45,55 @@ export async function addContact(
     metadata: '{}',
     created_at: now,
     updated_at: now,
-    ...keptFields(wanted),
+    ...toContactFields(wanted),
     email: wanted.email,
     email_key: wanted.email.toLowerCase(),
   }
   try {
-    await commit([...audienceOf(contact), insertContact(contact)])
+    await commit([...buildAudienceAssertion(contact), insertContact(contact)])
   } catch (error) {
-    if (error instanceof ConstraintViolated) throw taken(read, contact)
-    if (error instanceof Missed && contact.audience_id !== null) foundAudience(read, workspaceId, contact.audience_id)
+    if (error instanceof ConstraintViolated) throw buildConflictRefusal(read, contact)
+    if (error instanceof WriteConflict && contact.audience_id !== null) requireAudience(read, workspaceId, contact.audience_id)
     throw error
   }
   return contact
 }
 
 /** Undefined: there is no such contact. Rejects with a Refusal: audience-not-found, conflict. */
-export async function alterContact(
-  { read, commit }: Records,
+export async function updateContact(
+  { read, commit }: ContactDeps,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
-  wanted: WantedContact,
+  wanted: RequestedContact,
   now: number,
 ): Promise<Contact | undefined> {
   const before = contactById(read, workspaceId, id)
-  const change = keptFields(wanted)
+  const change = toContactFields(wanted)
   if (before === undefined || Object.keys(change).length === 0) return before
   const after = { ...before, ...change }
   try {
-    const stays = change.audience_id === undefined ? [] : audienceOf(after)
+    const stays = change.audience_id === undefined ? [] : buildAudienceAssertion(after)
     await commit([...stays, changeContact({ workspaceId, id }, { ...change, updated_at: now })])
   } catch (error) {
-    if (error instanceof ConstraintViolated) throw taken(read, after)
-    if (!(error instanceof Missed)) throw error
-    if (typeof change.audience_id === 'string') foundAudience(read, workspaceId, change.audience_id)
+    if (error instanceof ConstraintViolated) throw buildConflictRefusal(read, after)
+    if (!(error instanceof WriteConflict)) throw error
+    if (typeof change.audience_id === 'string') requireAudience(read, workspaceId, change.audience_id)
   }
   return contactById(read, workspaceId, id)
 }
 
 /** Where it goes into an audience, that one is there. */
-function audienceOf({ workspace_id: workspaceId, audience_id: id }: Contact): readonly Write[] {
-  return id === null ? [] : [audienceStays({ workspaceId, id })]
+function buildAudienceAssertion({ workspace_id: workspaceId, audience_id: id }: Contact): readonly Write[] {
+  return id === null ? [] : [assertAudienceExists({ workspaceId, id })]
 }
 
-function keptFields({
+function toContactFields({
   email,
   first_name,
   last_name,
   audience_id,
   subscribed,
   metadata,
-}: WantedContact): Partial<ContactFields> {
+}: RequestedContact): Partial<ContactFields> {
   return {
     ...(email === undefined ? {} : { email, email_key: email.toLowerCase() }),
     ...(first_name === undefined ? {} : { first_name }),
@@ -104,8 +104,8 @@ function keptFields({
   }
 }
 
-function taken(read: Read, { workspace_id, audience_id, email, email_key }: Contact): Refusal {
-  const there = contactIn(read, workspace_id, audience_id, email_key)
+function buildConflictRefusal(read: Read, { workspace_id, audience_id, email, email_key }: Contact): Refusal {
+  const there = findContactInAudience(read, workspace_id, audience_id, email_key)
   const where = audience_id === null ? 'among the contacts without an audience' : 'in this audience'
   return new Refusal('conflict', `${email} is ${where} already`, {
     email,

@@ -40,7 +40,7 @@ export interface Call {
   /** Opens the database, making it where it is not there. Closed after the command. */
   readonly database: () => Promise<Database>
   /** One line that no argument may hold. `prompt`: what it is, where a person is asked. */
-  readonly secret: (prompt: string) => Promise<string>
+  readonly readSecret: (prompt: string) => Promise<string>
 }
 
 export interface Command {
@@ -52,32 +52,32 @@ export interface Command {
   /** Options of its own, beside `--config` and `--json`. */
   readonly options: Readonly<Record<string, 'string' | 'boolean'>>
   /** It ends when the running daemon has taken note of what it changed. */
-  readonly noticed?: true
+  readonly awaitsNotice?: true
   readonly run: (call: Call) => Promise<Answer>
 }
 
-export function text(options: OptionValues, name: string): string | undefined {
+export function textOption(options: OptionValues, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }
 
-export function required(options: OptionValues, name: string): string {
-  const value = text(options, name)
+export function requiredOption(options: OptionValues, name: string): string {
+  const value = textOption(options, name)
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing`)
   return value
 }
 
-export function flag(options: OptionValues, name: string): boolean {
+export function flagOption(options: OptionValues, name: string): boolean {
   return options[name] === true
 }
 
-export function word(words: readonly string[], index: number, what: string): string {
+export function requiredWord(words: readonly string[], index: number, what: string): string {
   const value = words[index]
   if (value === undefined) throw new UsageError(`${what} is missing`)
   return value
 }
 
 /** No more than `count` words: a mistyped option must not be passed over. */
-export function atMost(words: readonly string[], count: number): void {
+export function refuseExtraWords(words: readonly string[], count: number): void {
   if (words.length > count) throw new UsageError(`unexpected: ${words.slice(count).join(' ')}`)
 }

@@ -1,7 +1,7 @@
 /** The story of an email, for people. */
-import type { AttemptStory, EmailStory, RecipientStory } from '../messages/email-story.js'
+import type { AttemptDetails, EmailDetails, RecipientDetails } from '../messages/email-story.js'
 
-export function emailLines(story: EmailStory): string[] {
+export function emailLines(story: EmailDetails): string[] {
   return [
     `${story.id}  ${story.status}`,
     `  from        ${story.from}`,
@@ -13,7 +13,7 @@ export function emailLines(story: EmailStory): string[] {
   ]
 }
 
-function recipientLines(recipient: RecipientStory): string[] {
+function recipientLines(recipient: RecipientDetails): string[] {
   return [
     '',
     `  to ${recipient.email}: ${recipient.status}`,
@@ -23,7 +23,7 @@ function recipientLines(recipient: RecipientStory): string[] {
   ]
 }
 
-function attemptLines(attempt: AttemptStory): string[] {
+function attemptLines(attempt: AttemptDetails): string[] {
   const host =
     attempt.mx === null ? 'no host' : `${attempt.mx}${attempt.address === null ? '' : ` [${attempt.address}]`}`
   const tls = attempt.mx === null ? '' : attempt.tls === null ? ' without TLS' : ` over ${attempt.tls}`
@@ -35,7 +35,7 @@ function attemptLines(attempt: AttemptStory): string[] {
 }
 
 /** What a report told after the last attempt had handed the message over. */
-function laterLine({ attempts, status, reason, last_response }: RecipientStory): string[] {
+function laterLine({ attempts, status, reason, last_response }: RecipientDetails): string[] {
   const last = attempts.at(-1)
   if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return []
   if (status === last.outcome && last_response === last.response) return []
@@ -45,7 +45,7 @@ function laterLine({ attempts, status, reason, last_response }: RecipientStory):
   return [`    reported later${now}${why}${words}`]
 }
 
-function nextLine({ held, status, attempts, next_attempt_at, waits_for }: RecipientStory): string[] {
+function nextLine({ held, status, attempts, next_attempt_at, waits_for }: RecipientDetails): string[] {
   if (held) return ['    held: "posthorn queue release" lets it go on']
   if (status !== 'queued' && status !== 'scheduled') return []
   if (next_attempt_at === null) return ['    being attempted now']

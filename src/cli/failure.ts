@@ -9,7 +9,7 @@ import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './owner.js'
 
-const mendable = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
+const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 
 export interface Failure {
   readonly status: 1 | 2
@@ -24,12 +24,12 @@ export function failureOf(error: unknown): Failure {
     }
   }
   if (!(error instanceof Error)) return { status: 1, text: String(error) }
-  if (mendable.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
-  if (error instanceof StorageFault) return { status: 1, text: storageFault(error) }
-  return { status: 1, text: systemFault(error) ?? error.stack ?? error.message }
+  if (fixableErrors.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
+  if (error instanceof StorageFault) return { status: 1, text: describeStorageFault(error) }
+  return { status: 1, text: describeSystemFault(error) ?? error.stack ?? error.message }
 }
 
-const mends: Readonly<Record<string, string>> = {
+const fixes: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address',
 }
@@ -37,21 +37,21 @@ const mends: Readonly<Record<string, string>> = {
 /** What SQLite says where rights are missing names neither the file nor the user. */
 const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
 
-function storageFault({ message, code }: StorageFault): string {
+function describeStorageFault({ message, code }: StorageFault): string {
   const text = `the database: ${message} (${code})`
   return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
 }
 
 /** Started as root, a command works as the daemon's user: who reads this must know whose rights are missing. */
-function notPermitted(syscall: string): string {
+function describeMissingRights(syscall: string): string {
   const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
   return `not permitted for the user ${currentUser()}${why}`
 }
 
 /** A call to the system that failed, with its usual mend. */
-function systemFault(error: Error): string | null {
+function describeSystemFault(error: Error): string | null {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return null
-  const mend = code === 'EACCES' ? notPermitted(syscall) : mends[code]
+  const mend = code === 'EACCES' ? describeMissingRights(syscall) : fixes[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -1,10 +1,10 @@
 /** What `help`, `--help` and a call without words print: all commands, or how one of them is used. */
 import { type Command, UsageError } from './command.js'
 
-export type Described = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
+export type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
 
 /** The commands that need no database. */
-const bareCommands: readonly Described[] = [
+const standaloneCommands: readonly DescribedCommand[] = [
   {
     name: 'serve',
     usage: '',
@@ -48,8 +48,8 @@ const options: Readonly<Record<string, string>> = {
   workspace: 'the id of the workspace; needed where there are several',
 }
 
-export function overview(commands: readonly Described[]): string {
-  const lines = [...bareCommands, ...commands].flatMap(({ name, usage, summary }) => [
+export function formatOverview(commands: readonly DescribedCommand[]): string {
+  const lines = [...standaloneCommands, ...commands].flatMap(({ name, usage, summary }) => [
     `  ${`${name} ${usage}`.trim()}`,
     `      ${summary}`,
   ])
@@ -64,24 +64,24 @@ export function overview(commands: readonly Described[]): string {
 }
 
 /** Of every command whose name begins with these words. Throws a UsageError where there is none. */
-export function helpOf(words: readonly string[], commands: readonly Described[]): string {
-  const found = [...bareCommands, ...commands].filter(({ name }) => begins(name.split(' '), words))
-  if (found.length === 0) throw unknownCommand(words, commands)
-  return found.map(sheet).join('\n')
+export function formatHelp(words: readonly string[], commands: readonly DescribedCommand[]): string {
+  const found = [...standaloneCommands, ...commands].filter(({ name }) => startsWithWords(name.split(' '), words))
+  if (found.length === 0) throw unknownCommandError(words, commands)
+  return found.map(formatUsage).join('\n')
 }
 
 /** Names the commands that begin with the same word. */
-export function unknownCommand(words: readonly string[], commands: readonly Described[]): UsageError {
+export function unknownCommandError(words: readonly string[], commands: readonly DescribedCommand[]): UsageError {
   const near = commands.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name)
   const known = near.length === 0 ? '' : ` (there are: ${near.join(', ')})`
   return new UsageError(`unknown command: ${words.join(' ')}${known}`)
 }
 
-function begins(name: readonly string[], words: readonly string[]): boolean {
+function startsWithWords(name: readonly string[], words: readonly string[]): boolean {
   return name.every((part, place) => words[place] === undefined || words[place] === part)
 }
 
-function sheet({ name, usage, summary, options: own }: Described): string {
+function formatUsage({ name, usage, summary, options: own }: DescribedCommand): string {
   const rows = Object.keys(own).map((option) => [`--${option}`, descriptionOf(name, option)] as const)
   const all = [...rows, ...Object.entries(commonOptions)]
   const width = Math.max(...all.map(([option]) => option.length))

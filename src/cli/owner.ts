@@ -24,18 +24,18 @@ interface Ids {
 
 /** For a command that works with the data folder: without one, root goes on as root. */
 export function becomeOwner(folder: string): void {
-  become(statSync(folder, { throwIfNoEntry: false }) ?? null)
+  switchUser(statSync(folder, { throwIfNoEntry: false }) ?? null)
 }
 
 /** For a command that judges for the daemon. */
 export function becomeDaemonUser(folder: string): void {
   if (process.getuid?.() !== 0) return
-  become(statSync(folder, { throwIfNoEntry: false }) ?? idsOf(UNIT_USER))
+  switchUser(statSync(folder, { throwIfNoEntry: false }) ?? findIds(UNIT_USER))
 }
 
-function become(ids: Ids | null): void {
+function switchUser(ids: Ids | null): void {
   if (process.getuid?.() !== 0 || ids === null || ids.uid === 0) return
-  takeGroups(ids)
+  setSupplementaryGroups(ids)
   process.setgid?.(ids.gid)
   process.setuid?.(ids.uid)
 }
@@ -50,7 +50,7 @@ export function currentUser(): string {
 }
 
 /** All groups of the user, as a service has them: a certificate may be readable by one of them alone. */
-function takeGroups({ uid, gid }: Ids): void {
+function setSupplementaryGroups({ uid, gid }: Ids): void {
   try {
     ;(process as Initgroups).initgroups?.(uid, gid)
   } catch {
@@ -59,7 +59,7 @@ function takeGroups({ uid, gid }: Ids): void {
   }
 }
 
-function idsOf(user: string): Ids | null {
+function findIds(user: string): Ids | null {
   const id = (option: string): number =>
     Number(execFileSync('id', [option, user], { stdio: ['ignore', 'pipe', 'ignore'] }))
   try {

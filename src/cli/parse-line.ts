@@ -2,15 +2,15 @@
 import { parseArgs } from 'node:util'
 import { type OptionValues, UsageError } from './command.js'
 
-export interface Line {
+export interface CommandLine {
   readonly words: readonly string[]
   readonly options: OptionValues
 }
 
-type Kinds = Readonly<Record<string, 'string' | 'boolean'>>
+type OptionKinds = Readonly<Record<string, 'string' | 'boolean'>>
 
 /** `kinds`: the options of all commands. */
-export function parseLine(argv: readonly string[], kinds: Kinds): Line {
+export function parseLine(argv: readonly string[], kinds: OptionKinds): CommandLine {
   const long = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]))
   const { tokens, positionals } = parseArgs({
     args: [...argv],
@@ -21,19 +21,19 @@ export function parseLine(argv: readonly string[], kinds: Kinds): Line {
   })
   const values: Record<string, string | boolean> = {}
   for (const token of tokens) {
-    if (token.kind === 'option') values[token.name] = givenValue(token, kinds)
+    if (token.kind === 'option') values[token.name] = parseOptionValue(token, kinds)
   }
   return { words: positionals, options: values }
 }
 
-interface Given {
+interface OptionToken {
   readonly name: string
   readonly rawName: string
   readonly value: string | undefined
   readonly inlineValue: boolean | undefined
 }
 
-function givenValue({ name, rawName, value, inlineValue }: Given, kinds: Kinds): string | boolean {
+function parseOptionValue({ name, rawName, value, inlineValue }: OptionToken, kinds: OptionKinds): string | boolean {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
   if (kind === undefined) throw new UsageError(`unknown option: ${rawName}`)
   if (kind === 'boolean') {

@@ -7,14 +7,14 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { type Loaded, loadConfig } from '../config/load.js'
-import { problemLines } from '../config/problems.js'
+import { type LoadedConfig, loadConfig } from '../config/load.js'
+import { formatProblems } from '../config/problems.js'
 import { systemClock } from '../platform/clock.js'
-import { isJournal } from '../platform/log.js'
+import { isJournalStream } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, UsageError } from './command.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, UsageError } from './command.js'
 import { check } from './commands/check.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
@@ -27,24 +27,24 @@ import { suppressionCommands } from './commands/suppression-commands.js'
 import { userCommands } from './commands/user-commands.js'
 import { workspaceCommands } from './commands/workspace-commands.js'
 import { zoneCommands } from './commands/zone-command.js'
-import { type Asking, asking } from './daemon-notice.js'
+import { type NoticeWait, withNotice } from './daemon-notice.js'
 import { failureOf } from './failure.js'
-import { helpOf, overview, unknownCommand } from './help.js'
+import { formatHelp, formatOverview, unknownCommandError } from './help.js'
 import { becomeOwner } from './owner.js'
-import { type Line, parseLine } from './parse-line.js'
+import { type CommandLine, parseLine } from './parse-line.js'
 
-export interface World {
+export interface ProgramIo {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly print: (text: string) => void
   /** Resolves when all of it was taken. */
   readonly printBytes: (bytes: Readable) => Promise<void>
-  readonly complain: (text: string) => void
+  readonly printError: (text: string) => void
   /** Asks for a line that is not shown. */
-  readonly secret: (prompt: string) => Promise<string>
+  readonly readSecret: (prompt: string) => Promise<string>
 }
 
-export const withDatabase: readonly Command[] = [
+export const databaseCommands: readonly Command[] = [
   ...workspaceCommands,
   ...userCommands,
   ...keyCommands,
@@ -58,96 +58,96 @@ export const withDatabase: readonly Command[] = [
   ...storageCommands,
 ]
 
-const common = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
+const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
 /** Resolves to the exit status. */
-export async function run(world: World): Promise<number> {
+export async function run(world: ProgramIo): Promise<number> {
   try {
-    const line = parseLine(world.argv, Object.assign({}, common, ...withDatabase.map(({ options }) => options)))
-    return answerAtOnce(world, line) ?? (await dispatch(world, line))
+    const line = parseLine(world.argv, Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)))
+    return answerHelpOrVersion(world, line) ?? (await dispatch(world, line))
   } catch (error) {
     const { status, text } = failureOf(error)
-    world.complain(`posthorn: ${text}\n`)
+    world.printError(`posthorn: ${text}\n`)
     return status
   }
 }
 
 /** What needs no configuration: the version, and help. Null: something else is wanted. */
-function answerAtOnce(world: World, line: Line): number | null {
+function answerHelpOrVersion(world: ProgramIo, line: CommandLine): number | null {
   const { words, options } = line
   const [verb, ...others] = words
   const isHelp = options['help'] === true || verb === 'help'
   if (!isHelp && (options['version'] === true || verb === 'version')) {
-    atMost(words, 1)
-    return said(world, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
+    refuseExtraWords(words, 1)
+    return printText(world, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
   }
   if (!isHelp && verb !== undefined) return null
   const about = verb === 'help' ? others : words
-  const help = (about.length === 0 ? overview(withDatabase) : helpOf(about, withDatabase)).trimEnd()
-  const status = said(world, line, { json: { help }, lines: [help] })
+  const help = (about.length === 0 ? formatOverview(databaseCommands) : formatHelp(about, databaseCommands)).trimEnd()
+  const status = printText(world, line, { json: { help }, lines: [help] })
   return isHelp ? status : 2
 }
 
-async function dispatch(world: World, line: Line): Promise<number> {
+async function dispatch(world: ProgramIo, line: CommandLine): Promise<number> {
   const [verb] = line.words
-  const load = (): Loaded =>
+  const load = (): LoadedConfig =>
     loadConfig({ file: (line.options['config'] as string | undefined) ?? null, env: world.env })
   if (verb === 'check') {
-    atMost(line.words, 1)
+    refuseExtraWords(line.words, 1)
     refuseForeignOptions(line.options, undefined)
-    return said(world, line, await check(load))
+    return printText(world, line, await check(load))
   }
   const loaded = load()
-  const command = withDatabase.find(({ name }) => startsWith(line.words, name))
-  if (command === undefined && verb !== 'serve') throw unknownCommand(line.words, withDatabase)
+  const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
+  if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
   refuseForeignOptions(line.options, command)
-  if (loaded.kind === 'problems') throw new CommandFailed(problemLines(loaded.file, loaded.problems))
+  if (loaded.kind === 'problems') throw new CommandFailed(formatProblems(loaded.file, loaded.problems))
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
     // The daemon's rooms are read for it alone: any other command starts twice as fast without them.
     const { serve } = await import('./commands/serve.js')
     const { NOTIFY_SOCKET: socket = null, JOURNAL_STREAM: stream } = world.env
-    const surroundings = { socket, journal: isJournal(stream), reload: load }
+    const surroundings = { socket, journal: isJournalStream(stream), reload: load }
     await serve({ words, config: loaded.config, clock: systemClock }, surroundings)
     return 0
   }
-  const call = { words, options: line.options, config: loaded.config, clock: systemClock, secret: world.secret }
-  return printed(world, line, await runCommand(command, call))
+  const call = { words, options: line.options, config: loaded.config, clock: systemClock, readSecret: world.readSecret }
+  return printAnswer(world, line, await runCommand(command, call))
 }
 
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
   let opened: Promise<Database> | null = null
-  let asked: Asking | null = null
+  let asked: NoticeWait | null = null
   const database: Call['database'] = async () => {
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
     opened ??= openDatabase({ file: databaseFile(config.service.data_dir) })
     const open = await opened
-    if (command.noticed !== true) return open
-    asked ??= asking(open, config.service.data_dir)
+    if (command.awaitsNotice !== true) return open
+    asked ??= withNotice(open, config.service.data_dir)
     return asked.database
   }
   try {
     const answer = await command.run({ ...call, database })
-    return (await (asked as Asking | null)?.afterNotice(answer)) ?? answer
+    return (await (asked as NoticeWait | null)?.afterNotice(answer)) ?? answer
   } finally {
     await (opened as Promise<Database> | null)?.then((open) => open.close())
   }
 }
 
-function startsWith(words: readonly string[], name: string): boolean {
+function matchesCommand(words: readonly string[], name: string): boolean {
   return name.split(' ').every((part, place) => words[place] === part)
 }
 
 /** An option of another command is a mistake, and would be passed over. */
-function refuseForeignOptions(options: Line['options'], command: Command | undefined): void {
-  const foreign = Object.keys(options).find((name) => !(name in common) && !(name in (command?.options ?? {})))
+function refuseForeignOptions(options: CommandLine['options'], command: Command | undefined): void {
+  const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in (command?.options ?? {})))
   if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }
 
-async function printed(world: World, line: Line, answer: Answer): Promise<number> {
-  if (answer.file === undefined) return said(world, line, answer)
+async function printAnswer(world: ProgramIo, line: CommandLine, answer: Answer): Promise<number> {
+  if (answer.file === undefined) return printText(world, line, answer)
   const bytes = (await open(answer.file)).createReadStream()
   // It goes on to be readable, and nothing is left when we are killed.
   rmSync(answer.file)
@@ -156,13 +156,13 @@ async function printed(world: World, line: Line, answer: Answer): Promise<number
 }
 
 /** Prints the answer; gives the exit status. */
-function said({ print, complain }: World, { options }: Line, { json, lines, failed, warnings = [] }: Answer): number {
-  for (const warning of warnings) complain(`posthorn: ${harmless(warning)}\n`)
-  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${harmless(line)}\n`).join(''))
+function printText({ print, printError }: ProgramIo, { options }: CommandLine, { json, lines, failed, warnings = [] }: Answer): number {
+  for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
+  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${maskControls(line)}\n`).join(''))
   return failed === true ? 1 : 0
 }
 
 /** A subject or a name may hold what would steer the terminal. */
-function harmless(line: string): string {
+function maskControls(line: string): string {
   return line.replace(/[^\P{Cc}\n]/gu, '?')
 }

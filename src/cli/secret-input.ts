@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
-export async function secretLine(
+export async function readSecretLine(
   prompt: string,
   input: NodeJS.ReadStream = process.stdin,
   terminal: NodeJS.WriteStream = process.stderr,

@@ -1,5 +1,5 @@
 /** Rows in columns, for people. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [head, ...rows]
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))
   return all.map((row) =>
@@ -10,6 +10,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   )
 }
 
-export function moment(at: number | null): string {
+export function formatMoment(at: number | null): string {
   return at === null ? '-' : new Date(at).toISOString()
 }

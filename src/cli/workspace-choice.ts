@@ -1,11 +1,11 @@
 /** Which workspace a command is about: `--workspace ID`, or the only one there is. */
 import { allWorkspaces } from '../accounts/workspaces.js'
 import type { Read } from '../storage/prepared.js'
-import { CommandFailed, type OptionValues, text } from './command.js'
+import { CommandFailed, type OptionValues, textOption } from './command.js'
 
-export function chosenWorkspace(read: Read, options: OptionValues): string {
+export function chooseWorkspace(read: Read, options: OptionValues): string {
   const workspaces = allWorkspaces(read, {})
-  const wanted = text(options, 'workspace')
+  const wanted = textOption(options, 'workspace')
   if (wanted !== undefined) {
     const found = workspaces.find(({ id, slug }) => id === wanted || slug === wanted)
     if (found === undefined) throw new CommandFailed(`no such workspace: ${wanted}`)

@@ -14,7 +14,7 @@ import type { Settings } from './schema.js'
 export interface Machine {
   readonly hostname: string
   readonly home: string
-  readonly root: boolean
+  readonly isRoot: boolean
   /** $XDG_STATE_HOME, where it is set. */
   readonly stateHome: string | undefined
 }
@@ -57,11 +57,11 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
 }
 
 /** `folder`: of the configuration file. */
-export function complete(settings: Settings, machine: Machine, folder: string): Config {
+export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
   const { service, tls, api, limits } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? 'localhost'
   const zone = service.zone ?? hostname
-  return freeze({
+  return deepFreeze({
     ...settings,
     service: {
       hostname,
@@ -86,12 +86,12 @@ export function complete(settings: Settings, machine: Machine, folder: string): 
   })
 }
 
-function defaultDataDir({ home, root, stateHome = '' }: Machine): string {
-  if (root) return '/var/lib/posthorn'
+function defaultDataDir({ home, isRoot, stateHome = '' }: Machine): string {
+  if (isRoot) return '/var/lib/posthorn'
   return join(isAbsolute(stateHome) ? stateHome : join(home, '.local/state'), 'posthorn')
 }
 
-function freeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(value).forEach(freeze)
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze)
   return Object.freeze(value)
 }

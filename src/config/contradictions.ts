@@ -4,43 +4,43 @@
  * Of waits only what the file itself states is compared: who shortens `expire_after` to an hour
  * has not contradicted the default of another key.
  */
-import type { ApiListen, Listen } from './places.js'
+import type { ApiListenAddress, ListenAddress } from './places.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 
 /** What the file holds, already known to fit the schema. */
-export interface Written {
+export interface FileSettings {
   readonly outbound?: Readonly<Record<string, unknown>>
   readonly spam?: Readonly<Record<string, unknown>>
 }
 
-const NOT_EVERYBODY = 'allowed: a network that is not the whole internet'
+const NOT_WHOLE_INTERNET = 'allowed: a network that is not the whole internet'
 
-export function contradictions(settings: Settings, written: Written): readonly Problem[] {
+export function findContradictions(settings: Settings, written: FileSettings): readonly Problem[] {
   return [
-    ...halfPair(settings.tls),
-    ...longWaits(settings.outbound, written.outbound ?? {}),
-    ...sharedListeners(settings),
-    ...wideNetworks('api.trusted_proxies', settings.api.trusted_proxies),
-    ...wideNetworks('inbound.proxies', settings.inbound.proxies),
-    ...wideNetworks('dns.secondaries', settings.dns.secondaries),
-    ...lonelyZone(settings.dns),
-    ...repeatedLists(settings.inbound.dnsbl),
-    ...turnedScores(settings.spam, written.spam ?? {}),
-    ...wideTrust(settings.submission.trusted),
-    ...unknownPlan(settings.limits),
-    ...oddPlans(settings.limits.plans),
+    ...findHalfPair(settings.tls),
+    ...findLongWaits(settings.outbound, written.outbound ?? {}),
+    ...findSharedListeners(settings),
+    ...findWideNetworks('api.trusted_proxies', settings.api.trusted_proxies),
+    ...findWideNetworks('inbound.proxies', settings.inbound.proxies),
+    ...findWideNetworks('dns.secondaries', settings.dns.secondaries),
+    ...findIncompleteZone(settings.dns),
+    ...findRepeatedLists(settings.inbound.dnsbl),
+    ...findReversedScores(settings.spam, written.spam ?? {}),
+    ...findWideTrust(settings.submission.trusted),
+    ...findUnknownPlan(settings.limits),
+    ...findInvalidPlans(settings.limits.plans),
   ]
 }
 
-function halfPair({ cert_file, key_file }: Settings['tls']): readonly Problem[] {
+function findHalfPair({ cert_file, key_file }: Settings['tls']): readonly Problem[] {
   if ((cert_file === '') === (key_file === '')) return []
   const [key, other] = cert_file === '' ? ['tls.key_file', 'tls.cert_file'] : ['tls.cert_file', 'tls.key_file']
   return [{ key, message: `found without ${other}; allowed: both, or neither for a self-signed pair` }]
 }
 
-function longWaits(outbound: Settings['outbound'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
+function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   if (written['expire_after'] === undefined) return []
   const limit = `allowed: less than outbound.expire_after, ${JSON.stringify(written['expire_after'])}`
   const problems: Problem[] = []
@@ -61,17 +61,17 @@ function longWaits(outbound: Settings['outbound'], written: Readonly<Record<stri
   return problems
 }
 
-function sharedListeners({ api, submission, inbound, dns }: Settings): readonly Problem[] {
+function findSharedListeners({ api, submission, inbound, dns }: Settings): readonly Problem[] {
   const seen = new Map<string, string>()
   const places = [
-    ...named('api.listen', api.listen),
-    ...named('submission.listen', submission.listen),
-    ...named('submission.listen_tls', submission.listen_tls),
-    ...named('inbound.listen', inbound.listen),
-    ...named('dns.zone_listen', dns.zone_listen),
+    ...withKeys('api.listen', api.listen),
+    ...withKeys('submission.listen', submission.listen),
+    ...withKeys('submission.listen_tls', submission.listen_tls),
+    ...withKeys('inbound.listen', inbound.listen),
+    ...withKeys('dns.zone_listen', dns.zone_listen),
   ]
   return places.flatMap(({ key, place }) => {
-    const text = written(place)
+    const text = formatListenerAddress(place)
     if (text === null) return []
     const first = seen.get(text)
     if (first === undefined) {
@@ -82,14 +82,14 @@ function sharedListeners({ api, submission, inbound, dns }: Settings): readonly 
   })
 }
 
-type Place = Listen | ApiListen
+type ListenerAddress = ListenAddress | ApiListenAddress
 
-function named(key: string, places: readonly Place[]): readonly { readonly key: string; readonly place: Place }[] {
+function withKeys(key: string, places: readonly ListenerAddress[]): readonly { readonly key: string; readonly place: ListenerAddress }[] {
   return places.map((place, at) => ({ key: `${key}[${at}]`, place }))
 }
 
 /** As the file writes it, without what is spoken there; null: any free port, which nobody else has. */
-function written(place: Place): string | null {
+function formatListenerAddress(place: ListenerAddress): string | null {
   if ('path' in place) return `unix:${place.path}`
   const { host, port } = place
   if (port === 0) return null
@@ -97,16 +97,16 @@ function written(place: Place): string | null {
 }
 
 /** Behind a proxy that is everybody, everybody says where they come from; a secondary that is everybody has no meaning. */
-function wideNetworks(key: string, networks: readonly string[]): readonly Problem[] {
+function findWideNetworks(key: string, networks: readonly string[]): readonly Problem[] {
   return networks.flatMap((network, at) =>
     network.endsWith('/0')
-      ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
+      ? [{ key: `${key}[${at}]`, message: `found ${JSON.stringify(network)}; ${NOT_WHOLE_INTERNET}` }]
       : [],
   )
 }
 
 /** A zone must name its servers (RFC 1035 section 5.2); and nobody can be given a copy by a listener that is not there. */
-function lonelyZone({ zone_listen, nameservers, ...dns }: Settings['dns']): readonly Problem[] {
+function findIncompleteZone({ zone_listen, nameservers, ...dns }: Settings['dns']): readonly Problem[] {
   if (zone_listen.length > 0) {
     const message = 'found without dns.nameservers; allowed: both, or no listener'
     return nameservers.length > 0 ? [] : [{ key: 'dns.zone_listen', message }]
@@ -119,7 +119,7 @@ function lonelyZone({ zone_listen, nameservers, ...dns }: Settings['dns']): read
 }
 
 /** One list asked twice would weigh twice. */
-function repeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] {
+function findRepeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] {
   return lists.flatMap(({ zone }, at) => {
     const first = lists.findIndex((other) => other.zone === zone)
     const message = `found ${JSON.stringify(zone)}, as in inbound.dnsbl[${first}]; allowed: each zone once`
@@ -128,7 +128,7 @@ function repeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] 
 }
 
 /** With the one above the other, nothing would ever be suspicious. Of a default the written key is told. */
-function turnedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
+function findReversedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   const { suspicious_score, spam_score } = spam
   if (suspicious_score <= spam_score) return []
   if (written['suspicious_score'] === undefined) {
@@ -140,11 +140,11 @@ function turnedScores(spam: Settings['spam'], written: Readonly<Record<string, u
 }
 
 /** A network of every address would make an open relay of that workspace. */
-function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem[] {
+function findWideTrust(trusted: Settings['submission']['trusted']): readonly Problem[] {
   return trusted.flatMap(({ network }, at) => {
     const key = `submission.trusted[${at}].network`
     if (network.endsWith('/0')) {
-      return [{ key, message: `found ${JSON.stringify(network)}; ${NOT_EVERYBODY}` }]
+      return [{ key, message: `found ${JSON.stringify(network)}; ${NOT_WHOLE_INTERNET}` }]
     }
     const first = trusted.findIndex((other) => other.network === network)
     if (first === at) return []
@@ -157,23 +157,23 @@ function wideTrust(trusted: Settings['submission']['trusted']): readonly Problem
   })
 }
 
-function unknownPlan({ default_plan, plans }: Settings['limits']): readonly Problem[] {
+function findUnknownPlan({ default_plan, plans }: Settings['limits']): readonly Problem[] {
   const all = { ...builtInPlans, ...plans }
   if (limitsOfPlan(all, default_plan) !== undefined) return []
   const names = [UNLIMITED, ...Object.keys(all)].map((name) => JSON.stringify(name)).join(', ')
   return [{ key: 'limits.default_plan', message: `found ${JSON.stringify(default_plan)}; allowed: one of ${names}` }]
 }
 
-function oddPlans(plans: Plans): readonly Problem[] {
+function findInvalidPlans(plans: Plans): readonly Problem[] {
   return Object.entries(plans).flatMap(([name, plan]) => {
     const key = `limits.plans.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}`
     return name === UNLIMITED
       ? [{ key, message: 'found a plan of this name; allowed: any other name, for this one has no limits' }]
-      : oddBurst(key, plan)
+      : findInvalidBurst(key, plan)
   })
 }
 
-function oddBurst(plan: string, { burst, requests_per_second }: PlanLimits): readonly Problem[] {
+function findInvalidBurst(plan: string, { burst, requests_per_second }: PlanLimits): readonly Problem[] {
   if (burst === undefined) return []
   const key = `${plan}.burst`
   if (requests_per_second === undefined) {

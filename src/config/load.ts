@@ -9,19 +9,19 @@ import { readFileSync } from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
-import { type Config, complete, type Machine } from './complete.js'
-import { contradictions, type Written } from './contradictions.js'
+import { type Config, completeConfig, type Machine } from './complete.js'
+import { findContradictions, type FileSettings } from './contradictions.js'
 import { type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
 
-export type Loaded =
+export type LoadedConfig =
   /** `file` null: built-in defaults. */
   | { readonly kind: 'config'; readonly file: string | null; readonly config: Config }
   | { readonly kind: 'problems'; readonly file: string | null; readonly problems: readonly Problem[] }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface Source {
+export interface ConfigSource {
   /** Of `--config`. */
   readonly file: string | null
   readonly env: Env
@@ -29,30 +29,30 @@ export interface Source {
   readonly systemFile?: string
 }
 
-export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.toml' }: Source): Loaded {
+export function loadConfig({ file, env, systemFile = '/etc/posthorn/posthorn.toml' }: ConfigSource): LoadedConfig {
   const named = file ?? (env['POSTHORN_CONFIG'] || null)
   const path = resolve(named ?? systemFile)
-  const found = read(path)
-  if (typeof found === 'string') return parseConfig(found, path, thisMachine(env))
-  if (named === null && found.code === 'ENOENT') return parseConfig('', null, thisMachine(env))
+  const found = readText(path)
+  if (typeof found === 'string') return parseConfig(found, path, describeMachine(env))
+  if (named === null && found.code === 'ENOENT') return parseConfig('', null, describeMachine(env))
   return { kind: 'problems', file: path, problems: [{ key: '', message: `cannot be read: ${found.message}` }] }
 }
 
 /** `file` is for messages, and for the folder from which relative paths count. */
-export function parseConfig(text: string, file: string | null, machine: Machine): Loaded {
+export function parseConfig(text: string, file: string | null, machine: Machine): LoadedConfig {
   const written = parseToml(text)
   if ('problems' in written) return { kind: 'problems', file, problems: written.problems }
   const issues = settings.safeParse(written.toml).error?.issues ?? []
-  const sound: Written = withoutFaults(written.toml, issues)
+  const sound: FileSettings = withoutFaults(written.toml, issues)
   const checked = settings.parse(sound)
-  const problems = [...problemsOf(issues, written.toml), ...contradictions(checked, sound)]
+  const problems = [...problemsOf(issues, written.toml), ...findContradictions(checked, sound)]
   if (problems.length > 0) return { kind: 'problems', file, problems }
-  return { kind: 'config', file, config: complete(checked, machine, file === null ? '.' : dirname(file)) }
+  return { kind: 'config', file, config: completeConfig(checked, machine, file === null ? '.' : dirname(file)) }
 }
 
-type Failed = { readonly problems: readonly Problem[] }
+type ParseFailure = { readonly problems: readonly Problem[] }
 
-function read(path: string): string | NodeJS.ErrnoException {
+function readText(path: string): string | NodeJS.ErrnoException {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -61,7 +61,7 @@ function read(path: string): string | NodeJS.ErrnoException {
 }
 
 /** The parser's message goes on with an excerpt of the file; that may hold a password and is cut off. */
-function parseToml(text: string): Failed | { readonly toml: object } {
+function parseToml(text: string): ParseFailure | { readonly toml: object } {
   try {
     return { toml: parse(text) }
   } catch (error) {
@@ -72,11 +72,11 @@ function parseToml(text: string): Failed | { readonly toml: object } {
   }
 }
 
-function thisMachine(env: Env): Machine {
+function describeMachine(env: Env): Machine {
   return {
     hostname: hostname(),
     home: env['HOME'] || homedir(),
-    root: process.getuid?.() === 0,
+    isRoot: process.getuid?.() === 0,
     stateHome: env['XDG_STATE_HOME'],
   }
 }

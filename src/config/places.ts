@@ -7,7 +7,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-export interface Listen {
+export interface ListenAddress {
   /** Name or address, without brackets. */
   readonly host: string
   /** 0: any free port. */
@@ -15,10 +15,10 @@ export interface Listen {
 }
 
 /** A place at which the REST API answers. */
-export type ApiListen =
-  | ({ readonly kind: 'tls' } & Listen)
+export type ApiListenAddress =
+  | ({ readonly kind: 'tls' } & ListenAddress)
   /** Without TLS, for a reverse proxy on this machine. */
-  | ({ readonly kind: 'http' } & Listen)
+  | ({ readonly kind: 'http' } & ListenAddress)
   /** The same, on a Unix socket. */
   | { readonly kind: 'unix'; readonly path: string }
 
@@ -42,7 +42,7 @@ export function parsePublicUrl(text: string): string | undefined {
 }
 
 /** `name:587`, `192.0.2.1:587`, `[2001:db8::1]:587`. */
-export function parseListen(text: string): Listen | undefined {
+export function parseListenAddress(text: string): ListenAddress | undefined {
   const found = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
   if (found === null) return undefined
   const [, bracketed, plain = '', digits] = found
@@ -52,17 +52,17 @@ export function parseListen(text: string): Listen | undefined {
 }
 
 /** What a socket address holds, on Linux, beside the zero at its end. */
-const LONGEST_SOCKET_PATH = 107
+const MAX_SOCKET_PATH_BYTES = 107
 
 /** As `parseListen`; or `http://` before a loopback address and a port; or `unix:` and a path. */
-export function parseApiListen(text: string): ApiListen | undefined {
+export function parseApiListenAddress(text: string): ApiListenAddress | undefined {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length)
-    const fits = path !== '' && !path.includes('\0') && Buffer.byteLength(path) <= LONGEST_SOCKET_PATH
+    const fits = path !== '' && !path.includes('\0') && Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES
     return fits ? { kind: 'unix', path } : undefined
   }
   const plain = text.startsWith('http://')
-  const listen = parseListen(plain ? text.slice('http://'.length) : text)
+  const listen = parseListenAddress(plain ? text.slice('http://'.length) : text)
   if (listen === undefined || (plain && !isLoopback(listen.host))) return undefined
   return { kind: plain ? 'http' : 'tls', ...listen }
 }
@@ -96,10 +96,10 @@ export function parseNetwork(text: string): string | undefined {
   const [address = '', ...prefix] = text.split('/')
   if (isIP(address) === 0 || address.includes('%') || prefix.length > 1) return undefined
   const whole = prefix.length === 1 ? text : `${address}/${isIP(address) === 4 ? 32 : 128}`
-  return ipaddr.isValidCIDR(whole) && !isMapped(address) ? whole : undefined
+  return ipaddr.isValidCIDR(whole) && !isIpv4Mapped(address) ? whole : undefined
 }
 
-function isMapped(address: string): boolean {
+function isIpv4Mapped(address: string): boolean {
   const parsed = ipaddr.parse(address)
   return parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress()
 }
@@ -107,7 +107,7 @@ function isMapped(address: string): boolean {
 /** A DNS server: an address, with a port or without. */
 export function parseDnsServer(text: string): string | undefined {
   if (isIP(text) !== 0) return text
-  const listen = parseListen(text)
+  const listen = parseListenAddress(text)
   return listen !== undefined && listen.port > 0 && isIP(listen.host) !== 0 ? text : undefined
 }
 
@@ -125,18 +125,18 @@ const targetForm = /^(?:smtps?:\/\/(?:(?<login>[^\s:@/]+:[^\s@/]+)@)?)?(?<place>
  */
 export function parseRouteTarget(text: string): string | undefined {
   const { login = '', place = '' } = targetForm.exec(text)?.groups ?? {}
-  const listen = parseListen(/^[^:]*$|\]$/.test(place) ? `${place}:25` : place)
-  return listen !== undefined && listen.port > 0 && percentDecodes(login) ? text : undefined
+  const listen = parseListenAddress(/^[^:]*$|\]$/.test(place) ? `${place}:25` : place)
+  return listen !== undefined && listen.port > 0 && isPercentDecodable(login) ? text : undefined
 }
 
 /** Of a server that is asked over HTTP; a login in it must be percent-encoded. */
 export function parseHttpUrl(text: string): string | undefined {
   if (!/^https?:\/\/[^\s\p{Cc}?#]+$/iu.test(text) || !URL.canParse(text)) return undefined
   const { username, password, port } = new URL(text)
-  return percentDecodes(`${username}:${password}`) && port !== '0' ? text : undefined
+  return isPercentDecodable(`${username}:${password}`) && port !== '0' ? text : undefined
 }
 
-function percentDecodes(login: string): boolean {
+function isPercentDecodable(login: string): boolean {
   try {
     return !/[\0\r\n]/.test(decodeURIComponent(login))
   } catch {

@@ -17,19 +17,19 @@ type Path = readonly PropertyKey[]
 /** One problem for each key at fault. `written` is what the file holds. */
 export function problemsOf(issues: readonly Issue[], written: unknown): readonly Problem[] {
   return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') return unknownKeys(issue)
+    if (issue.code === 'unrecognized_keys') return unknownKeyProblemsOf(issue)
     const allowed = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
-    return [{ key: keyOf(issue.path), message: `${found(issue, written)}; allowed: ${allowed}` }]
+    return [{ key: keyOf(issue.path), message: `${describeFound(issue, written)}; allowed: ${allowed}` }]
   })
 }
 
 /** The lines that `check` and a failed start print. */
-export function problemLines(file: string | null, problems: readonly Problem[]): string {
+export function formatProblems(file: string | null, problems: readonly Problem[]): string {
   const place = file ?? 'built-in defaults'
   return problems.map(({ key, message }) => [place, key, message].filter((part) => part !== '').join(': ')).join('\n')
 }
 
-function unknownKeys(issue: z.core.$ZodIssueUnrecognizedKeys): readonly Problem[] {
+function unknownKeyProblemsOf(issue: z.core.$ZodIssueUnrecognizedKeys): readonly Problem[] {
   const message = `found a key that is not known here; allowed: ${issue.message}`
   return issue.keys.map((key) => ({ key: keyOf([...issue.path, key]), message }))
 }
@@ -42,17 +42,17 @@ function keyOf(path: Path): string {
   }, '')
 }
 
-function found(issue: Issue, written: unknown): string {
+function describeFound(issue: Issue, written: unknown): string {
   if (issue.code === 'custom' && issue.params?.['secret'] === true) return 'found a value that is not shown here'
   const value = issue.code === 'invalid_key' ? issue.path.at(-1) : valueAt(issue.path, written)
-  return value === undefined ? 'missing' : `found ${shown(value)}`
+  return value === undefined ? 'missing' : `found ${formatValue(value)}`
 }
 
 function valueAt(path: Path, written: unknown): unknown {
   return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | undefined)?.[part], written)
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (value instanceof Date) return 'a date'
   if (typeof value === 'object' && value !== null) return 'a section'
@@ -68,17 +68,17 @@ export function withoutFaults(written: object, issues: readonly Issue[]): object
   const rest: object = structuredClone(written)
   for (const issue of issues) {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
-    for (const key of keys) remove(rest, outsideLists(key))
+    for (const key of keys) removeAt(rest, toPathOutsideLists(key))
   }
   return rest
 }
 
-function outsideLists(path: Path): Path {
+function toPathOutsideLists(path: Path): Path {
   const inList = path.findIndex((part) => typeof part === 'number')
   return inList === -1 ? path : path.slice(0, inList)
 }
 
-function remove(from: object, path: Path): void {
+function removeAt(from: object, path: Path): void {
   const section = valueAt(path.slice(0, -1), from)
   const key = path.at(-1)
   if (typeof section === 'object' && section !== null && key !== undefined) Reflect.deleteProperty(section, key)

@@ -5,12 +5,12 @@
  * the kind; `problems.ts` puts what was found in front of it.
  */
 import { z } from 'zod'
-import type { ApiListen, Listen } from './places.js'
+import type { ApiListenAddress, ListenAddress } from './places.js'
 import * as places from './places.js'
 import { parseDuration, parseSize } from './units.js'
 
 /** A setting that is written as a string. `secret`: it may hold a password, and no message repeats it. */
-function text<T>(allowed: string, parse: (written: string) => T | undefined, secret = false): z.ZodType<T, string> {
+function textValue<T>(allowed: string, parse: (written: string) => T | undefined, secret = false): z.ZodType<T, string> {
   return z.string(allowed).transform((written, context): T => {
     const value = parse(written)
     if (value !== undefined) return value
@@ -19,7 +19,7 @@ function text<T>(allowed: string, parse: (written: string) => T | undefined, sec
   })
 }
 
-function bounded(value: number | undefined, least: number, most: number): number | undefined {
+function valueInRange(value: number | undefined, least: number, most: number): number | undefined {
   return value !== undefined && value >= least && value <= most ? value : undefined
 }
 
@@ -27,14 +27,14 @@ function bounded(value: number | undefined, least: number, most: number): number
 export function duration(most?: string): z.ZodType<number, string> {
   const limit = most === undefined ? undefined : parseDuration(most)
   const allowed = `a duration such as "90s", "5m", "8h", "4d"${most === undefined ? '' : `, up to "${most}"`}`
-  return text(allowed, (written) => bounded(parseDuration(written), 1000, limit ?? Number.POSITIVE_INFINITY))
+  return textValue(allowed, (written) => valueInRange(parseDuration(written), 1000, limit ?? Number.POSITIVE_INFINITY))
 }
 
 /** Bytes, from `least` to `most`. */
 export function size(least: string, most: string): z.ZodType<number, string> {
   const [lower, upper] = [parseSize(least) ?? 0, parseSize(most) ?? 0]
   const allowed = `a size such as "500KB", "15MB", from "${least}" to "${most}"`
-  return text(allowed, (written) => bounded(parseSize(written), lower, upper))
+  return textValue(allowed, (written) => valueInRange(parseSize(written), lower, upper))
 }
 
 const allowedBytes = 'a number of bytes, or a size such as "500MB", "10GB"'
@@ -72,58 +72,58 @@ export function list<T, W>(item: z.ZodType<T, W>, allowed: string): z.ZodArray<z
 export const flag: z.ZodType<boolean, boolean> = z.boolean('true or false')
 
 /** Path of a file or folder; empty is for the kinds that say so. */
-export const path: z.ZodType<string, string> = text('a path', (written) => (written === '' ? undefined : written))
+export const path: z.ZodType<string, string> = textValue('a path', (written) => (written === '' ? undefined : written))
 export const pathOrNone: z.ZodType<string, string> = z.string('a path, or "" for none')
 
-export const hostName: z.ZodType<string, string> = text(
+export const hostName: z.ZodType<string, string> = textValue(
   'a host name such as "mail.example.net" (international names in their xn-- form)',
   places.parseHostName,
 )
-export const mailbox: z.ZodType<string, string> = text('an address such as "posthorn@example.net"', (written) => {
+export const mailbox: z.ZodType<string, string> = textValue('an address such as "posthorn@example.net"', (written) => {
   const [local = '', domain = '', ...more] = written.split('@')
   const plain = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/.test(local)
   return plain && local.length <= 64 && written.length <= 254 && more.length === 0 && places.parseHostName(domain)
     ? written
     : undefined
 })
-export const publicUrl: z.ZodType<string, string> = text(
+export const publicUrl: z.ZodType<string, string> = textValue(
   'an address such as "https://mail.example.net", without a query',
   places.parsePublicUrl,
 )
-export const listen: z.ZodType<Listen, string> = text(
+export const listen: z.ZodType<ListenAddress, string> = textValue(
   'an address with a port such as "127.0.0.1:587", "[::1]:587"',
-  places.parseListen,
+  places.parseListenAddress,
 )
-export const apiListen: z.ZodType<ApiListen, string> = text(
+export const apiListen: z.ZodType<ApiListenAddress, string> = textValue(
   'an address with a port such as "127.0.0.1:8443", "http://" before a loopback address and a port, or "unix:" and a path',
-  places.parseApiListen,
+  places.parseApiListenAddress,
 )
-export const address: z.ZodType<string, string> = text('an IPv4 or IPv6 address', places.parseAddress)
-export const hostAddress: z.ZodType<string, string> = text(
+export const address: z.ZodType<string, string> = textValue('an IPv4 or IPv6 address', places.parseAddress)
+export const hostAddress: z.ZodType<string, string> = textValue(
   'the IPv4 or IPv6 address of one machine',
   places.parseHostAddress,
 )
-export const network: z.ZodType<string, string> = text(
+export const network: z.ZodType<string, string> = textValue(
   'a network such as "192.168.1.0/24", "fd00::/8"',
   places.parseNetwork,
 )
-export const dnsServer: z.ZodType<string, string> = text(
+export const dnsServer: z.ZodType<string, string> = textValue(
   'the address of a DNS server such as "192.0.2.53", "127.0.0.1:5353", "[::1]:5353"',
   places.parseDnsServer,
 )
-export const workspaceId: z.ZodType<string, string> = text('the id of a workspace, "ws_..."', (written) =>
+export const workspaceId: z.ZodType<string, string> = textValue('the id of a workspace, "ws_..."', (written) =>
   /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
 )
-export const planName: z.ZodType<string, string> = text('the name of a plan, up to 100 characters', (written) =>
+export const planName: z.ZodType<string, string> = textValue('the name of a plan, up to 100 characters', (written) =>
   /^[^\p{Cc}]{1,100}$/u.test(written) ? written : undefined,
 )
-export const routeDomain: z.ZodType<string, string> = text('a domain, or "*"', places.parseRouteDomain)
-export const routeTarget: z.ZodType<string, string> = text(
+export const routeDomain: z.ZodType<string, string> = textValue('a domain, or "*"', places.parseRouteDomain)
+export const routeTarget: z.ZodType<string, string> = textValue(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded)',
   places.parseRouteTarget,
   true,
 )
-export const httpUrlOrNone: z.ZodType<string, string> = text(
+export const httpUrlOrNone: z.ZodType<string, string> = textValue(
   'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
   (written) => (written === '' ? '' : places.parseHttpUrl(written)),
   true,

@@ -14,24 +14,24 @@ import type { Write } from '../storage/writer/write.js'
 
 export type CachedFile = Tables['cached_files']
 
-export interface FilePlace {
+export interface FileRef {
   readonly workspaceId: string
   readonly key: string
 }
 
 /** 10 MB. */
-export const MAX_FILE = 10 * 1_048_576
+export const MAX_FILE_BYTES = 10 * 1_048_576
 /** 1 GB: the files of one workspace, each with 4 KB beside its own size. */
-export const MAX_STORED = 1_024 * 1_048_576
+export const MAX_STORED_BYTES = 1_024 * 1_048_576
 /** A use is written down once in an hour: so much later than asked a file leaves. */
-export const USE_COUNTS_FOR = 3_600_000
+export const USE_INTERVAL = 3_600_000
 
-export function newFileKey(): string {
+export function generateFileKey(): string {
   return `file_${randomSecret(32).toString('base64url')}`
 }
 
 /** Misses where the workspace has no room. */
-export const beginFile = prepareWrite<{
+export const insertFile = prepareWrite<{
   workspaceId: string
   key: string
   name: string
@@ -51,7 +51,7 @@ export const beginFile = prepareWrite<{
 )
 
 /** Misses where the file is gone, or the workspace has no room for so much more. */
-const grow = prepareWrite<{ workspaceId: string; key: string; bytes: number; most: number }>(
+const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; most: number }>(
   ({ db, slot }) =>
     db
       .updateTable('cached_files')
@@ -80,9 +80,9 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
 )
 
 /** One commit. `most`: octets of all files of the workspace. */
-export function appendChunk({ workspaceId, key }: FilePlace, place: number, bytes: Buffer, most: number): Write[] {
+export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, most: number): Write[] {
   return [
-    grow({ workspaceId, key, bytes: bytes.length, most }),
+    growFile({ workspaceId, key, bytes: bytes.length, most }),
     insertChunk({ workspace_id: workspaceId, key, place, bytes }),
   ]
 }
@@ -98,7 +98,7 @@ export const completeFile = prepareWrite<{ workspaceId: string; key: string; at:
   1,
 )
 
-const touch = prepareWrite<{ workspaceId: string; key: string; at: number }>(({ db, slot }) =>
+const updateLastUse = prepareWrite<{ workspaceId: string; key: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('cached_files')
     .set({ used_at: slot('at') })
@@ -108,24 +108,24 @@ const touch = prepareWrite<{ workspaceId: string; key: string; at: number }>(({ 
 )
 
 /** The file was used: what the commit of that use writes. */
-export function useFile({ workspace_id: workspaceId, key, used_at }: CachedFile, at: number): Write[] {
-  return used_at > at - USE_COUNTS_FOR ? [] : [touch({ workspaceId, key, at })]
+export function recordFileUse({ workspace_id: workspaceId, key, used_at }: CachedFile, at: number): Write[] {
+  return used_at > at - USE_INTERVAL ? [] : [updateLastUse({ workspaceId, key, at })]
 }
 
-const removeRow = prepareWrite<FilePlace>(({ db, slot }) =>
+const removeRow = prepareWrite<FileRef>(({ db, slot }) =>
   db.deleteFrom('cached_files').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
 )
 
-const removeChunks = prepareWrite<FilePlace>(({ db, slot }) =>
+const removeChunks = prepareWrite<FileRef>(({ db, slot }) =>
   db.deleteFrom('cached_file_chunks').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
 )
 
 /** One commit, so that whoever finds the row finds its bytes. */
-export function removeFile({ workspaceId, key }: FilePlace): Write[] {
+export function removeFile({ workspaceId, key }: FileRef): Write[] {
   return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
 }
 
-const removeUnusedRow = prepareWrite<FilePlace & { usedAt: number }>(({ db, slot }) =>
+const removeUnusedRow = prepareWrite<FileRef & { usedAt: number }>(({ db, slot }) =>
   db
     .deleteFrom('cached_files')
     .where('workspace_id', '=', slot('workspaceId'))
@@ -133,7 +133,7 @@ const removeUnusedRow = prepareWrite<FilePlace & { usedAt: number }>(({ db, slot
     .where('used_at', '=', slot('usedAt')),
 )
 
-const removeOwnerless = prepareWrite<FilePlace>(({ db, slot }) =>
+const removeOrphanChunks = prepareWrite<FileRef>(({ db, slot }) =>
   db
     .deleteFrom('cached_file_chunks')
     .where('workspace_id', '=', slot('workspaceId'))
@@ -151,11 +151,11 @@ const removeOwnerless = prepareWrite<FilePlace>(({ db, slot }) =>
 )
 
 /** One commit. It stays where it was used, or became complete, since `usedAt` was read. */
-export function removeUnused({ usedAt, ...place }: FilePlace & { readonly usedAt: number }): Write[] {
-  return [removeUnusedRow({ ...place, usedAt }), removeOwnerless(place)]
+export function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
+  return [removeUnusedRow({ ...place, usedAt }), removeOrphanChunks(place)]
 }
 
-const completeByKey = prepareRead<FilePlace>()(({ db, slot }) =>
+const completeByKey = prepareRead<FileRef>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
     .selectAll()
@@ -165,15 +165,15 @@ const completeByKey = prepareRead<FilePlace>()(({ db, slot }) =>
 )
 
 /** Complete ones of that workspace alone. */
-export function findFile(read: Read, place: FilePlace): CachedFile | undefined {
+export function findFile(read: Read, place: FileRef): CachedFile | undefined {
   return completeByKey(read, place)[0]
 }
 
-export const storedBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+export const selectStoredBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('cached_file_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
 )
 
-const chunkAt = prepareRead<FilePlace & { place: number }>()(({ db, slot }) =>
+const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_file_chunks')
     .select('bytes')
@@ -183,11 +183,11 @@ const chunkAt = prepareRead<FilePlace & { place: number }>()(({ db, slot }) =>
 )
 
 /** Null: it was removed since its row was read. */
-export function bytesOfFile(read: Read, { workspace_id: workspaceId, key, size }: CachedFile): Buffer | null {
+export function readFileBytes(read: Read, { workspace_id: workspaceId, key, size }: CachedFile): Buffer | null {
   const whole = Buffer.allocUnsafe(size)
   let end = 0
   for (let place = 0; end < size; place += 1) {
-    const [chunk] = chunkAt(read, { workspaceId, key, place })
+    const [chunk] = selectChunk(read, { workspaceId, key, place })
     if (chunk === undefined) return null
     end += chunk.bytes.copy(whole, end)
   }

@@ -10,9 +10,9 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { unlessMissed } from '../storage/writer/unless-missed.js'
+import { tryCommit } from '../storage/writer/unless-missed.js'
 import type { Commit } from '../storage/writer/write.js'
-import { parseText, UNSUBSCRIBE_URL, variableNames } from './template-text.js'
+import { parseTemplateText, UNSUBSCRIBE_URL, listVariableNames } from './template-text.js'
 import {
   countTemplates,
   insertTemplate,
@@ -27,7 +27,7 @@ export interface TemplateDeps {
   readonly commit: Commit
 }
 
-export interface TemplateWish {
+export interface TemplateRequest {
   readonly name: string
   readonly subject: string
   readonly html: string | null
@@ -47,10 +47,10 @@ const MAX_VARIABLE_BYTES = 65_536
 export async function createTemplate(
   { read, commit }: TemplateDeps,
   workspaceId: string,
-  wish: TemplateWish,
+  wish: TemplateRequest,
   now: number,
 ): Promise<Template> {
-  const content = contentOf(wish)
+  const content = buildContent(wish)
   const count = countTemplates(read, { workspaceId })[0]?.count ?? 0
   if (count >= MAX_TEMPLATES) {
     throw new Refusal('conflict', `a workspace may have ${MAX_TEMPLATES} templates`, { limit: MAX_TEMPLATES, count })
@@ -64,38 +64,38 @@ export async function createTemplate(
 export async function changeTemplate(
   { read, commit }: TemplateDeps,
   place: { readonly workspaceId: string; readonly id: string },
-  change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined },
+  change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,
 ): Promise<Template | null> {
   for (;;) {
     const [row] = templateById(read, place)
     if (row === undefined) return null
     const version = row.version + 1
-    const changed = { ...row, ...contentOf({ ...wishOf(row), ...given(change) }), version, updated_at: now }
-    if (await unlessMissed(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
+    const changed = { ...row, ...buildContent({ ...toRequest(row), ...dropUndefined(change) }), version, updated_at: now }
+    if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
     // Somebody was faster: what they changed stays, beside this.
   }
 }
 
-function wishOf({ name, subject, html, text, listed_variables: listed }: Template): TemplateWish {
+function toRequest({ name, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
   return { name, subject, html, text, variables: listed === null ? null : (JSON.parse(listed) as string[]) }
 }
 
-function given(
-  change: { readonly [Field in keyof TemplateWish]?: TemplateWish[Field] | undefined },
-): Partial<TemplateWish> {
+function dropUndefined(
+  change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
+): Partial<TemplateRequest> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
 }
 
-type Content = Pick<Template, 'name' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'>
+type ContentColumns = Pick<Template, 'name' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'>
 
-function contentOf({ name, subject, html, text, variables: listed }: TemplateWish): Content {
+function buildContent({ name, subject, html, text, variables: listed }: TemplateRequest): ContentColumns {
   const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
   if (size > MAX_TEMPLATE_BYTES) {
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
   }
-  const used = variableNames([subject, html ?? '', text ?? ''].map(parseText))
+  const used = listVariableNames([subject, html ?? '', text ?? ''].map(parseTemplateText))
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
   if (variables.length > MAX_VARIABLES) {
     const message = `names ${variables.length} variables, allowed: ${MAX_VARIABLES}`

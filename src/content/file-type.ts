@@ -7,12 +7,12 @@
 import { detectMimeType } from 'nodemailer/lib/mime-funcs/mime-types'
 
 /** What clients say of a file of which they know nothing. */
-const UNKNOWN = 'application/octet-stream'
-const UNSAID = 'text/plain'
+const UNKNOWN_TYPE = 'application/octet-stream'
+const DEFAULT_PART_TYPE = 'text/plain'
 
 /** `said`: a media type, or null. */
-export function fileType(said: string | null, name: string): string {
-  if (said !== null && said !== UNKNOWN && said !== UNSAID) return said
+export function detectFileType(said: string | null, name: string): string {
+  if (said !== null && said !== UNKNOWN_TYPE && said !== DEFAULT_PART_TYPE) return said
   const byName = detectMimeType(name)
-  return byName === UNKNOWN && said !== null ? said : byName
+  return byName === UNKNOWN_TYPE && said !== null ? said : byName
 }

@@ -10,10 +10,10 @@
  * value a million times costs nothing. Values that are escaped have a limit of their own, since
  * escaping is the most work: 256 K characters of nothing but quotes take some milliseconds.
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
-import { type TemplateText, UNSUBSCRIBE_URL, type Variable, variableNames } from './template-text.js'
+import { type TemplateText, UNSUBSCRIBE_URL, type Variable, listVariableNames } from './template-text.js'
 
 export interface ParsedTemplate {
   readonly id: string
@@ -25,7 +25,7 @@ export interface ParsedTemplate {
 
 export type TemplateData = Readonly<Record<string, unknown>>
 
-export interface Rendered {
+export interface RenderedTemplate {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
@@ -41,72 +41,72 @@ export const MAX_SUBJECT = 998
 const MAX_ERRORS = 100
 
 /** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for what cannot be a subject. */
-export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): Rendered {
+export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedTemplate {
   const { subject, html, text } = template
-  const values = valuesOf(template, data)
+  const values = collectValues(template, data)
   values.set(UNSUBSCRIBE_URL, unsubscribeUrl)
-  if (html !== null) checkEscaped(html, values)
-  const forms: readonly (readonly [TemplateText | null, Form])[] = [
-    [subject, ofSubject],
-    [html, ofHtml],
-    [text, ofText],
+  if (html !== null) checkEscapedSize(html, values)
+  const forms: readonly (readonly [TemplateText | null, PartFormat])[] = [
+    [subject, subjectFormat],
+    [html, htmlFormat],
+    [text, textFormat],
   ]
-  const size = forms.reduce((sum, [part, form]) => sum + (part === null ? 0 : sizeOf(part, values, form)), 0)
+  const size = forms.reduce((sum, [part, form]) => sum + (part === null ? 0 : renderedSizeOf(part, values, form)), 0)
   if (size > MAX_RENDERED) {
     const message = `the template with these values has ${size} bytes, allowed: ${MAX_RENDERED}`
     throw new Refusal('too-large', message, { size, limit: MAX_RENDERED })
   }
   return {
-    subject: subjectOf(joined(subject, values, ofSubject)),
-    html: html === null ? null : joined(html, values, ofHtml),
-    text: text === null ? null : joined(text, values, ofText),
+    subject: checkSubject(renderPart(subject, values, subjectFormat)),
+    html: html === null ? null : renderPart(html, values, htmlFormat),
+    text: text === null ? null : renderPart(text, values, textFormat),
   }
 }
 
-function checkEscaped({ uses }: TemplateText, values: Values): void {
+function checkEscapedSize({ uses }: TemplateText, values: Values): void {
   const size = [...uses.keys()].reduce((sum, { name, raw }) => sum + (raw ? 0 : (values.get(name)?.length ?? 0)), 0)
   if (size <= MAX_ESCAPED) return
   const message = `the values that are escaped have ${size} characters, allowed: ${MAX_ESCAPED}`
   throw new Refusal('too-large', message, { size, limit: MAX_ESCAPED })
 }
 
-function subjectOf(text: string): string {
+function checkSubject(text: string): string {
   if (isOneLine(text) && text.length <= MAX_SUBJECT) return text
   const rule = `must be one line of at most ${MAX_SUBJECT} characters with these values, without NUL`
-  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: shown(text) })
+  throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: formatForDisplay(text) })
 }
 
 type Values = Map<string, string>
 
-function valuesOf({ id, subject, html, text }: ParsedTemplate, data: TemplateData): Values {
+function collectValues({ id, subject, html, text }: ParsedTemplate, data: TemplateData): Values {
   const values: Values = new Map()
-  const lacking: [name: string, why: string][] = []
-  for (const name of variableNames([subject, html, text].filter((part) => part !== null))) {
-    const found = valueAt(data, name.split('.'))
-    const value = textOf(found)
+  const missingValues: [name: string, why: string][] = []
+  for (const name of listVariableNames([subject, html, text].filter((part) => part !== null))) {
+    const found = findValue(data, name.split('.'))
+    const value = toText(found)
     if (value !== null) values.set(name, value)
     else
-      lacking.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
+      missingValues.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
   }
-  if (lacking.length === 0) return values
-  const variables = lacking.map(([name]) => name)
-  throw new Refusal('invalid-template-variables', `template_data has no value for: ${shortList(variables)}`, {
+  if (missingValues.length === 0) return values
+  const variables = missingValues.map(([name]) => name)
+  throw new Refusal('invalid-template-variables', `template_data has no value for: ${formatNames(variables)}`, {
     template_id: id,
     variables,
-    errors: lacking
+    errors: missingValues
       .slice(0, MAX_ERRORS)
       .map(([name, message]) => ({ field: `template_data.${name}`, message, value: null })),
   })
 }
 
-const NAMED = 10
+const MAX_LISTED_NAMES = 10
 
-function shortList(names: readonly string[]): string {
-  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : ''
-  return `${names.slice(0, NAMED).join(', ')}${more}`
+function formatNames(names: readonly string[]): string {
+  const more = names.length > MAX_LISTED_NAMES ? `, and ${names.length - MAX_LISTED_NAMES} more` : ''
+  return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more}`
 }
 
-function valueAt(data: TemplateData, path: readonly string[]): unknown {
+function findValue(data: TemplateData, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, word) =>
       typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, word)
@@ -116,34 +116,34 @@ function valueAt(data: TemplateData, path: readonly string[]): unknown {
   )
 }
 
-function textOf(value: unknown): string | null {
+function toText(value: unknown): string | null {
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
 /** How values stand in one part of the message. */
-interface Form {
+interface PartFormat {
   /** In octets; at least as many as it will have. */
   readonly size: (value: string, variable: Variable) => number
   readonly write: (value: string, variable: Variable) => string
 }
 
-const ofText: Form = { size: (value) => Buffer.byteLength(value), write: (value) => value }
+const textFormat: PartFormat = { size: (value) => Buffer.byteLength(value), write: (value) => value }
 
-const ofSubject: Form = { ...ofText, write: (value) => value.replace(/[\r\n]+/g, '') }
+const subjectFormat: PartFormat = { ...textFormat, write: (value) => value.replace(/[\r\n]+/g, '') }
 
-const ofHtml: Form = {
-  size: (value, { raw }) => Buffer.byteLength(value) + (raw ? 0 : addedByEscaping(value)),
-  write: (value, { raw }) => (raw ? value : escaped(value)),
+const htmlFormat: PartFormat = {
+  size: (value, { raw }) => Buffer.byteLength(value) + (raw ? 0 : escapingOverheadOf(value)),
+  write: (value, { raw }) => (raw ? value : escapeHtml(value)),
 }
 
-function sizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: Form): number {
+function renderedSizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: PartFormat): number {
   let sum = literalBytes
   for (const [variable, times] of uses) sum += size(values.get(variable.name) ?? '', variable) * times
   return sum
 }
 
-function joined({ pieces, uses }: TemplateText, values: Values, { write }: Form): string {
+function renderPart({ pieces, uses }: TemplateText, values: Values, { write }: PartFormat): string {
   const written = new Map(
     [...uses.keys()].map((variable) => [variable, write(values.get(variable.name) ?? '', variable)]),
   )
@@ -155,20 +155,20 @@ const entities: readonly (Buffer | undefined)[] = Array.from({ length: 64 }, (_,
   const entity = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }[String.fromCharCode(code)]
   return entity === undefined ? undefined : Buffer.from(entity)
 })
-const special = /[&<>"']/
+const specialCharacters = /[&<>"']/
 
-function addedByEscaping(value: string): number {
-  if (!special.test(value)) return 0
+function escapingOverheadOf(value: string): number {
+  if (!specialCharacters.test(value)) return 0
   let added = 0
   for (let at = 0; at < value.length; at += 1) added += (entities[value.charCodeAt(at)]?.length ?? 1) - 1
   return added
 }
 
 /** In one pass over its octets: a replacement a match takes ten times as long. */
-function escaped(value: string): string {
-  if (!special.test(value)) return value
+function escapeHtml(value: string): string {
+  if (!specialCharacters.test(value)) return value
   const octets = Buffer.from(value)
-  const text = Buffer.allocUnsafe(octets.length + addedByEscaping(value))
+  const text = Buffer.allocUnsafe(octets.length + escapingOverheadOf(value))
   let at = 0
   for (let from = 0; from < octets.length; from += 1) {
     const octet = octets[from] ?? 0

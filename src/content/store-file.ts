@@ -7,22 +7,22 @@
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed } from '../storage/writer/write.js'
+import { type Commit, WriteConflict } from '../storage/writer/write.js'
 import {
   appendChunk,
-  beginFile,
+  insertFile,
   type CachedFile,
   completeFile,
-  type FilePlace,
+  type FileRef,
   findFile,
-  MAX_STORED,
-  newFileKey,
+  MAX_STORED_BYTES,
+  generateFileKey,
   removeFile,
-  storedBytes,
+  selectStoredBytes,
 } from './cached-files.js'
 
 /** Octets of a chunk, but of the last. */
-const CHUNK = 262_144
+const CHUNK_BYTES = 262_144
 
 export interface StoreFileDeps {
   readonly read: Read
@@ -43,9 +43,9 @@ export interface NewFile {
 export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<CachedFile> {
   const { read, commit, clock } = deps
   const { workspaceId, name, contentType } = file
-  const place = { workspaceId, key: newFileKey() }
+  const place = { workspaceId, key: generateFileKey() }
   requireRoom(deps, workspaceId, 1)
-  await commit([beginFile({ ...place, name, contentType, at: clock() })])
+  await commit([insertFile({ ...place, name, contentType, at: clock() })])
   try {
     await storeChunks(deps, place, file.bytes)
     await commit([completeFile({ ...place, at: clock() })])
@@ -58,13 +58,13 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
   return stored
 }
 
-async function storeChunks(deps: StoreFileDeps, file: FilePlace, bytes: AsyncIterable<Buffer>): Promise<void> {
+async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncIterable<Buffer>): Promise<void> {
   let place = 0
-  for await (const chunk of chunks(bytes)) {
+  for await (const chunk of toChunks(bytes)) {
     try {
-      await deps.commit(appendChunk(file, place, chunk, deps.most ?? MAX_STORED))
+      await deps.commit(appendChunk(file, place, chunk, deps.most ?? MAX_STORED_BYTES))
     } catch (error) {
-      if (error instanceof Missed) requireRoom(deps, file.workspaceId, chunk.length)
+      if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
       throw error
     }
     place += 1
@@ -72,25 +72,25 @@ async function storeChunks(deps: StoreFileDeps, file: FilePlace, bytes: AsyncIte
 }
 
 /** The same bytes in pieces of one size; each of them is its own memory. */
-async function* chunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let chunk = Buffer.allocUnsafeSlow(CHUNK)
+async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   let end = 0
   for await (const piece of bytes) {
     for (let at = 0; at < piece.length; ) {
       const taken = piece.copy(chunk, end, at)
       at += taken
       end += taken
-      if (end < CHUNK) continue
+      if (end < CHUNK_BYTES) continue
       yield chunk
-      chunk = Buffer.allocUnsafeSlow(CHUNK)
+      chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
       end = 0
     }
   }
   if (end > 0) yield chunk.subarray(0, end)
 }
 
-function requireRoom({ read, most = MAX_STORED }: StoreFileDeps, workspaceId: string, bytes: number): void {
-  const used = storedBytes(read, { workspaceId })[0]?.bytes ?? 0
+function requireRoom({ read, most = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
+  const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
   if (used + bytes <= most) return
   const message = `the files of a workspace may take ${most} bytes, and those that are stored take ${used}`
   throw new Refusal('insufficient-quota', message, { limit: most, used })

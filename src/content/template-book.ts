@@ -9,70 +9,70 @@
  */
 import type { Read } from '../storage/prepared.js'
 import type { ParsedTemplate } from './render-template.js'
-import { parseText, type TemplateText } from './template-text.js'
+import { parseTemplateText, type TemplateText } from './template-text.js'
 import { type Template, templateById } from './templates.js'
 
-export interface TemplateBook {
+export interface TemplateCache {
   readonly find: (workspaceId: string, id: string) => ParsedTemplate | undefined
   readonly forget: (workspaceId: string, id: string) => void
   readonly drop: () => void
 }
 
-const MOST = 16 * 1_048_576
+const MAX_CACHE_BYTES = 16 * 1_048_576
 /** Of a template and of each of its pieces, beside its text. */
-const OVERHEAD = 1_000
-const OF_PIECE = 64
+const TEMPLATE_OVERHEAD = 1_000
+const PIECE_OVERHEAD = 64
 
-interface Kept {
+interface CacheEntry {
   readonly template: ParsedTemplate
   readonly weight: number
 }
 
-export function templateBook({ read }: { readonly read: Read }, most = MOST): TemplateBook {
+export function createTemplateCache({ read }: { readonly read: Read }, most = MAX_CACHE_BYTES): TemplateCache {
   /** In the order of their last use. */
-  const kept = new Map<string, Kept>()
+  const entries = new Map<string, CacheEntry>()
   let weight = 0
 
-  function take(key: string): Kept | undefined {
-    const found = kept.get(key)
+  function removeEntry(key: string): CacheEntry | undefined {
+    const found = entries.get(key)
     if (found === undefined) return undefined
-    kept.delete(key)
+    entries.delete(key)
     weight -= found.weight
     return found
   }
 
-  function put(key: string, one: Kept): void {
-    kept.set(key, one)
+  function addEntry(key: string, one: CacheEntry): void {
+    entries.set(key, one)
     weight += one.weight
-    for (const oldest of kept.keys()) {
+    for (const oldest of entries.keys()) {
       if (weight <= most) return
-      take(oldest)
+      removeEntry(oldest)
     }
   }
 
   return {
     find: (workspaceId, id) => {
       const key = `${workspaceId} ${id}`
-      const one = take(key) ?? readTemplate(read, workspaceId, id)
-      if (one !== undefined) put(key, one)
+      const one = removeEntry(key) ?? readTemplate(read, workspaceId, id)
+      if (one !== undefined) addEntry(key, one)
       return one?.template
     },
     forget: (workspaceId, id) => {
-      take(`${workspaceId} ${id}`)
+      removeEntry(`${workspaceId} ${id}`)
     },
     drop: () => {
-      kept.clear()
+      entries.clear()
       weight = 0
     },
   }
 }
 
-function readTemplate(read: Read, workspaceId: string, id: string): Kept | undefined {
+function readTemplate(read: Read, workspaceId: string, id: string): CacheEntry | undefined {
   const [row] = templateById(read, { workspaceId, id })
-  return row === undefined ? undefined : keptOf(parsedTemplate(row))
+  return row === undefined ? undefined : toCacheEntry(parseTemplate(row))
 }
 
-export function parsedTemplate({
+export function parseTemplate({
   id,
   subject,
   html,
@@ -80,18 +80,18 @@ export function parsedTemplate({
 }: Pick<Template, 'id' | 'subject' | 'html' | 'text'>): ParsedTemplate {
   return {
     id,
-    subject: parseText(subject),
-    html: html === null ? null : parseText(html),
-    text: text === null ? null : parseText(text),
+    subject: parseTemplateText(subject),
+    html: html === null ? null : parseTemplateText(html),
+    text: text === null ? null : parseTemplateText(text),
   }
 }
 
-function keptOf(template: ParsedTemplate): Kept {
+function toCacheEntry(template: ParsedTemplate): CacheEntry {
   const { subject, html, text } = template
-  const weight = [subject, html, text].reduce((sum, part) => sum + (part === null ? 0 : weightOf(part)), OVERHEAD)
+  const weight = [subject, html, text].reduce((sum, part) => sum + (part === null ? 0 : weightOf(part)), TEMPLATE_OVERHEAD)
   return { template, weight }
 }
 
 function weightOf({ literalBytes, pieces }: TemplateText): number {
-  return literalBytes + pieces.length * OF_PIECE
+  return literalBytes + pieces.length * PIECE_OVERHEAD
 }

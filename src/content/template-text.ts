@@ -27,36 +27,36 @@ export interface TemplateText {
 /** The link by which whoever reads a message ends them: its value is ours. */
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
-const NAME = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
-const variable = new RegExp(String.raw`\{\{\{\s{0,20}(${NAME})\s{0,20}\}\}\}|\{\{\s{0,20}(${NAME})\s{0,20}\}\}`, 'gu')
+const NAME_PATTERN = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
+const variablePattern = new RegExp(String.raw`\{\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}\}|\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}`, 'gu')
 
-export function parseText(text: string): TemplateText {
+export function parseTemplateText(text: string): TemplateText {
   const pieces: (string | Variable)[] = []
   const known = new Map<string, Variable>()
   const uses = new Map<Variable, number>()
   let literalBytes = 0
   let end = 0
 
-  function literal(to: number): void {
+  function pushLiteral(to: number): void {
     if (to === end) return
     const piece = text.slice(end, to)
     literalBytes += Buffer.byteLength(piece)
     pieces.push(piece)
   }
 
-  for (const match of text.matchAll(variable)) {
+  for (const match of text.matchAll(variablePattern)) {
     const [whole, raw, escaped] = match
-    const found = interned(known, raw ?? escaped ?? '', raw !== undefined)
-    literal(match.index)
+    const found = internVariable(known, raw ?? escaped ?? '', raw !== undefined)
+    pushLiteral(match.index)
     pieces.push(found)
     uses.set(found, (uses.get(found) ?? 0) + 1)
     end = match.index + whole.length
   }
-  literal(text.length)
+  pushLiteral(text.length)
   return { pieces, literalBytes, uses }
 }
 
-function interned(known: Map<string, Variable>, name: string, raw: boolean): Variable {
+function internVariable(known: Map<string, Variable>, name: string, raw: boolean): Variable {
   const key = raw ? `{${name}` : name
   const found = known.get(key) ?? { name, path: name.split('.'), raw }
   known.set(key, found)
@@ -64,7 +64,7 @@ function interned(known: Map<string, Variable>, name: string, raw: boolean): Var
 }
 
 /** Of several texts, in the order in which they come, each once; ours is none of them. */
-export function variableNames(texts: readonly TemplateText[]): readonly string[] {
+export function listVariableNames(texts: readonly TemplateText[]): readonly string[] {
   const names = new Set(texts.flatMap(({ uses }) => [...uses.keys()]).map(({ name }) => name))
   names.delete(UNSUBSCRIBE_URL)
   return [...names]

@@ -58,7 +58,7 @@ export const templateById = prepareRead<{ workspaceId: string; id: string }>()((
 )
 
 /** Their sizes, newest first: bodies are read one by one, as far as an answer holds them. */
-export const templatesSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(({ db, slot }) =>
+export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(({ db, slot }) =>
   db
     .selectFrom('templates')
     .select(['id', 'name', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
@@ -68,7 +68,7 @@ export const templatesSlice = prepareRead<{ workspaceId: string; limit: number; 
     .offset(slot('offset')),
 )
 
-export const bodiesOfTemplate = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+export const selectTemplateBodies = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db
     .selectFrom('templates')
     .select(['html', 'text'])

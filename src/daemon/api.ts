@@ -5,26 +5,26 @@
  * nobody is there; `serve` gives it its routes.
  */
 import { join } from 'node:path'
-import { limitKey } from '../accounts/client-address.js'
-import type { KeyRing } from '../accounts/keys/key-ring.js'
-import { proxiesOf } from '../api/http/client-address.js'
+import { addressKeyOf } from '../accounts/client-address.js'
+import type { ApiKeyCache } from '../accounts/keys/key-ring.js'
+import { createProxyCheck } from '../api/http/client-address.js'
 import { bodyPace } from '../api/http/input/read-body.js'
-import { largeAnswers } from '../api/http/output/large-answer.js'
+import { createLargeAnswers } from '../api/http/output/large-answer.js'
 import type { Route } from '../api/http/route.js'
-import { doorTimes } from '../api/http/server/api-server.js'
-import { type ApiApp, apiApp } from '../api/http/server/app.js'
+import { listenerTimeouts } from '../api/http/server/api-server.js'
+import { type ApiApp, createApiApp } from '../api/http/server/app.js'
 import { Connections } from '../api/http/server/connections.js'
-import { type ApiListener, listenForRequests } from '../api/http/server/listener.js'
-import { readiness } from '../api/http/server/readiness.js'
-import { reception } from '../api/http/visit.js'
-import { openApiDocument } from '../api/openapi/openapi.js'
+import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
+import { createReadinessCheck } from '../api/http/server/readiness.js'
+import { createIdentityResolver } from '../api/http/visit.js'
+import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
-import { uiPages } from '../pages/ui-pages.js'
+import { createUiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
-import { ClientLines } from '../platform/connections/client-lines.js'
+import { ClientLog } from '../platform/connections/client-lines.js'
 import type { Log } from '../platform/log.js'
-import { memoryBudget } from '../platform/memory/budget.js'
-import { memoryShares } from '../platform/memory/shares.js'
+import { createMemoryBudget } from '../platform/memory/budget.js'
+import { createMemoryShares } from '../platform/memory/shares.js'
 import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
@@ -36,23 +36,23 @@ import { readinessProbe } from './storage-watch.js'
 
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request gives way to another. */
-const GIVES_WAY_AFTER = 10_000
+const EVICTABLE_AFTER = 10_000
 /** Bytes of request bodies in memory: over all requests, and over those of one workspace. */
-const BODIES = { all: 160 * MB, share: 120 * MB }
+const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers in memory, before they go to files; and how they go. */
-const ANSWERS = { all: 128 * MB, share: 64 * MB, moment: 250, patience: 150_000, pace: 32_768 }
+const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
 /** Bytes of large answers that are not read yet, in files too. */
-const UNREAD = { all: 1_024 * MB, share: 256 * MB }
+const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
 /** Answers in pieces that are under way, and the time to take a piece. */
-const STREAMS = { all: 40, share: 4, milliseconds: 30_000 }
+const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
-export interface ApiDoorParts {
+export interface ApiParts {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
   readonly tls: TlsFiles
   readonly database: Database
-  readonly keyRing: KeyRing
+  readonly keyRing: ApiKeyCache
   readonly limits: Limits
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
@@ -65,57 +65,57 @@ export interface Api {
   readonly serve: (parts: RouteParts) => readonly Route[]
 }
 
-export async function openApi(parts: ApiDoorParts): Promise<Api> {
+export async function openApiListener(parts: ApiParts): Promise<Api> {
   const { config, clock, log, tls } = parts
-  const isProxy = proxiesOf(config.api.trusted_proxies)
-  const lines = new ClientLines(log, limitKey)
+  const isProxy = createProxyCheck(config.api.trusted_proxies)
+  const lines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
     isProxy,
     clock,
     maxConnections: config.api.max_connections,
     maxConnectionsPerAddress: config.api.max_connections_per_address,
     maxConnectionsPerNetwork: config.api.max_connections_per_network,
-    givesWayAfter: GIVES_WAY_AFTER,
-    note: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
+    givesWayAfter: EVICTABLE_AFTER,
+    onShortage: (reason, client) => lines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
-  const app = pipeline(parts, { connections, isProxy, lines, spool })
-  const listener = await listenForRequests(config.api.listen, { app, connections, tls, times: doorTimes, log })
+  const app = buildApp(parts, { connections, isProxy, lines, spool })
+  const listener = await startApiListener(config.api.listen, { app, connections, tls, timeouts: listenerTimeouts, log })
   return {
     listener,
     serve: (more) => {
       const routes = apiRoutes(more)
-      const document = openApiDocument(routes, { version, server: config.service.public_url })
-      app.serve(routes, JSON.stringify(document), uiPages({ accepting: more.accepting, document }))
+      const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
+      app.serve(routes, JSON.stringify(document), createUiPages({ acceptDeps: more.acceptDeps, document }))
       return routes
     },
   }
 }
 
-interface PipelineParts {
+interface AppParts {
   readonly connections: Connections
   readonly isProxy: (address: string) => boolean
-  readonly lines: ClientLines
+  readonly lines: ClientLog
   readonly spool: Spool
 }
 
-function pipeline(parts: ApiDoorParts, { connections, isProxy, lines, spool }: PipelineParts): ApiApp {
-  const { clock, log, keyRing, mayTake, database } = parts
+function buildApp(parts: ApiParts, { connections, isProxy, lines, spool }: AppParts): ApiApp {
+  const { clock, log, keyRing: apiKeyCache, mayTake, database } = parts
   const { requests, clients } = parts.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
-  return apiApp({
-    reception: reception({ keyRing, requests, clients, isProxy, clock }),
-    ready: readiness({ hasRoom: mayTake, probe, clock }),
+  return createApiApp({
+    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
+    checkReadiness: createReadinessCheck({ hasRoom: mayTake, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryShares(memoryBudget(BODIES.all, parts.memory.requests), BODIES.share),
+    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, parts.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
-    answers: largeAnswers({
-      ...ANSWERS,
-      memory: memoryShares(memoryBudget(ANSWERS.all), ANSWERS.share),
-      held: memoryShares(memoryBudget(UNREAD.all), UNREAD.share),
+    answers: createLargeAnswers({
+      ...ANSWER_LIMITS,
+      memory: createMemoryShares(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
+      held: createMemoryShares(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
       spool,
     }),
-    streaming: { places: memoryShares(memoryBudget(STREAMS.all), STREAMS.share), patience: STREAMS.milliseconds },
+    streamLimits: { slots: createMemoryShares(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share), patience: STREAM_LIMITS.milliseconds },
     clock,
     log,
     lines,

@@ -6,7 +6,7 @@
  * the next start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type GoneAudience, removalsUnderWay, removeContactsOf } from '../audiences/audience-removal.js'
+import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from '../audiences/audience-removal.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
@@ -16,58 +16,58 @@ export interface AudienceRemovalDeps {
   readonly commit: Commit
   readonly log: Pick<Log, 'error'>
   /** Milliseconds that whoever deletes an audience waits at most. */
-  readonly patience?: number
+  readonly maxWait?: number
   /** Milliseconds after a fault. */
-  readonly pause?: number
+  readonly retryDelay?: number
 }
 
 export interface AudienceRemovals {
   /** Resolves when the contacts are gone, or when that takes long. */
-  readonly start: (gone: GoneAudience) => Promise<void>
+  readonly start: (gone: DeletedAudience) => Promise<void>
   /** Each ends after its commit. */
   readonly stop: () => Promise<void>
 }
 
-const PATIENCE = 10_000
-const PAUSE = 60_000
+const MAX_WAIT = 10_000
+const RETRY_DELAY = 60_000
 
 /** Takes up what was cut off. */
 export function audienceRemovals(deps: AudienceRemovalDeps): AudienceRemovals {
-  const { read, commit, log, patience = PATIENCE, pause = PAUSE } = deps
-  const ended = new AbortController()
+  const { read, commit, log, maxWait = MAX_WAIT, retryDelay = RETRY_DELAY } = deps
+  const abortController = new AbortController()
   const removals = new Set<Promise<void>>()
 
-  async function remove(gone: GoneAudience): Promise<void> {
-    while (!ended.signal.aborted) {
+  async function remove(gone: DeletedAudience): Promise<void> {
+    while (!abortController.signal.aborted) {
       try {
-        return await removeContactsOf({ read, commit }, gone, ended.signal)
+        return await removeAudienceContacts({ read, commit }, gone, abortController.signal)
       } catch (err) {
-        if (ended.signal.aborted) return
+        if (abortController.signal.aborted) return
         const about = { workspace: gone.workspaceId, audience: gone.audienceId }
         log.error({ err, ...about }, 'contacts of a deleted audience cannot be removed now')
       }
-      await sleep(pause, undefined, { signal: ended.signal, ref: false }).catch(() => undefined)
+      await sleep(retryDelay, undefined, { signal: abortController.signal, ref: false }).catch(() => undefined)
     }
   }
 
-  function start(gone: GoneAudience): Promise<void> {
+  function start(gone: DeletedAudience): Promise<void> {
     const removing = remove(gone).finally(() => removals.delete(removing))
     removals.add(removing)
-    return atMost(removing, patience)
+    return waitAtMost(removing, maxWait)
   }
 
-  for (const gone of removalsUnderWay(read, {})) void start(gone)
+  for (const gone of listPendingRemovals(read, {})) void start(gone)
 
   return {
     start,
     stop: async () => {
-      ended.abort()
+      abortController.abort()
       await Promise.all(removals)
     },
   }
 }
 
-function atMost(work: Promise<void>, milliseconds: number): Promise<void> {
+function waitAtMost(work: Promise<void>, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)
     void work.finally(() => {

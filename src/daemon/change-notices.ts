@@ -1,6 +1,6 @@
 /** Tells commands that work beside the daemon that what they changed counts here (`storage/change-notice.ts`). */
 import type { Log } from '../platform/log.js'
-import { giveNotice, noticeAsked, noticeGiven } from '../storage/change-notice.js'
+import { acknowledgeChange, readAnnouncedChange, readAcknowledgedChange } from '../storage/change-notice.js'
 import type { Database } from '../storage/database.js'
 
 export interface ChangeNoticeDeps {
@@ -11,18 +11,18 @@ export interface ChangeNoticeDeps {
 }
 
 /** To be called after each commit of others, and once when the daemon is up. */
-export function changeNotices({ database: { read, commit }, log, forget }: ChangeNoticeDeps): () => void {
-  let given = noticeGiven(read)
-  const tell = async (asked: number): Promise<void> => {
-    if (asked === given) return
-    await commit([giveNotice(asked)])
-    given = asked
+export function changeNotifier({ database: { read, commit }, log, forget }: ChangeNoticeDeps): () => void {
+  let lastNotice = readAcknowledgedChange(read)
+  const acknowledge = async (asked: number): Promise<void> => {
+    if (asked === lastNotice) return
+    await commit([acknowledgeChange(asked)])
+    lastNotice = asked
   }
   return () => {
     try {
-      const asked = noticeAsked(read)
+      const asked = readAnnouncedChange(read)
       forget()
-      tell(asked).catch((err: unknown) => log.error({ err }, 'a command cannot be told that its change counts'))
+      acknowledge(asked).catch((err: unknown) => log.error({ err }, 'a command cannot be told that its change counts'))
     } catch (err) {
       forget()
       log.error({ err }, 'changes of others cannot be read')

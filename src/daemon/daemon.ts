@@ -11,15 +11,15 @@ import type { Route } from '../api/http/route.js'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { Config } from '../config/complete.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-door.js'
-import { loadTls, type TlsFiles } from '../platform/tls-files.js'
+import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import type { BoundEndpoint } from '../smtp/listening.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { suppressionBook } from '../suppressions/suppression-book.js'
-import { changeNotices } from './change-notices.js'
-import { type Doors, openDoors } from './doors.js'
-import { type DaemonParts, type Ends, endAll } from './parts.js'
+import { createSuppressionCache } from '../suppressions/suppression-book.js'
+import { changeNotifier } from './change-notices.js'
+import { type Listeners, openListeners } from './doors.js'
+import { type DaemonParts, type StopSteps, stopAll } from './parts.js'
 import { openRooms } from './rooms.js'
 import { watchCommits } from './storage-watch.js'
 
@@ -44,43 +44,43 @@ export interface Daemon {
 export async function startDaemon(parts: DaemonParts): Promise<Daemon> {
   const { config, clock, log } = parts
   const folder = config.service.data_dir
-  const ends: Ends = []
-  const stop = (): Promise<void> => endAll(ends, log)
+  const stopSteps: StopSteps = []
+  const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = lockDataFolder(folder)
-    ends.push(() => lock.release())
+    stopSteps.push(() => lock.release())
     const opened = await openDatabase({ file: databaseFile(folder) })
-    ends.push(() => opened.close())
-    const suppressions = suppressionBook(opened)
+    stopSteps.push(() => opened.close())
+    const suppressions = createSuppressionCache(opened)
     const watched = watchCommits(opened.commit, { clock, log })
-    ends.push(watched.stop)
+    stopSteps.push(watched.stop)
     const database = { ...opened, commit: suppressions.watch(watched.commit) }
-    const tls = await certificate(config, clock())
-    const rooms = await openRooms(parts, database, suppressions, ends)
-    const doors = await openDoors(parts, database, tls, rooms, ends)
-    const changed = changeNotices({ database, log, forget: doors.changed })
-    database.onForeignCommit(changed)
+    const tls = await loadConfiguredTls(config, clock())
+    const rooms = await openRooms(parts, database, suppressions, stopSteps)
+    const listeners = await openListeners(parts, database, tls, rooms, stopSteps)
+    const onForeignChange = changeNotifier({ database, log, forget: listeners.onForeignChange })
+    database.onForeignCommit(onForeignChange)
     // What was changed while we started is known, and is to be told.
-    changed()
+    onForeignChange()
     const loadCertificate: Daemon['loadCertificate'] = async (renewed) => {
-      const loaded = await certificate({ ...config, tls: renewed }, clock())
-      doors.useCertificate(loaded)
+      const loaded = await loadConfiguredTls({ ...config, tls: renewed }, clock())
+      listeners.useCertificate(loaded)
       return loaded
     }
-    return { ...endpointsOf(doors), routes: doors.routes, tls, database, loadCertificate, stop }
+    return { ...endpointsOf(listeners), routes: listeners.routes, tls, database, loadCertificate, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-function endpointsOf({ submission, mx, zone, api }: Doors): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
+function endpointsOf({ submission, mx, zone, api }: Listeners): Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api'> {
   return { submission: submission.endpoints, mx: mx.endpoints, zone: zone.endpoints, api: api.endpoints }
 }
 
-function certificate({ service, tls }: Config, now: number): Promise<TlsFiles> {
+function loadConfiguredTls({ service, tls }: Config, now: number): Promise<TlsFiles> {
   const configured =
     tls.cert_file === null || tls.key_file === null ? null : { certFile: tls.cert_file, keyFile: tls.key_file }
-  return loadTls(configured, { folder: join(service.data_dir, 'tls'), hostname: service.hostname, now })
+  return loadTlsFiles(configured, { folder: join(service.data_dir, 'tls'), hostname: service.hostname, now })
 }

@@ -1,24 +1,24 @@
 /** Wires the delivery engine: DNS, routes, kept sessions, signatures, the queue's runner. */
 import type { Config } from '../config/complete.js'
-import { type AttemptDeps, attempt } from '../delivery/attempt/attempt.js'
+import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { UnreachableHosts } from '../delivery/attempt/attempt-unreachable.js'
-import { MessageShelf } from '../delivery/attempt/message-shelf.js'
-import { notifySender } from '../delivery/attempt/notify-sender.js'
-import { bareMessage, type ReadyDeps, readyMessage } from '../delivery/attempt/ready-message.js'
-import { type SettleDeps, settleAttempt } from '../delivery/attempt/settle-attempt.js'
-import { addressGuard } from '../delivery/hosts/address-guard.js'
+import { MessageCache } from '../delivery/attempt/message-shelf.js'
+import { createSenderNoticeBuilder } from '../delivery/attempt/notify-sender.js'
+import { buildMinimalMessage, type ReadyDeps, prepareMessage } from '../delivery/attempt/ready-message.js'
+import { type SettleDeps, createAttemptSettler } from '../delivery/attempt/settle-attempt.js'
+import { createAddressGuard } from '../delivery/hosts/address-guard.js'
 import type { FindDestination } from '../delivery/hosts/destination.js'
-import { destinationFinder } from '../delivery/hosts/mx-hosts.js'
-import { routeTable } from '../delivery/hosts/routes.js'
-import { attemptLimit } from '../delivery/queue/attempt-limit.js'
+import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
+import { createRouteFinder } from '../delivery/hosts/routes.js'
+import { createCallLimiter } from '../delivery/queue/attempt-limit.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
-import { hostOpener } from '../delivery/sessions/session-pool-opening.js'
-import { sourceAddress } from '../delivery/sessions/source-address.js'
-import type { KeyChain } from '../domains/dkim/signing-keys.js'
+import { createSessionOpener } from '../delivery/sessions/session-pool-opening.js'
+import { createSourceAddressChooser } from '../delivery/sessions/source-address.js'
+import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import { parseAddress } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
@@ -29,7 +29,7 @@ import type { Edges } from './edges.js'
 import type { Identity } from './identity.js'
 
 /** Bytes of fresh messages that wait in memory for their first attempt. */
-const SHELF = 32 * 1_048_576
+const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 export interface DeliveryParts {
   readonly config: Config
@@ -38,7 +38,7 @@ export interface DeliveryParts {
   readonly edges: Edges
   readonly database: Database
   readonly identity: Identity
-  readonly keys: KeyChain
+  readonly keys: SigningKeyCache
   readonly signing: SigningThread
 }
 
@@ -55,87 +55,87 @@ export interface Delivery {
 export function wireDelivery(parts: DeliveryParts): Delivery {
   const { config, clock, log, database, identity, keys, signing } = parts
   const { read, commit } = database
-  const ended = new AbortController()
-  const shelf = new MessageShelf(SHELF)
+  const abortController = new AbortController()
+  const messageCache = new MessageCache(MESSAGE_CACHE_BYTES)
   const unreachable = new UnreachableHosts()
-  const pool = sessionPool(parts, unreachable)
-  const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
-  const readying = { read, keys, sign, shelf, secret: identity.returnPathSecret }
+  const pool = createSessionPool(parts, unreachable)
+  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
+  const readyDeps = { read, signingKeys: keys, signBytes, messageCache, secret: identity.returnPathSecret }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
     clock,
     log,
-    shelf,
-    ready: (entry, now) => readyMessage(readying, entry, now),
-    bare: (entry) => bareMessage(readying, entry),
-    findDestination: destinations(parts, ended.signal),
-    reach: (hosts) => unreachable.reach(hosts, clock()),
-    attempt: attempts(pool, clock),
-    settle: settling(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
-    retryPolicy: retryPolicy(config),
+    messageCache,
+    prepareMessage: (entry, now) => prepareMessage(readyDeps, entry, now),
+    buildMinimalMessage: (entry) => buildMinimalMessage(readyDeps, entry),
+    findDestination: findDestinationOf(parts, abortController.signal),
+    checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
+    attempt: createAttempt(pool, clock),
+    settle: createSettle(parts, (enqueued, raw) => runner.offer(enqueued, raw)),
+    retryPolicy: retryPolicyOf(config),
     maxConnections: config.outbound.max_connections,
     maxConnectionsPerHost: config.outbound.max_connections_per_host,
   })
   return {
     runner,
     wake: () => {
-      unreachable.endAll(clock())
+      unreachable.expireAll(clock())
       runner.wake()
     },
-    dropMailFrom: (workspaceId, domain) => shelf.dropFrom(workspaceId, domain),
+    dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
     stop: async (limit) => {
       await runner.stop(limit)
-      ended.abort()
+      abortController.abort()
       await pool.close()
     },
   }
 }
 
-function destinations(
-  { config: { outbound, service, dns }, clock, edges: { dice, resolver } }: DeliveryParts,
+function findDestinationOf(
+  { config: { outbound, service, dns }, clock, edges: { random, resolver } }: DeliveryParts,
   signal: AbortSignal,
 ): FindDestination {
-  return destinationFinder({
+  return createDestinationFinder({
     resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    routeFor: routeTable(outbound.routes),
-    mayDial: addressGuard(outbound.allowed_private_networks),
-    dice,
+    findRoute: createRouteFinder(outbound.routes),
+    mayDial: createAddressGuard(outbound.allowed_private_networks),
+    random,
     port: outbound.port,
     ownNames: new Set([service.hostname]),
   })
 }
 
-function attempts(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
-  const limit = attemptLimit(defaultAttemptLimits.cutOff)
-  return (message, to, { party, insists }, signal) => {
+function createAttempt(pool: SessionPool, clock: Clock): RunnerDeps['attempt'] {
+  const limit = createCallLimiter(defaultAttemptLimits.cutOff)
+  return (message, to, { workspaceId, ignoreOutages }, signal) => {
     const send: AttemptDeps['send'] = (host, what, until, begin) =>
-      pool.send(host, what, party, until, { insists, begin })
-    return attempt(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
+      pool.send(host, what, workspaceId, until, { ignoreOutages, begin })
+    return attemptDelivery(message, to, { send, clock, limits: defaultAttemptLimits, limit }, signal)
   }
 }
 
-function settling(
-  { config, clock, log, edges: { dice }, database: { read, commit } }: DeliveryParts,
+function createSettle(
+  { config, clock, log, edges: { random }, database: { read, commit } }: DeliveryParts,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
-  const policy = retryPolicy(config)
+  const policy = retryPolicyOf(config)
   const { hostname, mail_from } = config.service
-  const notices = notifySender({ hostname, mailFrom: parseAddress(mail_from), expireAfter: policy.expireAfter })
-  return settleAttempt({ read, commit, clock, dice, log, policy, notifySender: notices, offer })
+  const notices = createSenderNoticeBuilder({ hostname, mailFrom: parseAddress(mail_from), expireAfter: policy.expireAfter })
+  return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
 }
 
-function sessionPool(
+function createSessionPool(
   { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryParts,
-  unreachable: UnreachableHosts,
+  unreachableHosts: UnreachableHosts,
 ): SessionPool {
-  const open = hostOpener({
+  const open = createSessionOpener({
     dialer,
     helloName: service.hostname,
     timeouts,
-    sourceAddress: sourceAddress(outbound.source_addresses),
+    chooseSourceAddress: createSourceAddressChooser(outbound.source_addresses),
     clock,
-    unreachable,
+    unreachableHosts,
   })
   return new SessionPool(open, {
     ...defaultPoolSettings,
@@ -144,7 +144,7 @@ function sessionPool(
   })
 }
 
-function retryPolicy({ outbound }: Config): RetryPolicy {
+function retryPolicyOf({ outbound }: Config): RetryPolicy {
   const [first, ...others] = outbound.retry_schedule
   if (first === undefined) throw new Error('outbound.retry_schedule is empty')
   return { steps: [first, ...others], noticeAfter: outbound.delay_notice_after, expireAfter: outbound.expire_after }

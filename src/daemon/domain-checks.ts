@@ -7,7 +7,7 @@
 import { createTask } from 'node-cron'
 import type { Config } from '../config/complete.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
-import { checkingIn, openAsk } from '../domains/verification/asking.js'
+import { buildRotationDeps, openDomainResolver } from '../domains/verification/asking.js'
 import { type RecheckDeps, recheckDomains } from '../domains/verification/recheck-domains.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -20,51 +20,51 @@ interface Parts {
   readonly log: Log
   readonly edges: Edges
   readonly database: Database
-  readonly changed: RecheckDeps['changed']
+  readonly onDomainChanged: RecheckDeps['onChanged']
 }
 
 export interface DomainChecks {
   /** For those who ask at a door. */
-  readonly checking: RotationDeps
+  readonly rotationDeps: RotationDeps
   /** The first look comes once the daemon serves. */
   readonly start: () => void
   readonly wake: () => void
   readonly stop: () => Promise<void>
 }
 
-export function wireDomainChecks({ config, clock, log, edges, database, changed }: Parts): DomainChecks {
-  const ended = new AbortController()
-  const ask = edges.resolver ?? openAsk(config, clock, ended.signal)
-  const checking = checkingIn(config, { ...database, ask, dice: edges.dice })
+export function wireDomainChecks({ config, clock, log, edges, database, onDomainChanged: onChanged }: Parts): DomainChecks {
+  const abortController = new AbortController()
+  const resolver = edges.resolver ?? openDomainResolver(config, clock, abortController.signal)
+  const rotationDeps = buildRotationDeps(config, { ...database, resolver, random: edges.random })
   let running: Promise<void> | null = null
   let again = false
 
-  async function rounds(): Promise<void> {
+  async function recheckUntilDone(): Promise<void> {
     do {
       again = false
       try {
-        await recheckDomains({ ...checking, clock, log, changed }, ended.signal)
+        await recheckDomains({ ...rotationDeps, clock, log, onChanged }, abortController.signal)
       } catch (err) {
         log.error({ err }, 'sending domains cannot be checked')
       }
-    } while (again && !ended.signal.aborted)
+    } while (again && !abortController.signal.aborted)
     running = null
   }
 
   const wake = (): void => {
     again = true
-    if (!ended.signal.aborted) running ??= rounds()
+    if (!abortController.signal.aborted) running ??= recheckUntilDone()
   }
   const task = createTask('* * * * *', wake)
   return {
-    checking,
+    rotationDeps,
     start: () => {
       void task.start()
       wake()
     },
     wake,
     stop: async () => {
-      ended.abort()
+      abortController.abort()
       await task.destroy()
       await running
     },

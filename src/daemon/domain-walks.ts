@@ -5,7 +5,7 @@
  * A walk that breaks off, by a fault or at the stop, is logged and not taken up again: what it
  * had not come to fails at its next attempt.
  */
-import { failDomain, type GoneDomain } from '../messages/queue/fail-domain.js'
+import { failDomain, type DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
@@ -15,29 +15,29 @@ export interface DomainWalkDeps {
   readonly commit: Commit
   readonly log: Pick<Log, 'error' | 'warn'>
   /** Mail from the domain is not in the queue any more. */
-  readonly walked: (gone: GoneDomain) => void
+  readonly onWalkEnd: (gone: DeletedDomain) => void
 }
 
 export interface DomainWalks {
-  readonly start: (gone: GoneDomain) => void
+  readonly start: (gone: DeletedDomain) => void
   /** Each ends after its page. */
   readonly stop: () => Promise<void>
 }
 
-export function domainWalks({ read, commit, log, walked }: DomainWalkDeps): DomainWalks {
-  const ended = new AbortController()
+export function domainWalks({ read, commit, log, onWalkEnd }: DomainWalkDeps): DomainWalks {
+  const abortController = new AbortController()
   const walks = new Set<Promise<void>>()
 
-  async function walk(gone: GoneDomain): Promise<void> {
+  async function walk(gone: DeletedDomain): Promise<void> {
     try {
-      await failDomain({ read, commit }, gone, ended.signal)
+      await failDomain({ read, commit }, gone, abortController.signal)
     } catch (err) {
       const about = { workspace: gone.workspaceId, domain: gone.domain }
       const what = 'mail of a deleted domain fails at its next attempt, not at once'
-      if (ended.signal.aborted && err === ended.signal.reason) log.warn(about, what)
+      if (abortController.signal.aborted && err === abortController.signal.reason) log.warn(about, what)
       else log.error({ err, ...about }, what)
     }
-    walked(gone)
+    onWalkEnd(gone)
   }
 
   return {
@@ -46,7 +46,7 @@ export function domainWalks({ read, commit, log, walked }: DomainWalkDeps): Doma
       walks.add(walking)
     },
     stop: async () => {
-      ended.abort()
+      abortController.abort()
       await Promise.all(walks)
     },
   }

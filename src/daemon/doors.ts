@@ -9,53 +9,53 @@ import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import { accept } from '../sending/accept.js'
+import { acceptSubmission } from '../sending/accept.js'
 import { type PrepareEmail, prepareEmail } from '../sending/prepare-email.js'
-import { type Take, take } from '../sending/take.js'
+import { type CommitEmails, commitEmails } from '../sending/take.js'
 import type { MxListener } from '../smtp/mx.js'
 import type { SubmissionListener } from '../smtp/submission.js'
 import type { Database } from '../storage/database.js'
-import { openApi } from './api.js'
+import { openApiListener } from './api.js'
 import { messageMemory } from './message-memory.js'
 import { openMx } from './mx.js'
-import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type DaemonParts, type StopSteps, defaultStopTimeouts } from './parts.js'
 import { forgetAll, forgetDomain, type Rooms } from './rooms.js'
 import type { RouteParts } from './routes.js'
 import { watchDisk } from './storage-watch.js'
 import { openSubmission } from './submission.js'
 import { openZone } from './zone.js'
 
-export interface Doors {
+export interface Listeners {
   readonly submission: SubmissionListener
   readonly mx: MxListener
   readonly zone: ZoneListener
   readonly api: ApiListener
   readonly routes: readonly Route[]
   /** Somebody else changed the database. */
-  readonly changed: () => void
+  readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
 }
 
-export async function openDoors(
-  { config, clock, log, patience = usual }: DaemonParts,
+export async function openListeners(
+  { config, clock, log, stopTimeouts = defaultStopTimeouts }: DaemonParts,
   database: Database,
   tls: TlsFiles,
   rooms: Rooms,
-  ends: Ends,
-): Promise<Doors> {
-  const open: Door[] = []
-  ends.push(() => closeTogether(open, patience.door))
+  stopSteps: StopSteps,
+): Promise<Listeners> {
+  const open: Listener[] = []
+  stopSteps.push(() => stopListeners(open, stopTimeouts.listeners))
   const { keyRing, domains, delivery, receiving, limits, mime, templates, identity, domainChecks } = rooms
   const { hasRoom: mayTake, stop: stopLooking } = await watchDisk({ config, log })
-  ends.push(stopLooking)
+  stopSteps.push(stopLooking)
   const own = { config, clock, log, tls, keyRing, domains, mayTake, memory: messageMemory(config) }
-  const api = await openApi({ ...own, database, limits })
+  const api = await openApiListener({ ...own, database, limits })
   open.push(api.listener)
-  await begin(rooms)
-  const sending = sendingIn(own.config.service.hostname, database, rooms)
-  const accepting = accept({ read: database.read, clock, ...sending })
-  const submission = await openSubmission({ ...own, requests: limits.requests, accept: accepting })
+  await startRooms(rooms)
+  const sending = wireSending(own.config.service.hostname, database, rooms)
+  const acceptMessage = acceptSubmission({ read: database.read, clock, ...sending })
+  const submission = await openSubmission({ ...own, requests: limits.requests, accept: acceptMessage })
   open.push(submission)
   const mx = await openMx({ ...own, receiving })
   open.push(mx)
@@ -64,26 +64,26 @@ export async function openDoors(
   const routes = api.serve({
     ...own,
     ...sending,
-    ...ownActs(rooms, submission, log),
+    ...changeCallbacks(rooms, submission, log),
     database,
     limits,
     mime,
     templates,
-    noticeDue: (workspaceId, at) => delivery.runner.noticeDue(workspaceId, at),
+    noticeDue: (workspaceId, at) => delivery.runner.markDue(workspaceId, at),
     identity,
-    checking: domainChecks.checking,
+    rotationDeps: domainChecks.rotationDeps,
   })
   const listeners = { submission, mx, zone, api: api.listener }
-  const changed = (): void => forget(rooms, submission, log)
-  return { ...listeners, routes, changed, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
+  const onForeignChange = (): void => refreshCachesAndSessions(rooms, submission, log)
+  return { ...listeners, routes, onForeignChange, useCertificate: (renewed) => serveCertificate(listeners, renewed) }
 }
 
-function serveCertificate({ submission, mx, api }: Pick<Doors, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
+function serveCertificate({ submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>, tls: TlsFiles): void {
   for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
 }
 
 /** Before anything is accepted: what was cut off is put in order while nothing new is under way. */
-async function begin({ delivery, receiving, domainChecks, people, imports }: Rooms): Promise<void> {
+async function startRooms({ delivery, receiving, domainChecks, people, imports }: Rooms): Promise<void> {
   await delivery.runner.start()
   receiving.start()
   domainChecks.start()
@@ -91,75 +91,75 @@ async function begin({ delivery, receiving, domainChecks, people, imports }: Roo
   await imports.start()
 }
 
-type Door = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
+type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
 
 /** At once, in the order in which they were opened: none takes in anything while another waits for its clients. */
-async function closeTogether(doors: readonly Door[], limit: number): Promise<void> {
-  const outcomes = await Promise.allSettled(doors.map((door) => door.stop(limit)))
+async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
+  const outcomes = await Promise.allSettled(listeners.map((door) => door.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-function sendingIn(
+function wireSending(
   hostname: string,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Rooms,
-): { readonly prepare: PrepareEmail; readonly take: Take } {
+): { readonly prepare: PrepareEmail; readonly commitEmails: CommitEmails } {
   const claim = runner.claim.bind(runner)
   return {
-    prepare: prepareEmail({ isSuppressed, hostname, verifiedDomain: domains.verified }),
-    take: take({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
+    prepare: prepareEmail({ isSuppressed, hostname, findVerifiedDomain: domains.findVerified }),
+    commitEmails: commitEmails({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
   }
 }
 
 /** What we change ourselves costs nobody else what is remembered of theirs. */
-function ownActs(
+function changeCallbacks(
   rooms: Rooms,
-  door: SubmissionListener,
+  submission: SubmissionListener,
   log: Log,
 ): Pick<
   RouteParts,
-  'keyRevoked' | 'domainChanged' | 'domainDeleted' | 'audienceGone' | 'importBegun' | keyof PeopleActs
+  'onKeyRevoked' | 'onDomainChanged' | 'onDomainDeleted' | 'onAudienceDeleted' | 'onImportStarted' | keyof PeopleCallbacks
 > {
   return {
-    ...peopleActs(rooms, door, log),
-    keyRevoked: (keyId) => {
+    ...peopleCallbacks(rooms, submission, log),
+    onKeyRevoked: (keyId) => {
       rooms.keyRing.forget(keyId)
-      door.endSessions((principal) => principal.keyId === keyId)
+      submission.endSessions((principal) => principal.keyId === keyId)
     },
-    domainChanged: (place) => forgetDomain(rooms, place),
-    domainDeleted: (gone) => {
+    onDomainChanged: (place) => forgetDomain(rooms, place),
+    onDomainDeleted: (gone) => {
       forgetDomain(rooms, gone)
       rooms.walks.start(gone)
     },
-    audienceGone: (audience) => rooms.audienceRemovals.start(audience),
-    importBegun: (place) => rooms.imports.begin(place),
+    onAudienceDeleted: (audience) => rooms.audienceRemovals.start(audience),
+    onImportStarted: (place) => rooms.imports.begin(place),
   }
 }
 
-type PeopleActs = Pick<RouteParts, 'accepting' | 'invited' | 'memberChanged' | 'workspaceClosed'>
+type PeopleCallbacks = Pick<RouteParts, 'acceptDeps' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'>
 
 /** Rare, so nothing is picked out: what is remembered of everybody is read once more. */
-function peopleActs(rooms: Rooms, door: SubmissionListener, log: Log): PeopleActs {
+function peopleCallbacks(rooms: Rooms, submission: SubmissionListener, log: Log): PeopleCallbacks {
   const { keyRing, people } = rooms
   return {
-    accepting: people.accepting,
-    invited: () => people.notices.notice(),
-    memberChanged: ({ workspaceId, userId, removed }) => {
+    acceptDeps: people.acceptDeps,
+    onInvited: () => people.notices.wake(),
+    onMemberChanged: ({ workspaceId, userId, removed }) => {
       keyRing.drop()
-      if (removed) door.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+      if (removed) submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
     },
-    workspaceClosed: (workspaceId) => {
-      forget(rooms, door, log)
-      door.endSessions((principal) => principal.workspaceId === workspaceId)
+    onWorkspaceClosed: (workspaceId) => {
+      refreshCachesAndSessions(rooms, submission, log)
+      submission.endSessions((principal) => principal.workspaceId === workspaceId)
       people.erasures.begin(workspaceId)
     },
   }
 }
 
-function forget(rooms: Rooms, door: SubmissionListener, log: Log): void {
+function refreshCachesAndSessions(rooms: Rooms, submission: SubmissionListener, log: Log): void {
   forgetAll(rooms)
   try {
-    door.endSessions((principal) => !rooms.keyRing.stillValid(principal))
+    submission.endSessions((principal) => !rooms.keyRing.isStillValid(principal))
   } catch (error) {
     // The next command of any of these sessions asks again.
     log.error({ err: error }, 'keys cannot be read')

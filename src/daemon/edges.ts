@@ -4,11 +4,11 @@
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'
-import { type Dice, systemDice } from '../platform/dice.js'
+import { type RandomSource, systemRandom } from '../platform/dice.js'
 import type { RecordResolver, Resolver } from '../platform/dns/resolver.js'
 
 export interface Edges {
-  readonly dice: Dice
+  readonly random: RandomSource
   /** Null: the one that the configuration names. */
   readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
@@ -17,5 +17,5 @@ export interface Edges {
 }
 
 export function systemEdges(): Edges {
-  return { dice: systemDice, resolver: null, dialer: createDialer(), timeouts: defaultTimeouts }
+  return { random: systemRandom, resolver: null, dialer: createDialer(), timeouts: defaultTimeouts }
 }

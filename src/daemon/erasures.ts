@@ -9,16 +9,16 @@
  */
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
-import { closedWorkspaces, endErasure, eraseWorkspace } from '../storage/maintenance/erase.js'
+import { listClosedWorkspaces, endErasure, eraseWorkspace } from '../storage/maintenance/erase.js'
 
-const LATER = 3_600_000
-const AGAIN = 60_000
+const LAST_PASS_DELAY = 3_600_000
+const RETRY_DELAY = 60_000
 
 export interface ErasureDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Rows of the queue are gone that nobody has settled. */
-  readonly erased: (workspaceId: string) => void
+  readonly onPassEnd: (workspaceId: string) => void
 }
 
 export interface Erasures {
@@ -32,46 +32,46 @@ export interface Erasures {
 
 type Pass = 'first' | 'last'
 
-export function erasures({ database, log, erased }: ErasureDeps): Erasures {
-  const ended = new AbortController()
+export function erasures({ database, log, onPassEnd }: ErasureDeps): Erasures {
+  const abortController = new AbortController()
   const timers = new Set<NodeJS.Timeout>()
   let running: Promise<void> = Promise.resolve()
 
-  function after(milliseconds: number, workspaceId: string, pass: Pass): void {
-    if (ended.signal.aborted) return
+  function schedulePass(milliseconds: number, workspaceId: string, pass: Pass): void {
+    if (abortController.signal.aborted) return
     const timer = setTimeout(() => {
       timers.delete(timer)
-      inTurn(workspaceId, pass)
+      queuePass(workspaceId, pass)
     }, milliseconds).unref()
     timers.add(timer)
   }
 
-  function inTurn(workspaceId: string, pass: Pass): void {
+  function queuePass(workspaceId: string, pass: Pass): void {
     running = running.then(() => erase(workspaceId, pass))
   }
 
   async function erase(workspaceId: string, pass: Pass): Promise<void> {
-    if (ended.signal.aborted) return
+    if (abortController.signal.aborted) return
     try {
-      await eraseWorkspace(database, workspaceId, ended.signal)
+      await eraseWorkspace(database, workspaceId, abortController.signal)
       if (pass === 'last') await database.commit([endErasure({ id: workspaceId })])
-      else after(LATER, workspaceId, 'last')
+      else schedulePass(LAST_PASS_DELAY, workspaceId, 'last')
       log.info({ workspace: workspaceId, pass }, 'a deleted workspace is erased')
     } catch (err) {
-      if (ended.signal.aborted) return
+      if (abortController.signal.aborted) return
       log.error({ err, workspace: workspaceId }, 'a deleted workspace cannot be erased now')
-      after(AGAIN, workspaceId, pass)
+      schedulePass(RETRY_DELAY, workspaceId, pass)
     }
-    erased(workspaceId)
+    onPassEnd(workspaceId)
   }
 
   return {
     start: () => {
-      for (const { id } of closedWorkspaces(database.read, {})) inTurn(id, 'last')
+      for (const { id } of listClosedWorkspaces(database.read, {})) queuePass(id, 'last')
     },
-    begin: (workspaceId) => inTurn(workspaceId, 'first'),
+    begin: (workspaceId) => queuePass(workspaceId, 'first'),
     stop: async () => {
-      ended.abort()
+      abortController.abort()
       for (const timer of timers) clearTimeout(timer)
       await running
     },

@@ -3,11 +3,11 @@
  *
  * The counts of the day's requests are saved once a minute and at the stop.
  */
-import { type InboundBytesOf, inboundBytes } from '../accounts/limits/inbound-bytes.js'
-import { type PlanBook, planBook, strayPlans } from '../accounts/limits/plans.js'
-import { type ChargeEmails, chargeEmails } from '../accounts/limits/quota.js'
-import { type RateLimit, rateLimit } from '../accounts/limits/rate-limit.js'
-import { requestDays } from '../accounts/limits/rate-limit-days.js'
+import { type InboundBytesReader, createInboundBytesReader } from '../accounts/limits/inbound-bytes.js'
+import { type PlanCache, createPlanCache, findUnknownPlans } from '../accounts/limits/plans.js'
+import { type EmailCharger, createEmailCharger } from '../accounts/limits/quota.js'
+import { type RateLimit, createRateLimit } from '../accounts/limits/rate-limit.js'
+import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Log } from '../platform/log.js'
@@ -19,16 +19,16 @@ const SAVE_EVERY = 60_000
  * Of one client address, requests that bear no valid key. It keeps nobody from finding a
  * key, which is 256 random bits; it bounds what a client costs that has nothing to say.
  */
-const strangers: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
+const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
 
 export interface Limits {
-  readonly plans: PlanBook
+  readonly plans: PlanCache
   /** By workspace id. */
   readonly requests: RateLimit
   /** By client address: see `limitKey`. */
   readonly clients: RateLimit
-  readonly charge: ChargeEmails
-  readonly inboundBytes: InboundBytesOf
+  readonly charge: EmailCharger
+  readonly inboundBytes: InboundBytesReader
   readonly stop: () => Promise<void>
 }
 
@@ -40,20 +40,20 @@ export interface LimitsParts {
 
 export function openLimits({ config: { limits }, log, database }: LimitsParts): Limits {
   const { read } = database
-  const plans = planBook({ read, limits })
-  const days = requestDays(database)
+  const plans = createPlanCache({ read, limits })
+  const days = createDailyRequests(database)
   const save = (): Promise<void> =>
     days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
   const timer = setInterval(() => void save(), SAVE_EVERY).unref()
-  for (const { id, plan } of strayPlans(read, limits)) {
+  for (const { id, plan } of findUnknownPlans(read, limits)) {
     log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
   }
   return {
     plans,
-    requests: rateLimit({ limitsOf: (workspaceId) => plans.of(workspaceId).limits, days }),
-    clients: rateLimit({ limitsOf: () => strangers }),
-    charge: chargeEmails({ read, planOf: plans.of, domainEmailsPerDay: limits.domain_emails_per_day }),
-    inboundBytes: inboundBytes({ read, planOf: plans.of, limits }),
+    requests: createRateLimit({ limitsOf: (workspaceId) => plans.find(workspaceId).limits, days }),
+    clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
+    charge: createEmailCharger({ read, planOf: plans.find, domainEmailsPerDay: limits.domain_emails_per_day }),
+    inboundBytes: createInboundBytesReader({ read, planOf: plans.find, limits }),
     stop: () => {
       clearInterval(timer)
       return save()

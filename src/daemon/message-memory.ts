@@ -7,10 +7,10 @@
  * listeners wait in one line for what is given back.
  */
 import type { Config } from '../config/complete.js'
-import { type MemoryBudget, memoryBudget, shareOfBudget } from '../platform/memory/budget.js'
+import { type MemoryBudget, createMemoryBudget, createBudgetShare } from '../platform/memory/budget.js'
 
 const MB = 1_048_576
-const WHOLE = 120 * MB
+const TOTAL = 120 * MB
 const SHARE = 96 * MB
 
 /** The message, and once more without header fields that are too costly to verify. */
@@ -32,10 +32,10 @@ export function messageMemory({ inbound, submission }: Pick<Config, 'inbound' | 
     submission: Math.max(SHARE, submission.max_size * SUBMISSION_COPIES),
     requests: SHARE,
   }
-  const whole = memoryBudget(Math.max(WHOLE, ...Object.values(shares)))
+  const total = createMemoryBudget(Math.max(TOTAL, ...Object.values(shares)))
   return {
-    mx: shareOfBudget(whole, shares.mx, MX_COPIES),
-    submission: shareOfBudget(whole, shares.submission, SUBMISSION_COPIES),
-    requests: shareOfBudget(whole, shares.requests, REQUEST_COPIES),
+    mx: createBudgetShare(total, shares.mx, MX_COPIES),
+    submission: createBudgetShare(total, shares.submission, SUBMISSION_COPIES),
+    requests: createBudgetShare(total, shares.requests, REQUEST_COPIES),
   }
 }

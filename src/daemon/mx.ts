@@ -1,16 +1,16 @@
 /** Wires the MX listener to the rooms below it. */
-import { roomIn } from '../accounts/limits/inbound-bytes.js'
+import { remainingBytesOf } from '../accounts/limits/inbound-bytes.js'
 import type { Config } from '../config/complete.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import { partyOf } from '../receiving/destinations.js'
+import { findCopyOwner } from '../receiving/destinations.js'
 import { isTooLargeFor } from '../receiving/system-mail.js'
-import { listenForMail, type MxListener } from '../smtp/mx.js'
-import { type MxSettings, mxLimits, type TakenRecipient } from '../smtp/mx-deps.js'
+import { startMxListener, type MxListener } from '../smtp/mx.js'
+import { type MxSettings, defaultMxLimits, type AcceptedRecipient } from '../smtp/mx-deps.js'
 import type { RecipientDelay, RecipientRefusal } from '../smtp/mx-refusals.js'
-import { SERVICE } from '../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { MessageMemory } from './message-memory.js'
 import type { Receiving, Recipients } from './receiving.js'
 
@@ -24,20 +24,20 @@ export interface MxParts {
   readonly receiving: Receiving
 }
 
-export function openMx({ config, clock, log, tls, mayTake, memory, receiving }: MxParts): Promise<MxListener> {
-  return listenForMail({
-    recipient: (address, size) => recipient(receiving.recipients, address, size, config.inbound.max_size),
-    accept: receiving.takeIn,
-    listings: receiving.listings,
-    mayTake,
+export function openMx({ config, clock, log, tls, mayTake: hasDiskSpace, memory, receiving }: MxParts): Promise<MxListener> {
+  return startMxListener({
+    checkRecipient: (address, size) => decideRecipient(receiving.recipients, address, size, config.inbound.max_size),
+    accept: receiving.acceptInbound,
+    findListings: receiving.findListings,
+    hasDiskSpace,
     memory: memory.mx,
-    after: (milliseconds, act) => {
+    schedule: (milliseconds, act) => {
       const timer = setTimeout(act, milliseconds)
       return () => clearTimeout(timer)
     },
     clock,
     log,
-    settings: settings(config, tls),
+    settings: mxSettings(config, tls),
   })
 }
 
@@ -48,34 +48,34 @@ const refusals = {
 } as const satisfies Readonly<Record<string, RecipientRefusal>>
 
 /** What our own fields add to a message at most, as far as that is foreseen. */
-const TRACE = 4096
+const MAX_TRACE_BYTES = 4096
 
 /** `size`: as declared; 0: not known. */
-function recipient(
+function decideRecipient(
   { recipientOf, operatorWorkspace, inboundBytes }: Recipients,
   address: Address,
   size: number,
   maxSize: number,
-): TakenRecipient | RecipientRefusal | RecipientDelay {
+): AcceptedRecipient | RecipientRefusal | RecipientDelay {
   const found = recipientOf(address)
   if (found.kind === 'refused') return refusals[found.why]
   if (isTooLargeFor(found, size)) return 'system-mail-size'
-  const party = partyOf(found, operatorWorkspace())
+  const party = findCopyOwner(found, operatorWorkspace())
   if (party === 'refused') return 'unknown-recipient'
   if (party === 'unowned') return 'no-operator'
   if (party === null) return { party: '' }
-  const owner = party.kind === 'workspace' ? party.id : SERVICE
-  const room = roomIn(inboundBytes(owner))
-  if (room !== null && room < (size === 0 ? 1 : size + TRACE)) return 'mailbox-full'
+  const owner = party.kind === 'workspace' ? party.id : SERVICE_WORKSPACE
+  const room = remainingBytesOf(inboundBytes(owner))
+  if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
   return {
     party: party.kind === 'workspace' ? owner : '',
-    alone: room !== null && size === 0 && room < maxSize + TRACE,
+    alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES,
   }
 }
 
-function settings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
+function mxSettings({ service, inbound }: Config, { cert, key }: TlsFiles): MxSettings {
   return {
-    ...mxLimits,
+    ...defaultMxLimits,
     hostname: service.hostname,
     listen: inbound.listen,
     tls: { cert, key },

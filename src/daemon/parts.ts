@@ -5,7 +5,7 @@ import type { Log } from '../platform/log.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds that clients get to finish, and then attempts: together less than systemd's patience. */
-export const patience = { door: 5_000, delivery: 20_000 }
+export const defaultStopTimeouts = { listeners: 5_000, delivery: 20_000 }
 
 export interface DaemonParts {
   readonly config: Config
@@ -13,15 +13,15 @@ export interface DaemonParts {
   readonly log: Log
   /** For a test that wants another world. */
   readonly edges?: Partial<Edges>
-  readonly patience?: typeof patience
+  readonly stopTimeouts?: typeof defaultStopTimeouts
 }
 
 /** How to end what was started, in the order of the starts. */
-export type Ends = (() => Promise<void> | void)[]
+export type StopSteps = (() => Promise<void> | void)[]
 
 /** In the opposite order. What cannot be ended in good order must not keep the rest from being ended. */
-export async function endAll(ends: Ends, log: Log): Promise<void> {
-  for (const end of ends.splice(0).reverse()) {
+export async function stopAll(steps: StopSteps, log: Log): Promise<void> {
+  for (const end of steps.splice(0).reverse()) {
     try {
       await end()
     } catch (error) {

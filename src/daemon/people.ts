@@ -1,6 +1,6 @@
 /** Wires what concerns people: accepting invitations, the service's own mail to them, and the end of workspaces. */
-import { type AcceptDeps, acceptanceAttempts } from '../accounts/people/accept-invitation.js'
-import { passwords } from '../accounts/people/passwords.js'
+import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
+import { createPasswordHasher } from '../accounts/people/passwords.js'
 import type { Config } from '../config/complete.js'
 import { parseAddress } from '../mail/address.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
@@ -21,8 +21,8 @@ export interface PeopleParts {
 }
 
 export interface People {
-  readonly accepting: AcceptDeps
-  readonly notices: Pick<NoticeWriter, 'notice'>
+  readonly acceptDeps: AcceptDeps
+  readonly notices: Pick<NoticeWriter, 'wake'>
   readonly erasures: Pick<Erasures, 'begin'>
   /** From now on notices are written, and what was cut off is erased to its end. */
   readonly start: () => void
@@ -44,9 +44,9 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     mailFrom: parseAddress(mailFrom),
     offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
   })
-  const erasing = erasures({ database, log, erased: () => delivery.runner.wake() })
+  const erasing = erasures({ database, log, onPassEnd: () => delivery.runner.wake() })
   return {
-    accepting: { read, commit, secret, passwords: passwords(), attempts: acceptanceAttempts() },
+    acceptDeps: { read, commit, secret, passwords: createPasswordHasher(), attempts: createAttemptLimits() },
     notices,
     erasures: erasing,
     start: () => {

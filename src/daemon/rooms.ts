@@ -1,17 +1,17 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
-import { type KeyRing, keyRing } from '../accounts/keys/key-ring.js'
-import { type TemplateBook, templateBook } from '../content/template-book.js'
-import { type KeyChain, keyChain } from '../domains/dkim/signing-keys.js'
+import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/key-ring.js'
+import { type TemplateCache, createTemplateCache } from '../content/template-book.js'
+import { type SigningKeyCache, createSigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
-import { type DomainBook, domainBook } from '../domains/domain-book.js'
-import { type ReceivingBook, receivingBook } from '../domains/receiving-book.js'
-import { type ImportRunner, importRunner } from '../imports/import-runner.js'
+import { type SendingDomainCache, createSendingDomainCache } from '../domains/domain-book.js'
+import { type ReceivingDomainCache, createReceivingDomainCache } from '../domains/receiving-book.js'
+import { type ImportRunner, createImportRunner } from '../imports/import-runner.js'
 import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
-import type { GoneDomain } from '../messages/queue/fail-domain.js'
-import { studyModule } from '../spam/spam-study.js'
+import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { analysisModule } from '../spam/spam-study.js'
 import type { Database } from '../storage/database.js'
-import type { SuppressionBook } from '../suppressions/suppression-book.js'
+import type { SuppressionCache } from '../suppressions/suppression-book.js'
 import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
@@ -20,23 +20,23 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
-import { type DaemonParts, type Ends, patience as usual } from './parts.js'
+import { type DaemonParts, type StopSteps, defaultStopTimeouts } from './parts.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
 export interface Rooms {
-  readonly suppressions: SuppressionBook
+  readonly suppressions: SuppressionCache
   readonly identity: Identity
-  readonly keyRing: KeyRing
-  readonly domains: DomainBook
-  readonly domainsOfAll: ReceivingBook
-  readonly keys: KeyChain
+  readonly keyRing: ApiKeyCache
+  readonly domains: SendingDomainCache
+  readonly receivingDomains: ReceivingDomainCache
+  readonly keys: SigningKeyCache
   readonly signing: SigningThread
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
   readonly mime: MimeReader
-  readonly templates: TemplateBook
+  readonly templates: TemplateCache
   readonly walks: DomainWalks
   readonly audienceRemovals: AudienceRemovals
   readonly domainChecks: DomainChecks
@@ -47,74 +47,74 @@ export interface Rooms {
 export async function openRooms(
   parts: DaemonParts,
   database: Database,
-  suppressions: SuppressionBook,
-  ends: Ends,
+  suppressions: SuppressionCache,
+  stopSteps: StopSteps,
 ): Promise<Rooms> {
   const { config, clock, log } = parts
   const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
-  const own = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
-  const books = openBooks(own)
-  const limits = ending(ends, openLimits(own))
+  const common = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
+  const caches = openCaches(common)
+  const limits = registerStop(stopSteps, openLimits(common))
   const { inboundBytes } = limits
-  const engines = openEngines({ ...own, ...books, inboundBytes }, ends, parts.patience ?? usual)
+  const engines = openEngines({ ...common, ...caches, inboundBytes }, stopSteps, parts.stopTimeouts ?? defaultStopTimeouts)
   const { delivery } = engines
-  ending(ends, startHousekeeping(own))
-  const walked = ({ workspaceId, domain }: GoneDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const walks = ending(ends, domainWalks({ ...database, log, walked }))
-  const removals = ending(ends, audienceRemovals({ ...database, log }))
-  const people = ending(ends, wirePeople({ ...own, delivery }))
-  const changed = (place: DomainPlace): void => forgetDomain(books, place)
-  const domainChecks = ending(ends, wireDomainChecks({ ...own, changed }))
-  const imports = ending(ends, importRunner({ ...database, clock, log }))
+  registerStop(stopSteps, startHousekeeping(common))
+  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const walks = registerStop(stopSteps, domainWalks({ ...database, log, onWalkEnd }))
+  const removals = registerStop(stopSteps, audienceRemovals({ ...database, log }))
+  const people = registerStop(stopSteps, wirePeople({ ...common, delivery }))
+  const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
+  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...common, onDomainChanged }))
+  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log }))
   const work = { walks, audienceRemovals: removals, people, domainChecks, imports }
-  return { ...books, ...engines, ...work, limits, suppressions, identity }
+  return { ...caches, ...engines, ...work, limits, suppressions, identity }
 }
 
 /** What is remembered of keys, domains and templates. */
-function openBooks({ clock, database }: Own): Books {
+function openCaches({ clock, database }: CommonParts): Caches {
   return {
-    keyRing: keyRing({ ...database, clock }),
-    domains: domainBook(database),
-    domainsOfAll: receivingBook(database),
-    keys: keyChain(database),
-    templates: templateBook(database),
+    keyRing: createApiKeyCache({ ...database, clock }),
+    domains: createSendingDomainCache(database),
+    receivingDomains: createReceivingDomainCache(database),
+    keys: createSigningKeyCache(database),
+    templates: createTemplateCache(database),
   }
 }
 
-type Own = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity'>
-type Books = Pick<Rooms, 'keyRing' | 'domains' | 'domainsOfAll' | 'keys' | 'templates'>
+type CommonParts = Pick<ReceivingParts, 'config' | 'clock' | 'log' | 'edges' | 'database' | 'identity'>
+type Caches = Pick<Rooms, 'keyRing' | 'domains' | 'receivingDomains' | 'keys' | 'templates'>
 type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
 
 function openEngines(
-  own: Own & Books & Pick<ReceivingParts, 'inboundBytes'>,
-  ends: Ends,
-  patience: NonNullable<DaemonParts['patience']>,
+  own: CommonParts & Caches & Pick<ReceivingParts, 'inboundBytes'>,
+  stopSteps: StopSteps,
+  stopTimeouts: NonNullable<DaemonParts["stopTimeouts"]>,
 ): Engines {
-  const signing = ending(ends, new SigningThread())
+  const signing = registerStop(stopSteps, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
-  ends.push(() => delivery.stop(patience.delivery))
-  const mime = new MimeReader(defaultMimeLimits, studyModule)
-  ends.push(() => mime.close())
+  stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
+  const mime = new MimeReader(defaultMimeLimits, analysisModule)
+  stopSteps.push(() => mime.close())
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const receiving = ending(ends, wireReceiving({ ...own, mime, offer }))
+  const receiving = registerStop(stopSteps, wireReceiving({ ...own, mime, offer }))
   return { signing, delivery, mime, receiving }
 }
 
 /** The same, and it is ended with the rest. */
-function ending<Room extends { readonly stop: () => Promise<void> }>(ends: Ends, room: Room): Room {
-  ends.push(() => room.stop())
+function registerStop<Room extends { readonly stop: () => Promise<void> }>(stopSteps: StopSteps, room: Room): Room {
+  stopSteps.push(() => room.stop())
   return room
 }
 
-type DomainPlace = Pick<GoneDomain, 'workspaceId'> & { readonly domain: string }
+type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: string }
 
 /** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
 export function forgetDomain(
-  { domains, domainsOfAll, keys }: Pick<Rooms, 'domains' | 'domainsOfAll' | 'keys'>,
-  { workspaceId, domain }: DomainPlace,
+  { domains, receivingDomains, keys }: Pick<Rooms, 'domains' | 'receivingDomains' | 'keys'>,
+  { workspaceId, domain }: DomainRef,
 ): void {
   domains.forget(workspaceId, domain)
-  domainsOfAll.forget(domain)
+  receivingDomains.forget(domain)
   keys.forget(workspaceId, domain)
 }
 
@@ -122,9 +122,9 @@ export function forgetDomain(
 export function forgetAll(rooms: Rooms): void {
   rooms.keyRing.drop()
   rooms.domains.drop()
-  rooms.domainsOfAll.drop()
+  rooms.receivingDomains.drop()
   rooms.keys.drop()
-  rooms.signing.forget()
+  rooms.signing.forgetKeys()
   rooms.suppressions.drop()
   rooms.templates.drop()
   rooms.limits.plans.drop()

@@ -1,6 +1,6 @@
 /** Every route of the interface, in the order of its document, made of the rooms below. */
 
-import { batchRefusal } from '../accounts/limits/quota.js'
+import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { audienceFileRoutes } from '../api/contacts/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/contacts/audiences.js'
@@ -9,13 +9,13 @@ import { bulkRoute } from '../api/contacts/contacts-bulk.js'
 import { type ImportRouteDeps, importRoute } from '../api/contacts/imports.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
-import { type DomainPlace, domainRoutes } from '../api/domains/domains.js'
+import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { type CreateDeps, createRoute } from '../api/emails/create.js'
 import { listRoute } from '../api/emails/list.js'
 import { rawRoute, showRoute } from '../api/emails/show.js'
-import { storedParts } from '../api/emails/stored-parts.js'
+import { createStoredParts } from '../api/emails/stored-parts.js'
 import type { Route } from '../api/http/route.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
@@ -31,27 +31,27 @@ import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
-import type { TemplateBook } from '../content/template-book.js'
+import type { TemplateCache } from '../content/template-book.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
-import { lookLimit } from '../domains/verification/verify-domain.js'
+import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
-import type { GoneDomain } from '../messages/queue/fail-domain.js'
+import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Clock } from '../platform/clock.js'
-import { memoryBudget } from '../platform/memory/budget.js'
-import { memoryShares } from '../platform/memory/shares.js'
+import { createMemoryBudget } from '../platform/memory/budget.js'
+import { createMemoryShares } from '../platform/memory/shares.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
-import type { Take } from '../sending/take.js'
-import { templateContent, unsubscribeUrl } from '../sending/template-content.js'
+import type { CommitEmails } from '../sending/take.js'
+import { renderContent, buildUnsubscribeUrl } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
 import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
 
 const MB = 1_048_576
 /** Bytes of files that are to be imported, in memory: of all, and of one workspace. */
-const FILES = { all: 200 * MB, share: 100 * MB }
+const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and filled-in templates in memory: over all requests, and over those of one workspace. */
-const STORED = { all: 128 * MB, share: 64 * MB }
+const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
 export interface RouteParts {
   readonly config: Config
@@ -59,64 +59,64 @@ export interface RouteParts {
   readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
-  readonly take: Take
+  readonly commitEmails: CommitEmails
   readonly mime: MimeReader
-  readonly templates: TemplateBook
+  readonly templates: TemplateCache
   readonly identity: Identity
-  readonly checking: RotationDeps
+  readonly rotationDeps: RotationDeps
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
   /** Entries of a workspace were moved to this moment. */
   readonly noticeDue: (workspaceId: string, at: number) => void
   /** Our own acts forget what they touch, and nothing of others. */
-  readonly keyRevoked: (keyId: string) => void
-  readonly domainChanged: (place: DomainPlace) => void
-  readonly domainDeleted: (gone: GoneDomain) => void
-  readonly audienceGone: AudienceDeps['gone']
-  readonly importBegun: ImportRouteDeps['begun']
-  readonly accepting: AcceptDeps
-  readonly invited: MemberDeps['invited']
-  readonly memberChanged: MemberDeps['memberChanged']
-  readonly workspaceClosed: (workspaceId: string) => void
+  readonly onKeyRevoked: (keyId: string) => void
+  readonly onDomainChanged: (place: DomainRef) => void
+  readonly onDomainDeleted: (gone: DeletedDomain) => void
+  readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
+  readonly onImportStarted: ImportRouteDeps['onImportStarted']
+  readonly acceptDeps: AcceptDeps
+  readonly onInvited: MemberDeps['onMemberInvited']
+  readonly onMemberChanged: MemberDeps['onMemberChanged']
+  readonly onWorkspaceClosed: (workspaceId: string) => void
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, keyRevoked, domainChanged: changed, domainDeleted: deleted } = parts
+  const { config, database, limits, onKeyRevoked, onDomainChanged: onDomainChanged, onDomainDeleted: onDomainDeleted } = parts
   const { read, commit } = database
-  const files = { memory: memoryShares(memoryBudget(FILES.all), FILES.share), mayTake: parts.mayTake }
-  const importing = { read, commit, clock: parts.clock, files, begun: parts.importBegun }
-  const creating = creatingIn(parts)
+  const files = { memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share), mayTake: parts.mayTake }
+  const importing = { read, commit, clock: parts.clock, files, onImportStarted: parts.onImportStarted }
+  const creating = buildCreateDeps(parts)
   return [
-    ...apiKeyRoutes({ read, commit, revoked: keyRevoked }),
+    ...apiKeyRoutes({ read, commit, onKeyRevoked }),
     ...emailRoutes(parts, creating),
     ...contactRoutes({ read, commit }),
     bulkRoute({ read, commit }),
-    ...audienceRoutes({ read, commit, gone: parts.audienceGone }),
+    ...audienceRoutes({ read, commit, onAudienceDeleted: parts.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
     ...contentRoutes(parts),
-    ...domainRoutes({ ...parts.checking, changed, deleted, names: config.service, countLook: lookLimit() }),
+    ...domainRoutes({ ...parts.rotationDeps, onDomainChanged, onDomainDeleted, names: config.service, countLookup: createCheckLimiter() }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
     ...inboundRoutes(parts, creating),
     ...peopleRoutes(parts),
-    ...usageRoutes({ read, planOf: limits.plans.of, inboundBytes: limits.inboundBytes }),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }),
     ...auditLogRoutes({ read }),
   ]
 }
 
-function creatingIn(parts: RouteParts): CreateDeps {
-  const { config, database, prepare, take, mayTake, templates, identity } = parts
+function buildCreateDeps(parts: RouteParts): CreateDeps {
+  const { config, database, prepare, commitEmails, mayTake, templates, identity } = parts
   const { read } = database
-  const memory = memoryShares(memoryBudget(STORED.all), STORED.share)
-  const from = { read, templates, memory, fill: templateContent(identity.returnPathSecret) }
-  const stored: CreateDeps['stored'] = (workspaceId, now) => storedParts(from, workspaceId, now)
-  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), take, stored, mayTake }
+  const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
+  const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
+  const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
+  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), commitEmails, createStoredParts: stored, mayTake }
 }
 
 function contentRoutes({ config, database, clock, templates, mayTake }: RouteParts): readonly Route[] {
   const { read, commit } = database
-  const sampleUnsubscribeUrl = unsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
+  const sampleUnsubscribeUrl = buildUnsubscribeUrl(`unsubscribe+preview@${config.service.hostname}`)
   return [
     ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
     ...fileRoutes({ read, commit, clock, mayTake }),
@@ -130,7 +130,7 @@ function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] 
   const changing = { ...reading, commit, noticeDue }
   return [
     createRoute(creating),
-    batchRoute({ ...creating, refusalOf: batchRefusal({ read, planOf: limits.plans.of }) }),
+    batchRoute({ ...creating, refusalOf: createBatchQuotaCheck({ read, planOf: limits.plans.find }) }),
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),
@@ -140,12 +140,12 @@ function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] 
 }
 
 function peopleRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, accepting, invited, memberChanged, workspaceClosed: closed } = parts
+  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed: onWorkspaceClosed } = parts
   const { read, commit } = database
   return [
-    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, closed }),
-    ...memberRoutes({ read, commit, invitationsPerDay: config.limits.invitations_per_day, invited, memberChanged }),
-    ...invitationRoutes({ read, commit, accepting }),
+    ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
+    ...memberRoutes({ read, commit, invitationsPerDay: config.limits.invitations_per_day, onMemberInvited, onMemberChanged }),
+    ...invitationRoutes({ read, commit, acceptDeps }),
   ]
 }
 

@@ -1,9 +1,9 @@
 /** Tells the log when nothing new can be stored, and when it can again: the disk, and the database itself. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
-import { diskSpace } from '../platform/disk-space.js'
+import { readDiskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
-import { type DiskGuard, diskGuard, thresholdWords } from '../storage/health/disk-guard.js'
+import { type DiskGuard, startDiskGuard, thresholdText } from '../storage/health/disk-guard.js'
 import { type WatchedCommit, watchFaults } from '../storage/health/watch-faults.js'
 import { setServiceState } from '../storage/service-state.js'
 import type { Commit, Write } from '../storage/writer/write.js'
@@ -21,23 +21,23 @@ export function readinessProbe(now: number): Write {
 
 export function watchCommits(commit: Commit, { clock, log }: Pick<Parts, 'clock' | 'log'>): WatchedCommit {
   return watchFaults(commit, {
-    begun: (fault) =>
+    onOutageStart: (fault) =>
       log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted'),
-    ended: () => log.error('the database takes writes again'),
-    probe: () => readinessProbe(clock()),
+    onOutageEnd: () => log.error('the database takes writes again'),
+    buildProbe: () => readinessProbe(clock()),
   })
 }
 
 /** Ends and begins are both errors, so that who reads errors alone sees that one is over. */
 export function watchDisk({ config, log }: Pick<Parts, 'config' | 'log'>): Promise<DiskGuard> {
   const path = config.service.data_dir
-  return diskGuard({
+  return startDiskGuard({
     path,
-    space: diskSpace,
-    changed: (hasRoom, { free, total }) => {
+    readSpace: readDiskSpace,
+    onChange: (hasRoom, { free, total }) => {
       const about = { data_dir: path, free, total }
       if (hasRoom) log.error(about, 'the disk has room again: new mail is accepted')
-      else log.error(about, `the disk is nearly full, no new mail is accepted: ${thresholdWords}`)
+      else log.error(about, `the disk is nearly full, no new mail is accepted: ${thresholdText}`)
     },
   })
 }

@@ -1,19 +1,19 @@
 /** Wires the submission listener to the rooms below it. */
-import { contains } from '../accounts/keys/key-check.js'
-import type { KeyRing } from '../accounts/keys/key-ring.js'
-import { type RateLimit, tooFast } from '../accounts/limits/rate-limit.js'
-import { permission } from '../accounts/permissions.js'
-import { keylessSender, type Principal } from '../accounts/principal.js'
+import { isInNetwork } from '../accounts/keys/key-check.js'
+import type { ApiKeyCache } from '../accounts/keys/key-ring.js'
+import { type RateLimit, buildRateRefusal } from '../accounts/limits/rate-limit.js'
+import { permissionFor } from '../accounts/permissions.js'
+import { createKeylessPrincipal, type Principal } from '../accounts/principal.js'
 import type { Config } from '../config/complete.js'
-import type { DomainBook } from '../domains/domain-book.js'
+import type { SendingDomainCache } from '../domains/domain-book.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import type { Accept } from '../sending/accept.js'
+import type { AcceptSubmission } from '../sending/accept.js'
 import { checkSender } from '../sending/sender-policy.js'
-import { listenForSubmissions, type SubmissionListener } from '../smtp/submission.js'
-import { type SubmissionSettings, submissionLimits } from '../smtp/submission-deps.js'
+import { startSubmissionListener, type SubmissionListener } from '../smtp/submission.js'
+import { type SubmissionSettings, defaultSubmissionLimits } from '../smtp/submission-deps.js'
 import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionParts {
@@ -21,39 +21,39 @@ export interface SubmissionParts {
   readonly clock: Clock
   readonly log: Log
   readonly tls: TlsFiles
-  readonly keyRing: KeyRing
-  readonly domains: DomainBook
+  readonly keyRing: ApiKeyCache
+  readonly domains: SendingDomainCache
   /** By workspace: each message counts as one request. */
   readonly requests: RateLimit
-  readonly accept: Accept
+  readonly accept: AcceptSubmission
   readonly mayTake: () => boolean
   readonly memory: Pick<MessageMemory, 'submission'>
 }
 
 export function openSubmission(parts: SubmissionParts): Promise<SubmissionListener> {
-  const { config, clock, log, keyRing, domains, requests, accept, mayTake } = parts
-  return listenForSubmissions({
-    authenticate: (password, address) => sender(keyRing, password, address),
-    trusted: (address) => trustedPrincipal(config, address),
+  const { config, clock, log, keyRing, domains, requests, accept, mayTake: hasDiskSpace } = parts
+  return startSubmissionListener({
+    authenticate: (password, address) => authenticateSender(keyRing, password, address),
+    trusted: (address) => findTrustedPrincipal(config, address),
     checkSender: (principal, sender) => {
-      if (!keyRing.stillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
+      if (!keyRing.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
       const rate = requests.take(principal.workspaceId, clock())
-      if (!rate.allowed) throw tooFast(rate)
+      if (!rate.allowed) throw buildRateRefusal(rate)
       if (sender === '') return
-      checkSender(principal, sender, 'sender', (workspace, domain) => domains.verified(workspace, domain) !== undefined)
+      checkSender(principal, sender, 'sender', (workspace, domain) => domains.findVerified(workspace, domain) !== undefined)
     },
     accept,
-    mayTake,
+    hasDiskSpace,
     memory: parts.memory.submission,
     clock,
     log,
-    settings: settings(config, parts.tls),
+    settings: submissionSettings(config, parts.tls),
   })
 }
 
-function settings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
+function submissionSettings({ service, submission }: Config, { cert, key }: TlsFiles): SubmissionSettings {
   return {
-    ...submissionLimits,
+    ...defaultSubmissionLimits,
     hostname: service.hostname,
     listen: submission.listen,
     listenTls: submission.listen_tls,
@@ -73,22 +73,22 @@ function settings({ service, submission }: Config, { cert, key }: TlsFiles): Sub
 }
 
 /** To SMTP every fault of a key is one of authentication: 535. */
-function sender(keyRing: KeyRing, password: string, address: string): Principal {
-  const principal = authenticated(keyRing, password, address)
-  if (permission(principal, 'send') !== 'yes') throw new Refusal('bad-credentials', 'the key lacks the scope "send"')
+function authenticateSender(keyRing: ApiKeyCache, password: string, address: string): Principal {
+  const principal = admitKey(keyRing, password, address)
+  if (permissionFor(principal, 'send') !== 'yes') throw new Refusal('bad-credentials', 'the key lacks the scope "send"')
   return principal
 }
 
-function authenticated(keyRing: KeyRing, password: string, address: string): Principal {
+function admitKey(keyRing: ApiKeyCache, password: string, address: string): Principal {
   try {
-    return keyRing.admit(password, address)
+    return keyRing.authenticate(password, address)
   } catch (error) {
     throw error instanceof Refusal ? new Refusal('bad-credentials', error.message) : error
   }
 }
 
 /** The first network that holds the address decides. */
-function trustedPrincipal({ submission }: Config, address: string): Principal | null {
-  const network = submission.trusted.find((trusted) => contains(trusted.network, address))
-  return network === undefined ? null : keylessSender(network.workspace)
+function findTrustedPrincipal({ submission }: Config, address: string): Principal | null {
+  const network = submission.trusted.find((trusted) => isInNetwork(trusted.network, address))
+  return network === undefined ? null : createKeylessPrincipal(network.workspace)
 }

@@ -1,9 +1,9 @@
 /** Wires the listener of the service zone to the rooms below it. */
 import type { Config } from '../config/complete.js'
-import { listenForQuestions, type ZoneListener } from '../dns/zone-listener.js'
-import { serviceZone } from '../domains/zone/zone.js'
-import { noticeZoneSettings } from '../domains/zone/zone-change.js'
-import { zoneSettings } from '../domains/zone/zone-records.js'
+import { startZoneListener, type ZoneListener } from '../dns/zone-listener.js'
+import { createServiceZone } from '../domains/zone/zone.js'
+import { syncZoneSerial } from '../domains/zone/zone-change.js'
+import { toZoneSettings } from '../domains/zone/zone-records.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
@@ -16,8 +16,8 @@ export interface ZoneParts {
 }
 
 export async function openZone({ config, clock, log, database }: ZoneParts): Promise<ZoneListener> {
-  const settings = zoneSettings(config)
+  const settings = toZoneSettings(config)
   const { zone_listen: listen, secondaries, notify } = config.dns
-  if (listen.length > 0) await noticeZoneSettings(database, settings, { now: clock(), restarted: true })
-  return listenForQuestions({ zone: serviceZone(database, settings), listen, secondaries, notify, clock, log })
+  if (listen.length > 0) await syncZoneSerial(database, settings, { now: clock(), restarted: true })
+  return startZoneListener({ zone: createServiceZone(database, settings), listen, secondaries, notify, clock, log })
 }

@@ -8,19 +8,19 @@
 import type { ServiceZone } from '../domains/zone/zone.js'
 import { isInside, type RecordData, type ZoneRecord } from '../domains/zone/zone-records.js'
 import type { Query } from './query.js'
-import { faultReply, type Reply } from './reply.js'
+import { buildErrorReply, type Reply } from './reply.js'
 
-type AskedQuery = Pick<Query, 'name' | 'type' | 'class'>
+type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>
 
 export const questionTypes = { SOA: 6, IXFR: 251, AXFR: 252 } as const
 /** The one class that is left. */
-export const internet = 1
-const any = 255
-const opt = 41
+export const CLASS_IN = 1
+const TYPE_ANY = 255
+const TYPE_OPT = 41
 /** What is no kind of record: RFC 6895 section 3.1. Transfers are answered elsewhere. */
-const metaTypes = { from: 249, to: 254 }
+const META_TYPES = { from: 249, to: 254 }
 
-const types: ReadonlyMap<number, RecordData['type']> = new Map([
+const recordTypes: ReadonlyMap<number, RecordData['type']> = new Map([
   [1, 'A'],
   [2, 'NS'],
   [questionTypes.SOA, 'SOA'],
@@ -30,29 +30,29 @@ const types: ReadonlyMap<number, RecordData['type']> = new Map([
   [257, 'CAA'],
 ])
 
-export function answerTo(zone: ServiceZone, { name, type, class: ofClass }: AskedQuery): Reply {
-  if (ofClass !== internet || !isInside(name, zone.name)) return faultReply('REFUSED')
-  if (type === opt) return faultReply('FORMERR')
-  if (type >= metaTypes.from && type <= metaTypes.to) return faultReply('NOTIMP')
-  const there = zone.at(name)
-  if (there === null) return none(zone, 'NXDOMAIN')
-  const wanted = type === any ? there[0]?.data.type : types.get(type)
-  const answers = there.filter(({ data }) => data.type === wanted)
-  if (answers.length === 0) return none(zone, 'NOERROR')
-  return { code: 'NOERROR', authoritative: true, answers, authorities: [], additionals: hostsOf(zone, answers) }
+export function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): Reply {
+  if (ofClass !== CLASS_IN || !isInside(name, zone.name)) return buildErrorReply('REFUSED')
+  if (type === TYPE_OPT) return buildErrorReply('FORMERR')
+  if (type >= META_TYPES.from && type <= META_TYPES.to) return buildErrorReply('NOTIMP')
+  const records = zone.findRecords(name)
+  if (records === null) return buildNegativeReply(zone, 'NXDOMAIN')
+  const recordType = type === TYPE_ANY ? records[0]?.data.type : recordTypes.get(type)
+  const answers = records.filter(({ data }) => data.type === recordType)
+  if (answers.length === 0) return buildNegativeReply(zone, 'NOERROR')
+  return { code: 'NOERROR', authoritative: true, answers, authorities: [], additionals: findAdditionals(zone, answers) }
 }
 
-function none(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): Reply {
-  const soa = zone.soa()
-  const authorities = [{ ...soa, ttl: Math.min(soa.ttl, soa.data.negative) }]
+function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): Reply {
+  const soa = zone.readSoa()
+  const authorities = [{ ...soa, ttl: Math.min(soa.ttl, soa.data.negativeTtl) }]
   return { code, authoritative: true, answers: [], authorities, additionals: [] }
 }
 
 /** Addresses of the hosts that the answer names, so that nobody must ask for them. */
-function hostsOf(zone: ServiceZone, answers: readonly ZoneRecord[]): readonly ZoneRecord[] {
+function findAdditionals(zone: ServiceZone, answers: readonly ZoneRecord[]): readonly ZoneRecord[] {
   const hosts = answers.flatMap(({ data }) => (data.type === 'MX' || data.type === 'NS' ? [data.host] : []))
   return hosts
     .filter((host) => isInside(host, zone.name))
-    .flatMap((host) => zone.at(host) ?? [])
+    .flatMap((host) => zone.findRecords(host) ?? [])
     .filter(({ data }) => data.type === 'A' || data.type === 'AAAA')
 }

@@ -3,80 +3,80 @@
  *
  * A fault of ours becomes SERVFAIL and is logged, though not as often as strangers may ask.
  */
-import { contains } from '../accounts/keys/key-check.js'
+import { isInNetwork } from '../accounts/keys/key-check.js'
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { answerTo, internet, questionTypes } from './answer.js'
-import { type Query, readQuery } from './query.js'
-import { faultReply, longestOverTcp, longestOverUdp, type Reply, replyMessage, truncatedMessage } from './reply.js'
-import type { ResponseRate } from './response-rate.js'
-import { TransferOutdated, transferMessages } from './transfer.js'
+import { answerQuery, CLASS_IN, questionTypes } from './answer.js'
+import { type Query, parseQuery } from './query.js'
+import { buildErrorReply, MAX_TCP_MESSAGE, udpSizeLimitOf, type Reply, encodeReply, encodeTruncatedReply } from './reply.js'
+import type { ResponseRateLimiter } from './response-rate.js'
+import { TransferOutdated, encodeTransfer } from './transfer.js'
 
-export interface DeskDeps {
+export interface ResponderDeps {
   readonly zone: ServiceZone
   /** Networks that may transfer the zone. */
   readonly secondaries: readonly string[]
-  readonly rate: ResponseRate
+  readonly rateLimiter: ResponseRateLimiter
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
 }
 
-export interface Desk {
+export interface Responder {
   /** Null: nothing is sent. */
-  readonly overUdp: (message: Buffer, client: string) => Buffer | null
+  readonly respondOverUdp: (message: Buffer, client: string) => Buffer | null
   /** None: the connection is of no use. A transfer is many; it throws when it cannot go on. */
-  readonly overTcp: (message: Buffer, client: string) => Iterable<Buffer>
+  readonly respondOverTcp: (message: Buffer, client: string) => Iterable<Buffer>
 }
 
-const betweenReports = 10_000
+const FAULT_LOG_INTERVAL = 10_000
 
-export function deskOf(deps: DeskDeps): Desk {
-  const { zone, rate, clock, secondaries } = deps
-  const faults = reporter(deps)
-  const isSecondary = (client: string): boolean => secondaries.some((network) => contains(network, client))
-  const judged = (judge: () => Reply): Reply => sound(judge, faults)
+export function createResponder(deps: ResponderDeps): Responder {
+  const { zone, rateLimiter, clock, secondaries } = deps
+  const logFault = createFaultLogger(deps)
+  const isSecondary = (client: string): boolean => secondaries.some((network) => isInNetwork(network, client))
+  const answerSafely = (judge: () => Reply): Reply => answerOrServfail(judge, logFault)
 
   return {
-    overUdp: (message, client) => {
-      const incoming = readQuery(message)
+    respondOverUdp: (message, client) => {
+      const incoming = parseQuery(message)
       if (incoming.kind === 'drop') return null
       const head = incoming.kind === 'query' ? incoming.query : incoming.head
       const reply =
         incoming.kind === 'fault'
-          ? faultReply(incoming.code)
-          : judged(() => answerOverUdp(zone, incoming.query, () => isSecondary(client)))
-      const verdict = rate.judge(client, toldAs(reply), clock())
+          ? buildErrorReply(incoming.code)
+          : answerSafely(() => answerUdpQuery(zone, incoming.query, () => isSecondary(client)))
+      const verdict = rateLimiter.check(client, rateKeyOf(reply), clock())
       if (verdict === 'drop') return null
       return verdict === 'truncate'
-        ? truncatedMessage(head, reply)
-        : replyMessage(head, reply, longestOverUdp(head.edns))
+        ? encodeTruncatedReply(head, reply)
+        : encodeReply(head, reply, udpSizeLimitOf(head.edns))
     },
-    overTcp: (message, client) => {
-      const incoming = readQuery(message)
+    respondOverTcp: (message, client) => {
+      const incoming = parseQuery(message)
       if (incoming.kind === 'drop') return []
-      if (incoming.kind === 'fault') return [replyMessage(incoming.head, faultReply(incoming.code), longestOverTcp)]
+      if (incoming.kind === 'fault') return [encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)]
       const { query } = incoming
-      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client)) return transferTo(zone, query, faults)
-      const reply = isTransfer(query) ? faultReply('REFUSED') : judged(() => answerTo(zone, query))
-      return [replyMessage(query, reply, longestOverTcp)]
+      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client)) return streamTransfer(zone, query, logFault)
+      const reply = isTransfer(query) ? buildErrorReply('REFUSED') : answerSafely(() => answerQuery(zone, query))
+      return [encodeReply(query, reply, MAX_TCP_MESSAGE)]
     },
   }
 }
 
 /** A fault of ours is told as one. */
-function sound(judge: () => Reply, faults: Faults): Reply {
+function answerOrServfail(judge: () => Reply, faults: LogFault): Reply {
   try {
     return judge()
   } catch (error) {
     faults(error)
-    return faultReply('SERVFAIL')
+    return buildErrorReply('SERVFAIL')
   }
 }
 
-function* transferTo(zone: ServiceZone, query: Query, faults: Faults): Generator<Buffer> {
+function* streamTransfer(zone: ServiceZone, query: Query, faults: LogFault): Generator<Buffer> {
   try {
-    yield* transferMessages(zone, query)
+    yield* encodeTransfer(zone, query)
   } catch (error) {
     if (!(error instanceof TransferOutdated)) faults(error)
     throw error
@@ -88,29 +88,29 @@ function isTransfer({ type }: Query): boolean {
 }
 
 function isOfZone(zone: ServiceZone, query: Query): boolean {
-  return query.name === zone.name && query.class === internet
+  return query.name === zone.name && query.class === CLASS_IN
 }
 
 /** A transfer goes over TCP; IXFR may be answered with the SOA record, which tells the client so (RFC 1995 section 2). */
-function answerOverUdp(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
-  if (!isTransfer(query)) return answerTo(zone, query)
-  if (query.type === questionTypes.AXFR) return faultReply('NOTIMP')
-  if (!isOfZone(zone, query) || !isSecondary()) return faultReply('REFUSED')
-  return answerTo(zone, { ...query, type: questionTypes.SOA })
+function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
+  if (!isTransfer(query)) return answerQuery(zone, query)
+  if (query.type === questionTypes.AXFR) return buildErrorReply('NOTIMP')
+  if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
+  return answerQuery(zone, { ...query, type: questionTypes.SOA })
 }
 
 /** What is told apart where it must not be told too often. */
-function toldAs({ code, answers: [first] }: Reply): string {
+function rateKeyOf({ code, answers: [first] }: Reply): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
 }
 
-type Faults = (error: unknown) => void
+type LogFault = (error: unknown) => void
 
-function reporter({ log, clock }: DeskDeps): Faults {
-  let last = Number.NEGATIVE_INFINITY
+function createFaultLogger({ log, clock }: ResponderDeps): LogFault {
+  let lastLoggedAt = Number.NEGATIVE_INFINITY
   return (error) => {
-    if (clock() - last < betweenReports) return
-    last = clock()
+    if (clock() - lastLoggedAt < FAULT_LOG_INTERVAL) return
+    lastLoggedAt = clock()
     log.error({ err: error }, 'a question to the service zone could not be answered')
   }
 }

@@ -7,30 +7,30 @@
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { ServiceZone } from '../domains/zone/zone.js'
-import { serverOf } from '../platform/dns/client.js'
-import { type DnsServer, dnsExchanges } from '../platform/dns/exchange.js'
+import { parseServer } from '../platform/dns/client.js'
+import { type DnsServer, createDnsTransport } from '../platform/dns/exchange.js'
 import type { Log } from '../platform/log.js'
 
-export interface NoticeDeps {
+export interface NotifierDeps {
   readonly zone: ServiceZone
   /** Addresses, with a port or without. */
   readonly notify: readonly string[]
   readonly log: Pick<Log, 'error' | 'warn'>
 }
 
-const look = 1000
+const CHECK_INTERVAL = 1000
 /** Milliseconds that an answer is waited for, one try after the other. */
-const tries = [2000, 4000, 8000, 16_000]
+const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
-export function changeNotices({ zone, notify, log }: NoticeDeps): { readonly stop: () => void } {
-  const servers = notify.map(serverOf)
-  const exchanges = dnsExchanges()
+export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
+  const servers = notify.map(parseServer)
+  const exchanges = createDnsTransport()
   let [told, stopped] = [-1, false]
 
-  async function tell(server: DnsServer, serial: number): Promise<void> {
-    const message = noticeOf(zone.name)
+  async function notifyServer(server: DnsServer, serial: number): Promise<void> {
+    const message = buildNotify(zone.name)
     const accepts = (reply: Buffer): boolean => isAnswerTo(message, reply)
-    for (const timeout of tries) {
+    for (const timeout of NOTIFY_TIMEOUTS) {
       // Of a newer serial they are told by somebody else.
       if (stopped || told !== serial) return
       const outcome = await exchanges.overUdp(server, message, { timeout, accepts })
@@ -39,19 +39,19 @@ export function changeNotices({ zone, notify, log }: NoticeDeps): { readonly sto
     if (!stopped) log.warn({ server: server.address, serial }, 'a secondary of the service zone does not answer')
   }
 
-  function lookForChange(): void {
+  function checkForChange(): void {
     try {
-      const serial = zone.serial()
+      const serial = zone.readSerial()
       if (serial === told) return
       told = serial
-      for (const server of servers) void tell(server, serial)
+      for (const server of servers) void notifyServer(server, serial)
     } catch (error) {
       log.error({ err: error }, 'the serial of the service zone cannot be read')
     }
   }
 
-  lookForChange()
-  const timer = setInterval(lookForChange, look)
+  checkForChange()
+  const timer = setInterval(checkForChange, CHECK_INTERVAL)
   return {
     stop: () => {
       stopped = true
@@ -61,15 +61,15 @@ export function changeNotices({ zone, notify, log }: NoticeDeps): { readonly sto
   }
 }
 
-const notifyOpcode = 4
+const NOTIFY_OPCODE = 4
 
-function noticeOf(name: string): Buffer {
-  const flags = (notifyOpcode << 11) | AUTHORITATIVE_ANSWER
+function buildNotify(name: string): Buffer {
+  const flags = (NOTIFY_OPCODE << 11) | AUTHORITATIVE_ANSWER
   return encode({ type: 'query', id: randomInt(0x1_0000), flags, questions: [{ type: 'SOA', name }] })
 }
 
 function isAnswerTo(message: Buffer, reply: Buffer): boolean {
   if (reply.length < 12 || reply.readUInt16BE(0) !== message.readUInt16BE(0)) return false
   const flags = reply.readUInt16BE(2)
-  return (flags & 0x8000) !== 0 && ((flags >> 11) & 15) === notifyOpcode
+  return (flags & 0x8000) !== 0 && ((flags >> 11) & 15) === NOTIFY_OPCODE
 }

@@ -11,7 +11,7 @@
 import { type Answer, decode } from 'dns-packet'
 
 /** RFC 6895 section 2.3. */
-export const codes = {
+export const responseCodes = {
   NOERROR: 0,
   FORMERR: 1,
   SERVFAIL: 2,
@@ -20,7 +20,7 @@ export const codes = {
   REFUSED: 5,
   BADVERS: 16,
 } as const
-export type Code = keyof typeof codes
+export type ResponseCode = keyof typeof responseCodes
 
 /** What a reply repeats. */
 export interface QueryHead {
@@ -48,91 +48,91 @@ export interface Query extends QueryHead {
   readonly serial: number | null
 }
 
-export type Incoming =
+export type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
   /** Answered with an error. */
-  | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: Code }
+  | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: ResponseCode }
   /** Not a query at all: answering it could go on for ever. */
   | { readonly kind: 'drop' }
 
-const headerSize = 12
+const HEADER_SIZE = 12
 /** Octets, as many as a reply has over UDP: names that point at names cost more to read the longer a message is. */
-export const longestQuery = 1232
+export const MAX_QUERY_SIZE = 1232
 /** Behind the question: EDNS, a signature, the SOA record of an incremental transfer. */
-const mostRecords = 8
-const longestName = 255
+const MAX_RECORDS = 8
+const MAX_NAME_LENGTH = 255
 
-export function readQuery(message: Buffer): Incoming {
-  if (message.length < headerSize) return { kind: 'drop' }
+export function parseQuery(message: Buffer): ParsedMessage {
+  if (message.length < HEADER_SIZE) return { kind: 'drop' }
   const flags = message.readUInt16BE(2)
   if ((flags & 0x8000) !== 0) return { kind: 'drop' }
   const opcode = (flags >> 11) & 15
-  const bare = {
+  const baseHead = {
     id: message.readUInt16BE(0),
     opcode,
     recursionDesired: (flags & 0x0100) !== 0,
     question: null,
     edns: null,
   }
-  if (opcode !== 0) return { kind: 'fault', head: bare, code: 'NOTIMP' }
-  const asked = message.length > longestQuery || message.readUInt16BE(4) !== 1 ? null : readQuestion(message)
-  if (asked === null) return { kind: 'fault', head: bare, code: 'FORMERR' }
-  const head = { ...bare, ...asked }
-  const behind = readBehind(message)
-  if (behind === null) return { kind: 'fault', head, code: 'FORMERR' }
-  const { edns, version, serial } = behind
+  if (opcode !== 0) return { kind: 'fault', head: baseHead, code: 'NOTIMP' }
+  const question = message.length > MAX_QUERY_SIZE || message.readUInt16BE(4) !== 1 ? null : parseQuestion(message)
+  if (question === null) return { kind: 'fault', head: baseHead, code: 'FORMERR' }
+  const head = { ...baseHead, ...question }
+  const trailing = parseTrailingRecords(message)
+  if (trailing === null) return { kind: 'fault', head, code: 'FORMERR' }
+  const { edns, version, serial } = trailing
   if (version > 0) return { kind: 'fault', head: { ...head, edns }, code: 'BADVERS' }
   return { kind: 'query', query: { ...head, edns, serial } }
 }
 
-type Asked = Pick<Query, 'question' | 'name' | 'type' | 'class'>
+type Question = Pick<Query, 'question' | 'name' | 'type' | 'class'>
 
-function readQuestion(message: Buffer): Asked | null {
+function parseQuestion(message: Buffer): Question | null {
   const labels: string[] = []
-  let at = headerSize
+  let at = HEADER_SIZE
   for (;;) {
     const size = message[at]
     // From 64 on it is a pointer: before the question there is nothing to point at.
-    if (size === undefined || size > 63 || at - headerSize >= longestName) return null
+    if (size === undefined || size > 63 || at - HEADER_SIZE >= MAX_NAME_LENGTH) return null
     at += 1
     if (size === 0) break
-    labels.push(labelText(message.subarray(at, at + size)))
+    labels.push(formatLabel(message.subarray(at, at + size)))
     at += size
   }
-  if (at + 4 > message.length || at - headerSize > longestName) return null
+  if (at + 4 > message.length || at - HEADER_SIZE > MAX_NAME_LENGTH) return null
   const [type, ofClass] = [message.readUInt16BE(at), message.readUInt16BE(at + 2)]
-  return { question: message.subarray(headerSize, at + 4), name: labels.join('.'), type, class: ofClass }
+  return { question: message.subarray(HEADER_SIZE, at + 4), name: labels.join('.'), type, class: ofClass }
 }
 
-function labelText(octets: Buffer): string {
+function formatLabel(octets: Buffer): string {
   return octets
     .toString('latin1')
     .replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
     .replace(/[^a-z0-9_-]/g, (odd) => `\\${String(odd.charCodeAt(0)).padStart(3, '0')}`)
 }
 
-interface Behind {
+interface TrailingRecords {
   readonly edns: Edns | null
   readonly version: number
   readonly serial: number | null
 }
 
 /** Null: broken. */
-function readBehind(message: Buffer): Behind | null {
+function parseTrailingRecords(message: Buffer): TrailingRecords | null {
   const records = [6, 8, 10].reduce((sum, at) => sum + message.readUInt16BE(at), 0)
   if (records === 0) return { edns: null, version: 0, serial: null }
-  if (records > mostRecords) return null
+  if (records > MAX_RECORDS) return null
   try {
     const { answers = [], authorities = [], additionals = [] } = decode(message)
     // dns-packet reads beyond the end what is cut off there.
     if (!(decode.bytes <= message.length)) return null
-    return behind(additionals, [...answers, ...authorities])
+    return interpretRecords(additionals, [...answers, ...authorities])
   } catch {
     return null
   }
 }
 
-function behind(additionals: readonly Answer[], others: readonly Answer[]): Behind | null {
+function interpretRecords(additionals: readonly Answer[], others: readonly Answer[]): TrailingRecords | null {
   const [opt, second] = additionals.filter((record) => record.type === 'OPT')
   if (second !== undefined || others.some(({ type }) => type === 'OPT')) return null
   const soa = others.find((record) => record.type === 'SOA')

@@ -7,43 +7,43 @@
  * are not compressed. Recursion is never offered.
  */
 import { type Answer, encode } from 'dns-packet'
-import { textStrings } from '../domains/zone/zone-file.js'
+import { splitTxtStrings } from '../domains/zone/zone-file.js'
 import type { RecordData, ZoneRecord } from '../domains/zone/zone-records.js'
 import { assertNever } from '../mail/assert-never.js'
-import { type Code, codes, type Edns, type QueryHead } from './query.js'
+import { type ResponseCode, responseCodes, type Edns, type QueryHead } from './query.js'
 
 export interface Reply {
-  readonly code: Code
+  readonly code: ResponseCode
   readonly authoritative: boolean
   readonly answers: readonly ZoneRecord[]
   readonly authorities: readonly ZoneRecord[]
   readonly additionals: readonly ZoneRecord[]
 }
 
-export const longestOverTcp = 0xffff
+export const MAX_TCP_MESSAGE = 0xffff
 /** What a path without fragments carries (DNS flag day 2020), and what every client takes. */
-const payload = { most: 1232, least: 512 }
-const headerSize = 12
+const udpPayloadLimits = { max: 1232, min: 512 }
+const HEADER_SIZE = 12
 
-export function longestOverUdp(edns: Edns | null): number {
-  return Math.min(Math.max(edns?.payload ?? 0, payload.least), payload.most)
+export function udpSizeLimitOf(edns: Edns | null): number {
+  return Math.min(Math.max(edns?.payload ?? 0, udpPayloadLimits.min), udpPayloadLimits.max)
 }
 
-export function faultReply(code: Code): Reply {
+export function buildErrorReply(code: ResponseCode): Reply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [] }
 }
 
 /** `name`: of the question. */
-export function replyMessage(head: QueryHead & { readonly name?: string }, reply: Reply, longest: number): Buffer {
+export function encodeReply(head: QueryHead & { readonly name?: string }, reply: Reply, longest: number): Buffer {
   const { question, edns, name = '' } = head
-  const opt = edns === null ? null : optRecord(edns, reply.code)
-  const room = longest - headerSize - (question?.length ?? 0) - (opt?.length ?? 0)
-  const asked = sections(reply, name)
-  const all = [...asked, reply.additionals.map((record) => recordOctets(record, name))]
+  const opt = edns === null ? null : encodeOptRecord(edns, reply.code)
+  const room = longest - HEADER_SIZE - (question?.length ?? 0) - (opt?.length ?? 0)
+  const mainSections = encodeSections(reply, name)
+  const all = [...mainSections, reply.additionals.map((record) => encodeRecord(record, name))]
   const [answers = [], authorities = [], additionals = []] =
-    sizeOf(all) <= room ? all : sizeOf(asked) <= room ? asked : []
+    sizeOf(all) <= room ? all : sizeOf(mainSections) <= room ? mainSections : []
   const truncated = answers.length + authorities.length < reply.answers.length + reply.authorities.length
-  const header = Buffer.alloc(headerSize)
+  const header = Buffer.alloc(HEADER_SIZE)
   header.writeUInt16BE(head.id, 0)
   header.writeUInt16BE(flagsOf(head, reply) | (truncated ? 0x0200 : 0), 2)
   header.writeUInt16BE(question === null ? 0 : 1, 4)
@@ -55,14 +55,14 @@ export function replyMessage(head: QueryHead & { readonly name?: string }, reply
 }
 
 /** Without any record, so that the client asks again over TCP. */
-export function truncatedMessage(head: QueryHead, { code, authoritative }: Reply): Buffer {
-  const message = replyMessage(head, { ...faultReply(code), authoritative }, payload.least)
+export function encodeTruncatedReply(head: QueryHead, { code, authoritative }: Reply): Buffer {
+  const message = encodeReply(head, { ...buildErrorReply(code), authoritative }, udpPayloadLimits.min)
   message.writeUInt16BE(message.readUInt16BE(2) | 0x0200, 2)
   return message
 }
 
-function sections({ answers, authorities }: Reply, name: string): readonly (readonly Buffer[])[] {
-  return [answers, authorities].map((section) => section.map((record) => recordOctets(record, name)))
+function encodeSections({ answers, authorities }: Reply, name: string): readonly (readonly Buffer[])[] {
+  return [answers, authorities].map((section) => section.map((record) => encodeRecord(record, name)))
 }
 
 function sizeOf(all: readonly (readonly Buffer[])[]): number {
@@ -71,29 +71,29 @@ function sizeOf(all: readonly (readonly Buffer[])[]): number {
 
 function flagsOf({ opcode, recursionDesired }: QueryHead, { code, authoritative }: Reply): number {
   const words = 0x8000 | (opcode << 11) | (authoritative ? 0x0400 : 0) | (recursionDesired ? 0x0100 : 0)
-  return words | (codes[code] & 15)
+  return words | (responseCodes[code] & 15)
 }
 
-function optRecord({ dnssec }: Edns, code: Code): Buffer {
+function encodeOptRecord({ dnssec }: Edns, code: ResponseCode): Buffer {
   const opt = Buffer.alloc(11)
   opt.writeUInt16BE(41, 1)
-  opt.writeUInt16BE(payload.most, 3)
-  opt.writeUInt8(codes[code] >> 4, 5)
+  opt.writeUInt16BE(udpPayloadLimits.max, 3)
+  opt.writeUInt8(responseCodes[code] >> 4, 5)
   opt.writeUInt16BE(dnssec ? 0x8000 : 0, 7)
   return opt
 }
 
 /** Of the name at the first octet behind the header. */
-const pointerToQuestion = Buffer.of(0xc0, headerSize)
+const pointerToQuestion = Buffer.of(0xc0, HEADER_SIZE)
 
 /** `question`: a name that stands right behind the header, or an empty text. */
-export function recordOctets(record: ZoneRecord, question: string): Buffer {
-  const octets = encode({ type: 'response', answers: [answerOf(record)] }).subarray(headerSize)
+export function encodeRecord(record: ZoneRecord, question: string): Buffer {
+  const octets = encode({ type: 'response', answers: [toPacketRecord(record)] }).subarray(HEADER_SIZE)
   if (record.name !== question) return octets
   return Buffer.concat([pointerToQuestion, octets.subarray(record.name.length + 2)])
 }
 
-function answerOf({ name, ttl, data }: ZoneRecord): Answer {
+function toPacketRecord({ name, ttl, data }: ZoneRecord): Answer {
   const head = { name, ttl, class: 'IN' } as const
   switch (data.type) {
     case 'A':
@@ -104,16 +104,16 @@ function answerOf({ name, ttl, data }: ZoneRecord): Answer {
     case 'MX':
       return { ...head, type: 'MX', data: { preference: data.preference, exchange: data.host } }
     case 'TXT':
-      return { ...head, type: 'TXT', data: [...textStrings(data.text)] }
+      return { ...head, type: 'TXT', data: [...splitTxtStrings(data.text)] }
     case 'CAA':
       return { ...head, type: 'CAA', data: { flags: 0, tag: 'issue', value: data.issuer } }
     case 'SOA':
-      return { ...head, type: 'SOA', data: soaOf(data) }
+      return { ...head, type: 'SOA', data: toPacketSoa(data) }
     default:
       return assertNever(data)
   }
 }
 
-function soaOf({ primary, contact, serial, refresh, retry, expire, negative }: RecordData & { type: 'SOA' }) {
-  return { mname: primary, rname: contact, serial, refresh, retry, expire, minimum: negative }
+function toPacketSoa({ primary, contact, serial, refresh, retry, expire, negativeTtl }: RecordData & { type: 'SOA' }) {
+  return { mname: primary, rname: contact, serial, refresh, retry, expire, minimum: negativeTtl }
 }

@@ -15,57 +15,57 @@ export interface ResponseRateSettings {
   readonly perSecond: number
   /** How many may come at once. */
   readonly burst: number
-  readonly mostBuckets: number
+  readonly maxBuckets: number
 }
 
-export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, mostBuckets: 50_000 }
+export const defaultResponseRate: ResponseRateSettings = { perSecond: 50, burst: 100, maxBuckets: 50_000 }
 
 export type RateVerdict = 'send' | 'truncate' | 'drop'
 
-export interface ResponseRate {
+export interface ResponseRateLimiter {
   /** `answer` names what is told; `now` in milliseconds. */
-  readonly judge: (address: string, answer: string, now: number) => RateVerdict
-  readonly buckets: () => number
+  readonly check: (address: string, answer: string, now: number) => RateVerdict
+  readonly countBuckets: () => number
 }
 
 interface Bucket {
-  left: number
-  at: number
-  beyond: number
+  tokens: number
+  refilledAt: number
+  overLimitCount: number
 }
 
-export function responseRate({ perSecond, burst, mostBuckets }: ResponseRateSettings): ResponseRate {
+export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: ResponseRateSettings): ResponseRateLimiter {
   const buckets = new Map<string, Bucket>()
 
-  function bucketOf(key: string, now: number): Bucket {
+  function findOrAddBucket(key: string, now: number): Bucket {
     const there = buckets.get(key)
     if (there !== undefined) return there
-    const made = { left: burst, at: now, beyond: 0 }
+    const made = { tokens: burst, refilledAt: now, overLimitCount: 0 }
     buckets.set(key, made)
     for (const oldest of buckets.keys()) {
-      if (buckets.size <= mostBuckets) break
+      if (buckets.size <= maxBuckets) break
       buckets.delete(oldest)
     }
     return made
   }
 
   return {
-    judge: (address, answer, now) => {
+    check: (address, answer, now) => {
       const network = networkOf(address)
       if (network === null) return 'send'
-      const bucket = bucketOf(`${network} ${answer}`, now)
-      const gained = (Math.max(0, now - bucket.at) / 1000) * perSecond
-      bucket.left = Math.min(burst, bucket.left + gained)
-      bucket.at = now
-      if (bucket.left >= 1) {
-        bucket.left -= 1
-        bucket.beyond = 0
+      const bucket = findOrAddBucket(`${network} ${answer}`, now)
+      const gained = (Math.max(0, now - bucket.refilledAt) / 1000) * perSecond
+      bucket.tokens = Math.min(burst, bucket.tokens + gained)
+      bucket.refilledAt = now
+      if (bucket.tokens >= 1) {
+        bucket.tokens -= 1
+        bucket.overLimitCount = 0
         return 'send'
       }
-      bucket.beyond += 1
-      return bucket.beyond % 2 === 0 ? 'truncate' : 'drop'
+      bucket.overLimitCount += 1
+      return bucket.overLimitCount % 2 === 0 ? 'truncate' : 'drop'
     },
-    buckets: () => buckets.size,
+    countBuckets: () => buckets.size,
   }
 }
 

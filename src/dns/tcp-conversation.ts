@@ -8,61 +8,61 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate as breath } from 'node:timers/promises'
 import { systemClock } from '../platform/clock.js'
-import type { Standing } from '../platform/connections/connection-limit.js'
-import type { Desk } from './desk.js'
-import { longestQuery } from './query.js'
+import type { ConnectionState } from '../platform/connections/connection-limit.js'
+import type { Responder } from './desk.js'
+import { MAX_QUERY_SIZE } from './query.js'
 
-export interface Conversation {
+export interface DnsConnection {
   /** What is under way is finished; nothing further is read. */
   readonly finish: () => void
-  readonly ended: Promise<void>
+  readonly whenClosed: Promise<void>
   /** What it uses its place for; null: for an answer. */
-  readonly standing: () => Standing | null
+  readonly status: () => ConnectionState | null
 }
 
 /** Milliseconds without a whole message, or without the client taking what it is sent. */
-export const patience = 10_000
+export const IDLE_TIMEOUT = 10_000
 
 /** Who has asked nothing for so many milliseconds gives way to another client. */
-const givesWayAfter = 1_000
+const EVICTABLE_AFTER = 1_000
 
 /** Never rejects. */
-export function converse(socket: Socket, client: string, { overTcp }: Desk, limit = patience): Conversation {
-  const deadline = deadlineOf(socket, limit)
+export function serveConnection(socket: Socket, client: string, { respondOverTcp }: Responder, limit = IDLE_TIMEOUT): DnsConnection {
+  const deadline = startDeadline(socket, limit)
   // Whatever went wrong with it ends in its close.
   socket.on('error', () => undefined)
   let [busy, finishing, asked] = [false, false, false]
   let since = systemClock()
 
   async function answerAll(): Promise<void> {
-    for await (const message of messagesOf(socket)) {
+    for await (const message of readMessages(socket)) {
       ;[busy, asked] = [true, true]
       let sent = 0
-      for (const reply of overTcp(message, client)) {
-        deadline.push()
-        await send(socket, reply)
+      for (const reply of respondOverTcp(message, client)) {
+        deadline.extend()
+        await sendReply(socket, reply)
         sent += 1
         // A transfer shares the thread with everybody else.
         await breath()
       }
       busy = false
       since = systemClock()
-      deadline.push()
+      deadline.extend()
       if (sent === 0 || finishing) break
     }
     socket.end()
   }
 
-  const ended = answerAll()
+  const whenClosed = answerAll()
     // The client is gone, or a transfer cannot go on: a whole reply is all that it could be told.
     .catch(() => socket.destroy())
-    .then(() => closed(socket))
+    .then(() => waitForClose(socket))
     .finally(() => deadline.clear())
   return {
-    ended,
-    standing: () => {
+    whenClosed,
+    status: () => {
       if (busy) return null
-      return { rank: asked ? 'idle' : 'unproved', since, fresh: systemClock() - since < givesWayAfter }
+      return { rank: asked ? 'idle' : 'unproved', since, isFresh: systemClock() - since < EVICTABLE_AFTER }
     },
     finish: () => {
       finishing = true
@@ -72,24 +72,24 @@ export function converse(socket: Socket, client: string, { overTcp }: Desk, limi
 }
 
 interface Deadline {
-  readonly push: () => void
+  readonly extend: () => void
   readonly clear: () => void
 }
 
-function deadlineOf(socket: Socket, limit: number): Deadline {
+function startDeadline(socket: Socket, limit: number): Deadline {
   const timer = setTimeout(() => socket.destroy(), limit)
-  return { push: () => timer.refresh(), clear: () => clearTimeout(timer) }
+  return { extend: () => timer.refresh(), clear: () => clearTimeout(timer) }
 }
 
-async function send(socket: Socket, reply: Buffer): Promise<void> {
+async function sendReply(socket: Socket, reply: Buffer): Promise<void> {
   const size = Buffer.alloc(2)
   size.writeUInt16BE(reply.length)
   if (socket.destroyed) throw new Error('the client is gone')
-  if (!socket.write(Buffer.concat([size, reply]))) await drained(socket)
+  if (!socket.write(Buffer.concat([size, reply]))) await waitForDrain(socket)
 }
 
 /** Or closed. A transfer waits often: no wait may leave its listeners behind. */
-async function drained(socket: Socket): Promise<void> {
+async function waitForDrain(socket: Socket): Promise<void> {
   const settled = new AbortController()
   const { signal } = settled
   try {
@@ -99,18 +99,18 @@ async function drained(socket: Socket): Promise<void> {
   }
 }
 
-async function closed(socket: Socket): Promise<void> {
+async function waitForClose(socket: Socket): Promise<void> {
   if (!socket.closed) await once(socket, 'close').catch(() => undefined)
 }
 
 /** Ends with the connection, in the middle of a message too, and before one that is longer than any question. */
-async function* messagesOf(socket: Socket): AsyncGenerator<Buffer> {
+async function* readMessages(socket: Socket): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0)
   for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
     while (held.length >= 2) {
       const end = 2 + held.readUInt16BE(0)
-      if (end > 2 + longestQuery) return
+      if (end > 2 + MAX_QUERY_SIZE) return
       if (held.length < end) break
       yield held.subarray(2, end)
       held = held.subarray(end)

@@ -9,8 +9,8 @@
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { ZoneRecord } from '../domains/zone/zone-records.js'
 import { questionTypes } from './answer.js'
-import { codes, type Query } from './query.js'
-import { recordOctets } from './reply.js'
+import { responseCodes, type Query } from './query.js'
+import { encodeRecord } from './reply.js'
 
 /** The zone has changed during its transfer. */
 export class TransferOutdated extends Error {
@@ -18,49 +18,49 @@ export class TransferOutdated extends Error {
 }
 
 /** Octets of records in one message. */
-const messageSize = 16_384
+const MAX_RECORD_OCTETS = 16_384
 
 /** Throws `TransferOutdated`. */
-export function* transferMessages(zone: ServiceZone, query: Query): Generator<Buffer> {
-  const soa = zone.soa()
-  if (query.type === questionTypes.IXFR && query.serial !== null && !isOlder(query.serial, soa.data.serial)) {
-    yield transferMessage(query, [recordOctets(soa, '')])
+export function* encodeTransfer(zone: ServiceZone, query: Query): Generator<Buffer> {
+  const soa = zone.readSoa()
+  if (query.type === questionTypes.IXFR && query.serial !== null && !isOlderSerial(query.serial, soa.data.serial)) {
+    yield encodeTransferMessage(query, [encodeRecord(soa, '')])
     return
   }
   let part: Buffer[] = []
   let size = 0
-  for (const record of allRecords(zone, soa)) {
-    const octets = recordOctets(record, '')
-    if (size + octets.length > messageSize) {
-      yield transferMessage(query, part)
+  for (const record of iterateRecords(zone, soa)) {
+    const octets = encodeRecord(record, '')
+    if (size + octets.length > MAX_RECORD_OCTETS) {
+      yield encodeTransferMessage(query, part)
       part = []
       size = 0
     }
     part.push(octets)
     size += octets.length
   }
-  yield transferMessage(query, part)
+  yield encodeTransferMessage(query, part)
 }
 
 /** The SOA record opens and closes it (RFC 5936 section 2.2). */
-function* allRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['soa']>): Generator<ZoneRecord> {
+function* iterateRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['readSoa']>): Generator<ZoneRecord> {
   yield soa
-  for (const page of zone.pages()) {
+  for (const page of zone.readPages()) {
     yield* page
-    if (zone.serial() !== soa.data.serial) throw new TransferOutdated('the zone has changed')
+    if (zone.readSerial() !== soa.data.serial) throw new TransferOutdated('the zone has changed')
   }
   yield soa
 }
 
 /** In the arithmetic of serials (RFC 1982). */
-function isOlder(theirs: number, ours: number): boolean {
+function isOlderSerial(theirs: number, ours: number): boolean {
   return ((ours - theirs) | 0) > 0
 }
 
-function transferMessage({ id, question, recursionDesired }: Query, records: readonly Buffer[]): Buffer {
+function encodeTransferMessage({ id, question, recursionDesired }: Query, records: readonly Buffer[]): Buffer {
   const header = Buffer.alloc(12)
   header.writeUInt16BE(id, 0)
-  header.writeUInt16BE(0x8400 | (recursionDesired ? 0x0100 : 0) | codes.NOERROR, 2)
+  header.writeUInt16BE(0x8400 | (recursionDesired ? 0x0100 : 0) | responseCodes.NOERROR, 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(records.length, 6)
   return Buffer.concat([header, question, ...records])

@@ -7,22 +7,22 @@
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import type { Log } from '../platform/log.js'
-import type { Desk } from './desk.js'
-import type { DnsDoor, Endpoint } from './tcp-door.js'
+import type { Responder } from './desk.js'
+import type { DnsListener, Endpoint } from './tcp-door.js'
 
 /** Octets that wait while the thread is busy with something else. */
-const waitingRoom = 1_048_576
+const RECEIVE_BUFFER_SIZE = 1_048_576
 
 /** Only addresses come here; node would ask DNS for them otherwise. */
 const lookup: SocketOptions['lookup'] = (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4)
 
-export async function openUdp({ host, port }: Endpoint, { overUdp }: Desk, log: Pick<Log, 'error'>): Promise<DnsDoor> {
+export async function openUdpListener({ host, port }: Endpoint, { respondOverUdp }: Responder, log: Pick<Log, 'error'>): Promise<DnsListener> {
   const ipv6 = host.includes(':')
-  const socket = createSocket({ type: ipv6 ? 'udp6' : 'udp4', ipv6Only: ipv6, recvBufferSize: waitingRoom, lookup })
-  await bound(socket, { host, port })
+  const socket = createSocket({ type: ipv6 ? 'udp6' : 'udp4', ipv6Only: ipv6, recvBufferSize: RECEIVE_BUFFER_SIZE, lookup })
+  await bindSocket(socket, { host, port })
   socket.on('error', (error) => log.error({ err: error }, 'a socket of the service zone has a fault'))
   socket.on('message', (message: Buffer, { address, port: from }: RemoteInfo) => {
-    const reply = overUdp(message, address)
+    const reply = respondOverUdp(message, address)
     // Port 0 and a network that is gone: nobody waits for an answer there.
     if (reply !== null && from !== 0) socket.send(reply, from, address, () => undefined)
   })
@@ -33,15 +33,15 @@ export async function openUdp({ host, port }: Endpoint, { overUdp }: Desk, log: 
   }
 }
 
-function bound(socket: Socket, { host, port }: Endpoint): Promise<void> {
+function bindSocket(socket: Socket, { host, port }: Endpoint): Promise<void> {
   return new Promise((resolve, reject) => {
-    const failed = (error: Error): void => {
+    const onError = (error: Error): void => {
       socket.close()
       reject(error)
     }
-    socket.once('error', failed)
+    socket.once('error', onError)
     socket.bind({ address: host, port }, () => {
-      socket.off('error', failed)
+      socket.off('error', onError)
       resolve()
     })
   })

@@ -5,13 +5,13 @@
  */
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { type Desk, type DeskDeps, deskOf } from './desk.js'
-import { changeNotices } from './notify.js'
-import { defaultResponseRate, responseRate } from './response-rate.js'
-import { type DnsDoor, type Endpoint, openTcp } from './tcp-door.js'
-import { openUdp } from './udp-door.js'
+import { type Responder, type ResponderDeps, createResponder } from './desk.js'
+import { startNotifier } from './notify.js'
+import { defaultResponseRate, createResponseRateLimiter } from './response-rate.js'
+import { type DnsListener, type Endpoint, openTcpListener } from './tcp-door.js'
+import { openUdpListener } from './udp-door.js'
 
-export interface ZoneListenerDeps extends Pick<DeskDeps, 'zone' | 'secondaries'> {
+export interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
   readonly listen: readonly Endpoint[]
   /** Servers that are told when the zone has changed. */
   readonly notify: readonly string[]
@@ -27,44 +27,44 @@ export interface ZoneListener {
 }
 
 /** Rejects, with nothing left open, when one of the places cannot be bound. */
-export async function listenForQuestions(deps: ZoneListenerDeps): Promise<ZoneListener> {
-  const desk = deskOf({ ...deps, rate: responseRate(defaultResponseRate) })
-  const doors: DnsDoor[] = []
+export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneListener> {
+  const responder = createResponder({ ...deps, rateLimiter: createResponseRateLimiter(defaultResponseRate) })
+  const listeners: DnsListener[] = []
   const stop = async (limit: number): Promise<void> => {
-    await Promise.all(doors.splice(0).map((door) => door.stop(limit)))
+    await Promise.all(listeners.splice(0).map((door) => door.stop(limit)))
   }
   const endpoints: Endpoint[] = []
   try {
     for (const place of deps.listen) {
-      const pair = await openBoth(place, desk, deps.log)
-      doors.push(...pair)
+      const pair = await openListenerPair(place, responder, deps.log)
+      listeners.push(...pair)
       endpoints.push(pair[0].endpoint)
     }
   } catch (error) {
     await stop(0)
     throw error
   }
-  const notices = deps.listen.length > 0 && deps.notify.length > 0 ? changeNotices(deps) : null
+  const notifier = deps.listen.length > 0 && deps.notify.length > 0 ? startNotifier(deps) : null
   return {
     endpoints,
     stop: async (limit) => {
-      notices?.stop()
+      notifier?.stop()
       await stop(limit)
     },
   }
 }
 
 /** A port that is free for TCP may be taken for UDP: where any will do, another is tried. */
-const mostTries = 10
+const MAX_PORT_TRIES = 10
 
-async function openBoth(place: Endpoint, desk: Desk, log: ZoneListenerDeps['log']): Promise<[DnsDoor, DnsDoor]> {
+async function openListenerPair(place: Endpoint, desk: Responder, log: ZoneListenerDeps['log']): Promise<[DnsListener, DnsListener]> {
   for (let count = 1; ; count += 1) {
-    const tcp = await openTcp(place, desk, log)
+    const tcp = await openTcpListener(place, desk, log)
     try {
-      return [tcp, await openUdp(tcp.endpoint, desk, log)]
+      return [tcp, await openUdpListener(tcp.endpoint, desk, log)]
     } catch (error) {
       await tcp.stop(0)
-      if (place.port !== 0 || count === mostTries) throw error
+      if (place.port !== 0 || count === MAX_PORT_TRIES) throw error
     }
   }
 }

@@ -5,13 +5,13 @@
  * Taking mail in is turned on for a verified domain alone. All is
  * changed by difference: of two changes at once each does what it meant, and nothing else.
  */
-import { type Actor, recordAct } from '../accounts/audit-log.js'
+import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import type { Flag } from '../storage/tables/tables.js'
 import type { Commit } from '../storage/writer/write.js'
-import { type SendingDomain, type Switches, setSwitches } from './sending-domains.js'
-import { block, blockedKeys, refuseTooMany, unblock } from './verification/blocked-addresses.js'
+import { type SendingDomain, type DomainFlags, setDomainFlags } from './sending-domains.js'
+import { blockAddresses, listBlockedLocalParts, requireBlockedCapacity, unblockAddresses } from './verification/blocked-addresses.js'
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined
@@ -23,7 +23,7 @@ export interface DomainChange {
 }
 
 /** Addresses that an entry of the audit log names; a longer list is counted. */
-const MAX_NAMED = 20
+const MAX_LISTED = 20
 
 /**
  * Throws a Refusal: `domain-not-verified`, or `invalid-parameter` for too many blocked
@@ -36,47 +36,47 @@ export async function changeDomain(
   { actor, now }: { readonly actor: Actor; readonly now: number },
 ): Promise<void> {
   const { id, workspace_id: workspaceId, domain } = row
-  if (change.inbound === true && row.status !== 'verified') throw notVerified(domain)
-  const before = new Set(blockedKeys(read, row))
+  if (change.inbound === true && row.status !== 'verified') throw buildNotVerifiedRefusal(domain)
+  const before = new Set(listBlockedLocalParts(read, row))
   const added = [...new Set(change.block ?? [])].filter((key) => !before.has(key))
   const removed = [...new Set(change.unblock ?? [])].filter((key) => before.has(key))
-  const turned = turnedSwitches(row, change)
-  const { inbound, track_opens, track_clicks } = turned
-  if (Object.values(turned).every((flag) => flag === null) && added.length === 0 && removed.length === 0) return
-  refuseTooMany(before.size + added.length - removed.length, 'blocked_addresses')
+  const flags = diffFlags(row, change)
+  const { inbound, track_opens, track_clicks } = flags
+  if (Object.values(flags).every((flag) => flag === null) && added.length === 0 && removed.length === 0) return
+  requireBlockedCapacity(before.size + added.length - removed.length, 'blocked_addresses')
   const details = {
     domain,
     ...(inbound === null ? {} : { inbound: inbound === 1 }),
     ...(track_opens === null ? {} : { track_opens: track_opens === 1 }),
     ...(track_clicks === null ? {} : { track_clicks: track_clicks === 1 }),
-    ...(added.length > 0 ? { blocked: named(added) } : {}),
-    ...(removed.length > 0 ? { unblocked: named(removed) } : {}),
+    ...(added.length > 0 ? { blocked: listOrCount(added) } : {}),
+    ...(removed.length > 0 ? { unblocked: listOrCount(removed) } : {}),
   }
   await commit([
-    setSwitches({ workspaceId, id, ...turned }),
-    ...block(row, added),
-    ...unblock(row, removed),
-    recordAct({ workspaceId, actor, action: 'domain.changed', target: id, at: now, details }),
+    setDomainFlags({ workspaceId, id, ...flags }),
+    ...blockAddresses(row, added),
+    ...unblockAddresses(row, removed),
+    recordAuditEntry({ workspaceId, actor, action: 'domain.changed', target: id, at: now, details }),
   ])
 }
 
 /** Null: it stays. */
-function turnedSwitches(row: SendingDomain, { inbound, trackOpens, trackClicks }: DomainChange): Switches {
-  const turned = (now: Flag, wanted: boolean | undefined): Flag | null => {
+function diffFlags(row: SendingDomain, { inbound, trackOpens, trackClicks }: DomainChange): DomainFlags {
+  const diffFlag = (now: Flag, wanted: boolean | undefined): Flag | null => {
     const flag = wanted === undefined ? now : wanted ? 1 : 0
     return flag === now ? null : flag
   }
   return {
-    inbound: turned(row.inbound, inbound),
-    track_opens: turned(row.track_opens, trackOpens),
-    track_clicks: turned(row.track_clicks, trackClicks),
+    inbound: diffFlag(row.inbound, inbound),
+    track_opens: diffFlag(row.track_opens, trackOpens),
+    track_clicks: diffFlag(row.track_clicks, trackClicks),
   }
 }
 
-function named(keys: readonly string[]): readonly string[] | number {
-  return keys.length <= MAX_NAMED ? keys : keys.length
+function listOrCount(keys: readonly string[]): readonly string[] | number {
+  return keys.length <= MAX_LISTED ? keys : keys.length
 }
 
-function notVerified(domain: string): Refusal {
+function buildNotVerifiedRefusal(domain: string): Refusal {
   return new Refusal('domain-not-verified', `${domain} is not verified: it cannot take mail in yet`, { domain })
 }

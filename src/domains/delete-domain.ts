@@ -4,11 +4,11 @@
  * What waits to be sent from it fails at its next attempt (`ready-message.ts`). Whoever
  * deletes lets `failDomain` walk the queue after it, so that it is known sooner.
  */
-import { type Actor, recordAct } from '../accounts/audit-log.js'
+import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import type { Commit } from '../storage/writer/write.js'
 import { deleteDkimKeys } from './dkim/signing-keys.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
-import { unblockAll } from './verification/blocked-addresses.js'
+import { unblockAllAddresses } from './verification/blocked-addresses.js'
 
 /** Rejects with `Missed` where the domain was gone already. */
 export async function deleteSendingDomain(
@@ -21,7 +21,7 @@ export async function deleteSendingDomain(
   await commit([
     deleteDomain({ workspaceId, id }),
     deleteDkimKeys({ workspaceId, domain }),
-    unblockAll(row),
-    recordAct({ workspaceId, actor, action: 'domain.deleted', target: id, at: now, details: { domain } }),
+    unblockAllAddresses(row),
+    recordAuditEntry({ workspaceId, actor, action: 'domain.deleted', target: id, at: now, details: { domain } }),
   ])
 }

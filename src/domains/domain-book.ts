@@ -10,33 +10,33 @@ import { domainByName, type SendingDomain } from './sending-domains.js'
 
 const MAX_DOMAINS = 10_000
 
-export interface DomainBook {
+export interface SendingDomainCache {
   /** The domain where the workspace has it verified, else undefined. */
-  readonly verified: (workspaceId: string, domain: string) => SendingDomain | undefined
+  readonly findVerified: (workspaceId: string, domain: string) => SendingDomain | undefined
   readonly forget: (workspaceId: string, domain: string) => void
   readonly drop: () => void
 }
 
-export function domainBook({ read }: { readonly read: Read }): DomainBook {
-  const known = new Map<string, SendingDomain>()
+export function createSendingDomainCache({ read }: { readonly read: Read }): SendingDomainCache {
+  const cache = new Map<string, SendingDomain>()
   return {
-    verified: (workspaceId, domain) => {
-      const key = nameOf(workspaceId, domain)
-      const kept = known.get(key)
-      if (kept !== undefined) return kept
+    findVerified: (workspaceId, domain) => {
+      const key = cacheKeyOf(workspaceId, domain)
+      const cached = cache.get(key)
+      if (cached !== undefined) return cached
       const row = domainByName(read, { workspaceId, domain })[0]
       if (row?.status !== 'verified') return undefined
-      if (known.size >= MAX_DOMAINS) known.clear()
-      known.set(key, row)
+      if (cache.size >= MAX_DOMAINS) cache.clear()
+      cache.set(key, row)
       return row
     },
     forget: (workspaceId, domain) => {
-      known.delete(nameOf(workspaceId, domain))
+      cache.delete(cacheKeyOf(workspaceId, domain))
     },
-    drop: () => known.clear(),
+    drop: () => cache.clear(),
   }
 }
 
-function nameOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: string): string {
   return `${workspaceId} ${domain}`
 }

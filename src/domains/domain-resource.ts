@@ -1,13 +1,13 @@
 /** A sending domain as answers show it: the interface's form, for the command line and the API. */
-import { timestamp } from '../platform/clock.js'
+import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import { idleSelector } from './dkim/rotation-step.js'
+import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
-import { blockedKeys } from './verification/blocked-addresses.js'
-import { GRACE, type RecordState, statesOf } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecords, type Selector } from './verification/dns-records.js'
-import { dmarcName, type ZoneNames } from './verification/look-up-records.js'
+import { listBlockedLocalParts } from './verification/blocked-addresses.js'
+import { GRACE_PERIOD, type RecordState, parseRecordStates } from './verification/check-outcome.js'
+import { type DnsRecord, dnsRecordsOf, type Selector } from './verification/dns-records.js'
+import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 
 export interface DomainResource {
   readonly id: string
@@ -19,16 +19,16 @@ export interface DomainResource {
   readonly verified_at: string | null
 }
 
-export function domainResource(row: SendingDomain, zone: string): DomainResource {
-  const states = statesOf(row)
+export function toDomainResource(row: SendingDomain, zone: string): DomainResource {
+  const states = parseRecordStates(row)
   return {
     id: row.id,
     domain: row.domain,
     status: row.status,
     inbound: row.inbound === 1,
-    dns_records: dnsRecords(row, zone).map((record) => ({ ...record, status: states[record.purpose] ?? 'pending' })),
-    created_at: timestamp(row.created_at),
-    verified_at: moment(row.verified_at),
+    dns_records: dnsRecordsOf(row, zone).map((record) => ({ ...record, status: states[record.purpose] ?? 'pending' })),
+    created_at: formatTimestamp(row.created_at),
+    verified_at: timestampOrNull(row.verified_at),
   }
 }
 
@@ -40,7 +40,7 @@ interface SuggestedRecord<Type> {
 }
 
 /** A key as the TXT record that could stand in the place of its CNAME. */
-export interface ShownKey {
+export interface DkimKeyResource {
   readonly selector: string
   readonly name: string
   readonly txt: string
@@ -48,7 +48,7 @@ export interface ShownKey {
 }
 
 /** A change to the other key that is under way. */
-export interface ShownRotation {
+export interface RotationResource {
   readonly selector: Selector
   /** `retiring`: its old key is still needed. `publishing`: its key is not seen in DNS yet, or not for long enough. */
   readonly state: 'retiring' | 'publishing'
@@ -61,21 +61,21 @@ export interface DomainDetails extends DomainResource {
   readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
   /** Needed by nothing here; receivers ask for one. */
   readonly dmarc_record: SuggestedRecord<'TXT'>
-  readonly dkim_keys: readonly ShownKey[]
+  readonly dkim_keys: readonly DkimKeyResource[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly blocked_addresses: readonly string[]
-  readonly rotation: ShownRotation | null
+  readonly rotation: RotationResource | null
   readonly checked_at: string | null
   /** Not null: DNS does not show the records any more, and then nothing is sent from it any more. */
   readonly fails_at: string | null
 }
 
-export function domainDetails(read: Read, row: SendingDomain, names: ZoneNames): DomainDetails {
+export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNames): DomainDetails {
   const { domain, workspace_id: workspaceId, status, unproved_since: since } = row
-  const states = statesOf(row)
+  const states = parseRecordStates(row)
   const keys = dkimKeysOf(read, { workspaceId, domain })
   return {
-    ...domainResource(row, names.zone),
+    ...toDomainResource(row, names.zone),
     mx_record: {
       type: 'MX',
       name: domain,
@@ -85,29 +85,29 @@ export function domainDetails(read: Read, row: SendingDomain, names: ZoneNames):
     },
     dmarc_record: {
       type: 'TXT',
-      name: dmarcName(domain),
+      name: dmarcNameOf(domain),
       value: 'v=DMARC1; p=none',
       status: states.dmarc ?? 'pending',
     },
-    dkim_keys: keys.map((key) => shownKey(key, domain)),
+    dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
     tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
-    blocked_addresses: blockedKeys(read, row).map((localPart) => `${localPart}@${domain}`),
-    rotation: row.rotation_asked_at === null ? null : shownRotation(keys, row.rotation_asked_at),
-    checked_at: moment(row.checked_at),
-    fails_at: status === 'verified' && since !== null ? timestamp(since + GRACE) : null,
+    blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),
+    rotation: row.rotation_asked_at === null ? null : toRotationResource(keys, row.rotation_asked_at),
+    checked_at: timestampOrNull(row.checked_at),
+    fails_at: status === 'verified' && since !== null ? formatTimestamp(since + GRACE_PERIOD) : null,
   }
 }
 
-function shownKey({ selector, public_record: txt, signing }: DkimKeyRow, domain: string): ShownKey {
+function toDkimKeyResource({ selector, public_record: txt, signing }: DkimKeyRow, domain: string): DkimKeyResource {
   return { selector, name: `${selector}._domainkey.${domain}`, txt, signing: signing === 1 }
 }
 
-function shownRotation(keys: readonly DkimKeyRow[], askedAt: number): ShownRotation {
-  const selector = idleSelector(keys)
+function toRotationResource(keys: readonly DkimKeyRow[], askedAt: number): RotationResource {
+  const selector = findIdleSelector(keys)
   const retires = keys.some((key) => key.selector === selector && key.retired_at !== null)
-  return { selector, state: retires ? 'retiring' : 'publishing', asked_at: timestamp(askedAt) }
+  return { selector, state: retires ? 'retiring' : 'publishing', asked_at: formatTimestamp(askedAt) }
 }
 
-function moment(at: number | null): string | null {
-  return at === null ? null : timestamp(at)
+function timestampOrNull(at: number | null): string | null {
+  return at === null ? null : formatTimestamp(at)
 }

@@ -2,7 +2,7 @@
  * A new sending domain: who may claim it, and the claim with its two DKIM keys as writes
  * of one commit.
  */
-import { type DomainName, shown } from '../mail/address.js'
+import { type DomainName, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
@@ -16,18 +16,18 @@ import {
   selectors,
   stopSigning,
 } from './dkim/signing-keys.js'
-import { domainByName, insertDomain, type SendingDomain, verifiedAnywhere } from './sending-domains.js'
+import { domainByName, insertDomain, type SendingDomain, verifiedByName } from './sending-domains.js'
 
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
-const MAX_DOMAIN = 195
+const MAX_DOMAIN_LENGTH = 195
 
 /** As much as one label: the rest of its name in the zone must find room too. */
-const MAX_SELECTOR = 63
+const MAX_SELECTOR_LENGTH = 63
 
 /** Nobody has published its records before. */
-const FIRST_CHECK = 3_600_000
+const FIRST_CHECK_DELAY = 3_600_000
 
-export interface WantedDomain {
+export interface DomainRequest {
   readonly workspaceId: string
   readonly domain: DomainName
   /** Verified by the operator's word, without DNS. */
@@ -42,9 +42,9 @@ export interface NewDomain {
 }
 
 /** Throws a Refusal as `refuseClaim` does. */
-export async function newDomain(read: Read, wanted: WantedDomain): Promise<NewDomain> {
+export async function buildDomain(read: Read, wanted: DomainRequest): Promise<NewDomain> {
   const { workspaceId, domain, now } = wanted
-  refuseClaim(read, wanted)
+  requireClaimable(read, wanted)
   const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
   const row: SendingDomain = {
     id: uuidv7(now),
@@ -59,12 +59,12 @@ export async function newDomain(read: Read, wanted: WantedDomain): Promise<NewDo
     verified_at: wanted.forced ? now : null,
     record_states: '{}',
     checked_at: null,
-    next_check_at: wanted.forced ? null : now + FIRST_CHECK,
+    next_check_at: wanted.forced ? null : now + FIRST_CHECK_DELAY,
     unproved_since: wanted.forced ? null : now,
     rotation_asked_at: null,
   }
   const keys = selectors.map((selector, place) =>
-    insertDkimKey(keyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
+    insertDkimKey(toKeyRow({ workspaceId, domain, selector, now }, pairs[place], place === 0)),
   )
   return { row, writes: [insertDomain(row), ...keys] }
 }
@@ -73,31 +73,31 @@ export async function newDomain(read: Read, wanted: WantedDomain): Promise<NewDo
  * Throws a Refusal: `conflict` where the workspace has it already, `domain-taken` where
  * another has it verified, `invalid-parameter` where it is too long.
  */
-export function refuseClaim(read: Read, { workspaceId, domain }: Pick<WantedDomain, 'workspaceId' | 'domain'>): void {
-  refuseTooLong(domain)
+export function requireClaimable(read: Read, { workspaceId, domain }: Pick<DomainRequest, 'workspaceId' | 'domain'>): void {
+  requireDomainLength(domain)
   if (domainByName(read, { workspaceId, domain }).length > 0) {
     throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
   }
-  refuseTaken(read, workspaceId, domain)
+  requireNotTaken(read, workspaceId, domain)
 }
 
 /** The return paths in the domain's mail host must fit into an address. */
-function refuseTooLong(domain: DomainName): void {
-  if (domain.length <= MAX_DOMAIN) return
-  throw new Refusal('invalid-parameter', `a sending domain may have ${MAX_DOMAIN} characters, found ${domain.length}`, {
+function requireDomainLength(domain: DomainName): void {
+  if (domain.length <= MAX_DOMAIN_LENGTH) return
+  throw new Refusal('invalid-parameter', `a sending domain may have ${MAX_DOMAIN_LENGTH} characters, found ${domain.length}`, {
     field: 'domain',
-    value: shown(domain),
+    value: formatForDisplay(domain),
   })
 }
 
 /** Throws a Refusal `domain-taken` where another workspace has the domain verified. */
-export function refuseTaken(read: Read, workspaceId: string, domain: DomainName): void {
-  if (verifiedAnywhere(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
+export function requireNotTaken(read: Read, workspaceId: string, domain: DomainName): void {
+  if (verifiedByName(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
     throw new Refusal('domain-taken', `another workspace has verified ${domain}`, { value: domain })
   }
 }
 
-export interface KeyPlace {
+export interface DkimKeySlot {
   readonly workspaceId: string
   readonly domain: DomainName
   readonly selector: string
@@ -105,19 +105,19 @@ export interface KeyPlace {
 }
 
 /** An existing key takes the selector's place, and signs from now on. */
-export function importedKey(place: KeyPlace, pem: string): Write[] {
+export function installImportedKey(place: DkimKeySlot, pem: string): Write[] {
   const { selector } = place
   const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(selector)
-  if (!isName || selector.length > MAX_SELECTOR) {
-    const allowed = `labels of a host name, ${MAX_SELECTOR} characters in all`
+  if (!isName || selector.length > MAX_SELECTOR_LENGTH) {
+    const allowed = `labels of a host name, ${MAX_SELECTOR_LENGTH} characters in all`
     throw new Refusal('invalid-parameter', `selector: found "${selector}", allowed: ${allowed}`)
   }
   const lower = { ...place, selector: place.selector.toLowerCase() }
-  const row = keyRow(lower, importDkimKey(pem), true)
+  const row = toKeyRow(lower, importDkimKey(pem), true)
   return [stopSigning(lower), deleteDkimKey(lower), insertDkimKey(row)]
 }
 
-function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {
+function toKeyRow(place: DkimKeySlot, pair: DkimKeyPair | undefined, signing: boolean): DkimKeyRow {
   if (pair === undefined) throw new Error('a selector without a key')
   return {
     id: uuidv7(place.now),
@@ -137,8 +137,8 @@ function keyRow(place: KeyPlace, pair: DkimKeyPair | undefined, signing: boolean
  * A new key under this selector, in the place of the one with the id `old`; it is to sign from
  * `usableAt` on. Misses when that one is gone, or signs.
  */
-export async function replacedKey(place: KeyPlace, old: string | null, usableAt: number): Promise<Write[]> {
-  const row = { ...keyRow(place, await generateDkimKey(), false), usable_at: usableAt }
+export async function replaceIdleKey(place: DkimKeySlot, old: string | null, usableAt: number): Promise<Write[]> {
+  const row = { ...toKeyRow(place, await generateDkimKey(), false), usable_at: usableAt }
   const { workspaceId } = place
   return [...(old === null ? [] : [deleteIdleKey({ workspaceId, id: old })]), insertDkimKey(row)]
 }
@@ -147,7 +147,7 @@ export async function replacedKey(place: KeyPlace, old: string | null, usableAt:
 const SERVICE_SELECTOR = 'service'
 
 /** The service's own key, for the domain of `service.mail_from`. */
-export async function serviceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
+export async function createServiceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
   const place = { workspaceId, domain, selector: SERVICE_SELECTOR, now }
-  return insertDkimKey(keyRow(place, await generateDkimKey(), true))
+  return insertDkimKey(toKeyRow(place, await generateDkimKey(), true))
 }

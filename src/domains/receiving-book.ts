@@ -8,16 +8,16 @@
  */
 import type { DomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { verifiedAnywhere } from './sending-domains.js'
-import { blockedKeys } from './verification/blocked-addresses.js'
+import { verifiedByName } from './sending-domains.js'
+import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
-export interface ReceivingLimits {
-  readonly domains: number
-  readonly blocked: number
-  readonly strangers: number
+export interface ReceivingCacheLimits {
+  readonly maxDomains: number
+  readonly maxBlocked: number
+  readonly maxForeignNames: number
 }
 
-const defaultLimits: ReceivingLimits = { domains: 10_000, blocked: 200_000, strangers: 10_000 }
+const defaultLimits: ReceivingCacheLimits = { maxDomains: 10_000, maxBlocked: 200_000, maxForeignNames: 10_000 }
 
 export interface ReceivingDomain {
   readonly workspaceId: string
@@ -27,56 +27,56 @@ export interface ReceivingDomain {
   readonly blocked: ReadonlySet<string>
 }
 
-export interface ReceivingBook {
+export interface ReceivingDomainCache {
   /** The domain where some workspace has it verified, else undefined. */
-  readonly receiving: (domain: DomainName) => ReceivingDomain | undefined
+  readonly find: (domain: DomainName) => ReceivingDomain | undefined
   readonly forget: (domain: string) => void
   readonly drop: () => void
 }
 
-export function receivingBook({ read }: { readonly read: Read }, limits = defaultLimits): ReceivingBook {
-  const ours = new Map<string, ReceivingDomain>()
-  const strangers = new Set<string>()
-  let blockedInAll = 0
+export function createReceivingDomainCache({ read }: { readonly read: Read }, limits = defaultLimits): ReceivingDomainCache {
+  const domains = new Map<string, ReceivingDomain>()
+  const foreignNames = new Set<string>()
+  let blockedTotal = 0
 
-  function dropOurs(): void {
-    ours.clear()
-    blockedInAll = 0
+  function clearDomains(): void {
+    domains.clear()
+    blockedTotal = 0
   }
 
   function remember(name: string, domain: ReceivingDomain): ReceivingDomain {
     const { size } = domain.blocked
-    if (ours.size >= limits.domains || blockedInAll + size > limits.blocked) dropOurs()
-    ours.set(name, domain)
-    blockedInAll += size
+    if (domains.size >= limits.maxDomains || blockedTotal + size > limits.maxBlocked) clearDomains()
+    domains.set(name, domain)
+    blockedTotal += size
     return domain
   }
 
   return {
-    receiving: (domain) => {
-      const kept = ours.get(domain)
-      if (kept !== undefined || strangers.has(domain)) return kept
+    find: (domain) => {
+      const cached = domains.get(domain)
+      if (cached !== undefined || foreignNames.has(domain)) return cached
       const found = readDomain(read, domain)
       if (found !== undefined) return remember(domain, found)
-      if (strangers.size >= limits.strangers) strangers.clear()
-      strangers.add(domain)
+      if (foreignNames.size >= limits.maxForeignNames) foreignNames.clear()
+      foreignNames.add(domain)
       return undefined
     },
     forget: (domain) => {
-      blockedInAll -= ours.get(domain)?.blocked.size ?? 0
-      ours.delete(domain)
-      strangers.delete(domain)
+      blockedTotal -= domains.get(domain)?.blocked.size ?? 0
+      domains.delete(domain)
+      foreignNames.delete(domain)
     },
     drop: () => {
-      dropOurs()
-      strangers.clear()
+      clearDomains()
+      foreignNames.clear()
     },
   }
 }
 
 function readDomain(read: Read, domain: DomainName): ReceivingDomain | undefined {
-  const [row] = verifiedAnywhere(read, { domain })
+  const [row] = verifiedByName(read, { domain })
   if (row === undefined) return undefined
   const inbound = row.inbound === 1
-  return { workspaceId: row.workspace_id, inbound, blocked: new Set(inbound ? blockedKeys(read, row) : []) }
+  return { workspaceId: row.workspace_id, inbound, blocked: new Set(inbound ? listBlockedLocalParts(read, row) : []) }
 }

@@ -4,12 +4,12 @@
  * The claim is looked at before the keys are made, which takes long, and decided by the
  * unique indexes when all is written: of several at once the first one has it.
  */
-import { type Actor, recordAct } from '../accounts/audit-log.js'
+import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { countDomainCreation } from '../accounts/limits/domain-creations.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, ConstraintViolated } from '../storage/writer/write.js'
-import { newDomain, refuseClaim, type WantedDomain } from './new-domain.js'
+import { buildDomain, requireClaimable, type DomainRequest } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
 
 export interface RegisterDeps {
@@ -17,7 +17,7 @@ export interface RegisterDeps {
   readonly commit: Commit
 }
 
-export interface Registration extends WantedDomain {
+export interface Registration extends DomainRequest {
   readonly actor: Actor
 }
 
@@ -32,17 +32,17 @@ export async function registerDomain(
   counted: boolean,
 ): Promise<SendingDomain> {
   const { workspaceId, actor, now, domain, forced, inbound } = wanted
-  refuseClaim(read, wanted)
+  requireClaimable(read, wanted)
   if (counted) await countDomainCreation({ read, commit }, workspaceId, now)
-  const { row, writes } = await newDomain(read, wanted)
+  const { row, writes } = await buildDomain(read, wanted)
   const details = { domain, inbound, forced }
-  const act = recordAct({ workspaceId, actor, action: 'domain.created', target: row.id, at: now, details })
+  const act = recordAuditEntry({ workspaceId, actor, action: 'domain.created', target: row.id, at: now, details })
   try {
     await commit([...writes, act])
   } catch (error) {
     if (!(error instanceof ConstraintViolated)) throw error
     // Somebody was faster: the same look as before says who.
-    refuseClaim(read, wanted)
+    requireClaimable(read, wanted)
     throw new Refusal('conflict', `${domain} was registered and deleted again at this moment`, { value: domain })
   }
   return row

@@ -10,29 +10,29 @@
  * Known limit: the list of public suffixes is as old as the installed package.
  */
 import { parse } from 'tldts'
-import { type DomainName, domainNameOrNull, shown } from '../mail/address.js'
+import { type DomainName, tryParseDomainName, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
-export interface OwnNames {
+export interface ServiceNames {
   readonly hostname: string
   readonly zone: string
 }
 
 /** In lower-case A-labels. Throws a Refusal that names the field `domain`. */
-export function registrableName(text: string, { hostname, zone }: OwnNames): DomainName {
-  const name = domainNameOrNull(text)
+export function parseRegistrableName(text: string, { hostname, zone }: ServiceNames): DomainName {
+  const name = tryParseDomainName(text)
   if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {
-    throw refusal(text, 'a domain name of two labels or more, such as news.your-company.com')
+    throw buildRefusal(text, 'a domain name of two labels or more, such as news.your-company.com')
   }
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
-    throw refusal(text, 'any domain but those of the service itself')
+    throw buildRefusal(text, 'any domain but those of the service itself')
   }
-  if (isReserved(name)) throw refusal(text, 'any name that is not reserved: this one never comes to be in DNS')
-  if (isPublicSuffix(name)) throw refusal(text, 'a domain below a public suffix, not the suffix itself')
+  if (isReserved(name)) throw buildRefusal(text, 'any name that is not reserved: this one never comes to be in DNS')
+  if (isPublicSuffix(name)) throw buildRefusal(text, 'a domain below a public suffix, not the suffix itself')
   return name
 }
 
-const reserved = [
+const reservedNames = [
   'localhost',
   'invalid',
   'example',
@@ -45,7 +45,7 @@ const reserved = [
 ]
 
 function isReserved(name: DomainName): boolean {
-  return reserved.some((one) => name.endsWith(`.${one}`) || name === one) && !name.endsWith('.home.arpa')
+  return reservedNames.some((one) => name.endsWith(`.${one}`) || name === one) && !name.endsWith('.home.arpa')
 }
 
 function isPublicSuffix(name: DomainName): boolean {
@@ -53,7 +53,7 @@ function isPublicSuffix(name: DomainName): boolean {
   return publicSuffix === name && (isIcann === true || isPrivate === true)
 }
 
-function refusal(text: string, allowed: string): Refusal {
-  const value = shown(text)
+function buildRefusal(text: string, allowed: string): Refusal {
+  const value = formatForDisplay(text)
   return new Refusal('invalid-parameter', `domain: found "${value}", allowed: ${allowed}`, { field: 'domain', value })
 }

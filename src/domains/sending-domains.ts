@@ -8,9 +8,9 @@
  * unverified claim blocks nobody (unique index `domains_verified_once`).
  */
 import { type Selectable, sql } from 'kysely'
-import { type DomainName, domainNameOrNull, parseDomainName } from '../mail/address.js'
-import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { placeAfter } from '../storage/stepped-walk.js'
+import { type DomainName, tryParseDomainName, parseDomainName } from '../mail/address.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { seekOffset } from '../storage/stepped-walk.js'
 import type { Flag, Tables } from '../storage/tables/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
@@ -48,14 +48,14 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: string;
   1,
 )
 
-export interface Switches {
+export interface DomainFlags {
   readonly inbound: Flag | null
   readonly track_opens: Flag | null
   readonly track_clicks: Flag | null
 }
 
 /** What is null stays as it is. Misses when the workspace has no such domain any more. */
-export const setSwitches = prepareWrite<Switches & { workspaceId: string; id: string }>(
+export const setDomainFlags = prepareWrite<DomainFlags & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -88,7 +88,7 @@ export const domainByName = prepareRead<{ workspaceId: string; domain: string }>
     .where('domain', '=', slot('domain')),
 )
 
-function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+function selectDomains<Values extends { workspaceId: string }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('domains')
     .selectAll()
@@ -97,11 +97,11 @@ function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Va
     .orderBy('id')
 }
 
-export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
+export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectDomains(builder))
 
-type Place = Pick<SendingDomain, 'created_at' | 'id'>
+type DomainCursor = Pick<SendingDomain, 'created_at' | 'id'>
 
-const skipDomains = prepareRead<{ workspaceId: string; skip: number } & Place>()(({ db, slot }) =>
+const skipDomains = prepareRead<{ workspaceId: string; skip: number } & DomainCursor>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .select(['created_at', 'id'])
@@ -113,8 +113,8 @@ const skipDomains = prepareRead<{ workspaceId: string; skip: number } & Place>()
     .offset(slot('skip')),
 )
 
-const domainsBehind = prepareRead<{ workspaceId: string; limit: number } & Place>()((builder) =>
-  listed(builder)
+const domainsAfter = prepareRead<{ workspaceId: string; limit: number } & DomainCursor>()((builder) =>
+  selectDomains(builder)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
     .limit(builder.slot('limit')),
 )
@@ -125,13 +125,13 @@ export async function listDomains(
   workspaceId: string,
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly SendingDomain[]> {
-  const skipped = (place: Place, skip: number) => skipDomains(read, { workspaceId, ...place, skip })[0]
-  const place = await placeAfter<Place>({ created_at: -1, id: '' }, offset, skipped)
-  return place === null ? [] : domainsBehind(read, { workspaceId, ...place, limit })
+  const skipRows = (place: DomainCursor, skip: number) => skipDomains(read, { workspaceId, ...place, skip })[0]
+  const place = await seekOffset<DomainCursor>({ created_at: -1, id: '' }, offset, skipRows)
+  return place === null ? [] : domainsAfter(read, { workspaceId, ...place, limit })
 }
 
 /** In whichever workspace: whose it is, and whether another's verification would collide. */
-export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot }) =>
+export const verifiedByName = prepareRead<{ domain: string }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .select(['id', 'workspace_id', 'inbound'])
@@ -144,11 +144,11 @@ export const verifiedAnywhere = prepareRead<{ domain: string }>()(({ db, slot })
  * The host in the domain whose name is a CNAME into the service zone: return paths and
  * tracking links lie there, so that SPF aligns with the From domain.
  */
-export function mailHost(domain: string): DomainName {
+export function mailHostOf(domain: string): DomainName {
   return parseDomainName(`${MAIL_LABEL}${domain}`)
 }
 
 /** The domain whose mail host this would be; null: no mail host has such a name. */
 export function domainOfMailHost(host: DomainName): DomainName | null {
-  return host.startsWith(MAIL_LABEL) ? domainNameOrNull(host.slice(MAIL_LABEL.length)) : null
+  return host.startsWith(MAIL_LABEL) ? tryParseDomainName(host.slice(MAIL_LABEL.length)) : null
 }

@@ -5,7 +5,7 @@
  * `data` is the payload as an endpoint receives it; it holds no message body.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { type Builder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Write } from '../storage/writer/write.js'
 
 export type EventType =
@@ -37,7 +37,7 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-interface Row {
+interface EventRow {
   id: string
   workspaceId: string
   type: string
@@ -47,7 +47,7 @@ interface Row {
   data: string
 }
 
-const insert = prepareWrite<Row>(({ db, slot }) =>
+const insert = prepareWrite<EventRow>(({ db, slot }) =>
   db.insertInto('events').values({
     id: slot('id'),
     workspace_id: slot('workspaceId'),
@@ -63,7 +63,7 @@ export function recordEvent({ workspaceId, type, emailId, recipient, at, data }:
   return insert({ id: `evt_${uuidv7(at)}`, workspaceId, type, emailId, recipient, at, data: JSON.stringify(data) })
 }
 
-interface First {
+interface FirstEventKey {
   readonly workspaceId: string
   readonly emailId: string
   readonly type: string
@@ -72,7 +72,7 @@ interface First {
   readonly since: number
 }
 
-function alike<Values extends First>({ db, slot }: Builder<Values>) {
+function selectSimilar<Values extends FirstEventKey>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('events')
     .select('seq')
@@ -83,7 +83,7 @@ function alike<Values extends First>({ db, slot }: Builder<Values>) {
     .where('created_at', '>', slot('since'))
 }
 
-const insertFirst = prepareWrite<Omit<Row, 'emailId' | 'recipient'> & First>((builder) => {
+const insertFirst = prepareWrite<Omit<EventRow, 'emailId' | 'recipient'> & FirstEventKey>((builder) => {
   const { db, slot } = builder
   const row = db
     .selectNoFrom((eb) => [
@@ -95,7 +95,7 @@ const insertFirst = prepareWrite<Omit<Row, 'emailId' | 'recipient'> & First>((bu
       eb.val(slot('at')).as('created_at'),
       eb.val(slot('data')).as('data'),
     ])
-    .where((eb) => eb.not(eb.exists(alike(builder))))
+    .where((eb) => eb.not(eb.exists(selectSimilar(builder))))
   const columns = ['id', 'workspace_id', 'type', 'email_id', 'recipient', 'created_at', 'data'] as const
   return db.insertInto('events').columns(columns).expression(row)
 }, 1)
@@ -109,12 +109,12 @@ export function recordFirstEvent(event: RecipientEvent, since: number): Write {
   return insertFirst({ id, workspaceId, type, emailId, recipient, at, since, data: JSON.stringify(data) })
 }
 
-const firstAlike = prepareRead<First>()((builder) => alike(builder).limit(1))
+const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(builder).limit(1))
 
 /** Would `recordFirstEvent` miss? */
 export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
   const { workspaceId, type, emailId, recipient } = event
-  return firstAlike(read, { workspaceId, type, emailId, recipient, since }).length > 0
+  return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
 }
 
 /** Events of one email, oldest first. */

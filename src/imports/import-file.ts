@@ -5,21 +5,21 @@
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
 
-export interface ImportPlace {
+export interface ImportRef {
   readonly id: string
   readonly workspaceId: string
 }
 
-interface Records {
+interface ImportFileDeps {
   readonly read: Read
   readonly commit: Commit
 }
 
 /** Bytes of a piece, and pieces of one commit. */
-const PIECE = 262_144
-const AT_ONCE = 4
+const PIECE_BYTES = 262_144
+const PIECES_PER_COMMIT = 4
 
-const insertPiece = prepareWrite<ImportPlace & { place: number; bytes: Buffer }>(({ db, slot }) =>
+const insertPiece = prepareWrite<ImportRef & { place: number; bytes: Buffer }>(({ db, slot }) =>
   db.insertInto('import_chunks').values({
     workspace_id: slot('workspaceId'),
     import_id: slot('id'),
@@ -28,7 +28,7 @@ const insertPiece = prepareWrite<ImportPlace & { place: number; bytes: Buffer }>
   }),
 )
 
-const pieceAt = prepareRead<ImportPlace & { place: number }>()(({ db, slot }) =>
+const selectPiece = prepareRead<ImportRef & { place: number }>()(({ db, slot }) =>
   db
     .selectFrom('import_chunks')
     .select('bytes')
@@ -37,14 +37,14 @@ const pieceAt = prepareRead<ImportPlace & { place: number }>()(({ db, slot }) =>
     .where('place', '=', slot('place')),
 )
 
-const firstPieces = prepareRead<ImportPlace>()(({ db, slot }) =>
+const selectFirstPieces = prepareRead<ImportRef>()(({ db, slot }) =>
   db
     .selectFrom('import_chunks')
     .select('seq')
     .where('workspace_id', '=', slot('workspaceId'))
     .where('import_id', '=', slot('id'))
     .orderBy('place')
-    .limit(AT_ONCE),
+    .limit(PIECES_PER_COMMIT),
 )
 
 const removePiece = prepareWrite<{ seq: number }>(({ db, slot }) =>
@@ -52,7 +52,7 @@ const removePiece = prepareWrite<{ seq: number }>(({ db, slot }) =>
 )
 
 /** The next import of which there are pieces. */
-const nextWithPieces = prepareRead<ImportPlace>()(({ db, slot }) =>
+const findNextWithPieces = prepareRead<ImportRef>()(({ db, slot }) =>
   db
     .selectFrom('import_chunks')
     .select(['workspace_id as workspaceId', 'import_id as id'])
@@ -63,43 +63,43 @@ const nextWithPieces = prepareRead<ImportPlace>()(({ db, slot }) =>
 )
 
 /** Resolves when all of it is on disk. */
-export async function keepFile(commit: Commit, place: ImportPlace, file: Buffer): Promise<void> {
-  for (let at = 0; at < file.length; at += PIECE * AT_ONCE) {
-    const part = file.subarray(at, at + PIECE * AT_ONCE)
-    const writes = Array.from({ length: Math.ceil(part.length / PIECE) }, (_, n) =>
-      insertPiece({ ...place, place: at / PIECE + n, bytes: part.subarray(n * PIECE, (n + 1) * PIECE) }),
+export async function storeImportFile(commit: Commit, place: ImportRef, file: Buffer): Promise<void> {
+  for (let at = 0; at < file.length; at += PIECE_BYTES * PIECES_PER_COMMIT) {
+    const part = file.subarray(at, at + PIECE_BYTES * PIECES_PER_COMMIT)
+    const writes = Array.from({ length: Math.ceil(part.length / PIECE_BYTES) }, (_, n) =>
+      insertPiece({ ...place, place: at / PIECE_BYTES + n, bytes: part.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES) }),
     )
     await commit(writes)
   }
 }
 
 /** Ends early where the pieces are gone. */
-export async function* fileOf(read: Read, place: ImportPlace): AsyncGenerator<Buffer> {
+export async function* readImportFile(read: Read, place: ImportRef): AsyncGenerator<Buffer> {
   for (let n = 0; ; n += 1) {
-    const [piece] = pieceAt(read, { ...place, place: n })
+    const [piece] = selectPiece(read, { ...place, place: n })
     if (piece === undefined) return
     yield piece.bytes
   }
 }
 
-export async function removeFile({ read, commit }: Records, place: ImportPlace): Promise<void> {
+export async function removeImportFile({ read, commit }: ImportFileDeps, place: ImportRef): Promise<void> {
   for (;;) {
-    const pieces = firstPieces(read, place)
+    const pieces = selectFirstPieces(read, place)
     if (pieces.length === 0) return
     await commit(pieces.map(removePiece))
   }
 }
 
 /** Files of imports that are not under way. At a start, when no request is bringing one. */
-export async function removeLeftFiles(
-  records: Records,
-  isUnderWay: (place: ImportPlace) => boolean,
+export async function removeOrphanFiles(
+  records: ImportFileDeps,
+  isUnderWay: (place: ImportRef) => boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  let place: ImportPlace | undefined = { workspaceId: '', id: '' }
+  let place: ImportRef | undefined = { workspaceId: '', id: '' }
   for (;;) {
-    place = nextWithPieces(records.read, place)[0]
+    place = findNextWithPieces(records.read, place)[0]
     if (place === undefined || signal.aborted) return
-    if (!isUnderWay(place)) await removeFile(records, place)
+    if (!isUnderWay(place)) await removeImportFile(records, place)
   }
 }

@@ -14,9 +14,9 @@ import type { Tables } from '../storage/tables/tables.js'
 export type ImportRow = Selectable<Tables['imports']>
 
 /** Of a workspace, under way. */
-export const MAX_PENDING = 5
+export const MAX_PENDING_IMPORTS = 5
 /** A finished import is told about for so long: 30 days. */
-export const KEPT_FOR = 30 * 24 * 3_600_000
+export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 /** Why one failed: what a request would have been refused with. */
 export interface ImportError {
@@ -53,10 +53,10 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
     )
 }, 1)
 
-type Place = { id: string; workspaceId: string }
+type ImportRef = { id: string; workspaceId: string }
 
 /** Misses where it is over, or not where it is thought to be. */
-export const advance = prepareWrite<Place & { from: number; done: number; report: string }>(
+export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: string }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -69,7 +69,7 @@ export const advance = prepareWrite<Place & { from: number; done: number; report
 )
 
 /** Misses where it is over. */
-export const completeImport = prepareWrite<Place & { at: number }>(
+export const completeImport = prepareWrite<ImportRef & { at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -81,7 +81,7 @@ export const completeImport = prepareWrite<Place & { at: number }>(
 )
 
 /** Misses where it is over. What is through by then stays. */
-export const failImport = prepareWrite<Place & { at: number; error: string }>(
+export const failImport = prepareWrite<ImportRef & { at: number; error: string }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -92,12 +92,12 @@ export const failImport = prepareWrite<Place & { at: number; error: string }>(
   1,
 )
 
-export const importById = prepareRead<Place>()(({ db, slot }) =>
+export const importById = prepareRead<ImportRef>()(({ db, slot }) =>
   db.selectFrom('imports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** How many of a workspace are under way. */
-export const pendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -106,7 +106,7 @@ export const pendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot
 )
 
 /** Under way, of all workspaces, in the order in which they were asked for. A literal, so that the partial index serves. */
-export const importsUnderWay = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+export const listPendingImports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
     .select(['id', 'workspace_id as workspaceId'])

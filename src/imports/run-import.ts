@@ -1,14 +1,14 @@
 /** One import, from where it is to its end: the rows of its file go to the room that they belong to. */
-import { recordAct } from '../accounts/audit-log.js'
-import { takeContacts } from '../audiences/import-contacts.js'
+import { recordAuditEntry } from '../accounts/audit-log.js'
+import { importContacts } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit, Write } from '../storage/writer/write.js'
-import { type SuppressionReport, takeSuppressions } from '../suppressions/import-suppressions.js'
-import { fileOf } from './import-file.js'
+import { type SuppressionReport, importSuppressions } from '../suppressions/import-suppressions.js'
+import { readImportFile } from './import-file.js'
 import type { ImportOptions } from './import-options.js'
-import { advance, completeImport, type ImportRow, importById } from './import-records.js'
+import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
 
 export interface ImportDeps {
   readonly read: Read
@@ -28,7 +28,7 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
   const { id, workspace_id: workspaceId } = row
   const place = { id, workspaceId }
   const options = JSON.parse(row.options) as ImportOptions
-  const noteEnd = await takeRows(deps, row, options, signal)
+  const noteEnd = await importRows(deps, row, options, signal)
   if (importById(read, place)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
   const at = clock()
   await commit([completeImport({ ...place, at }), ...noteEnd(at)])
@@ -36,32 +36,32 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
 
 type NoteEnd = (at: number) => readonly Write[]
 
-async function takeRows(
+async function importRows(
   deps: ImportDeps,
   row: ImportRow,
   options: ImportOptions,
   signal: AbortSignal,
 ): Promise<NoteEnd> {
   const workspaceId = row.workspace_id
-  const file = fileOf(deps.read, { id: row.id, workspaceId })
+  const file = readImportFile(deps.read, { id: row.id, workspaceId })
   if (options.kind === 'contacts') {
-    await takeContacts(deps, { ...options, workspaceId }, file, journalOf(deps, row, signal))
+    await importContacts(deps, { ...options, workspaceId }, file, createJournal(deps, row, signal))
     return () => []
   }
-  const journal = journalOf<SuppressionReport>(deps, row, signal)
-  const { refusals: _, ...counts } = await takeSuppressions(deps, { ...options, workspaceId }, file, journal)
+  const journal = createJournal<SuppressionReport>(deps, row, signal)
+  const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   if (counts.added === 0) return () => []
   const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const
-  return (at) => [recordAct({ ...act, at, details: counts })]
+  return (at) => [recordAuditEntry({ ...act, at, details: counts })]
 }
 
-function journalOf<Report>({ read }: ImportDeps, row: ImportRow, signal: AbortSignal): ImportJournal<Report> {
+function createJournal<Report>({ read }: ImportDeps, row: ImportRow, signal: AbortSignal): ImportJournal<Report> {
   const place = { id: row.id, workspaceId: row.workspace_id }
   let from = row.done
   return {
-    from: row.report === null ? null : { rows: row.done, report: JSON.parse(row.report) as Report },
-    note: (rows, report) => [advance({ ...place, from, done: rows, report: JSON.stringify(report) })],
-    check: () => {
+    resumeFrom: row.report === null ? null : { rows: row.done, report: JSON.parse(row.report) as Report },
+    recordProgress: (rows, report) => [advanceImport({ ...place, from, done: rows, report: JSON.stringify(report) })],
+    assertMayContinue: () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
       const now = importById(read, place)[0]
       if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')

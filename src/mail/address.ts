@@ -29,7 +29,7 @@ const plainAddress =
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
 /** The domain name in `text`, or null. One label alone (`localhost`) is a domain name too. */
-export function domainNameOrNull(text: string): DomainName | null {
+export function tryParseDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
   if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
   // Plain names skip the IDN machinery: it refuses the underscore that real names have.
@@ -39,28 +39,28 @@ export function domainNameOrNull(text: string): DomainName | null {
 }
 
 export function parseDomainName(text: string): DomainName {
-  const name = domainNameOrNull(text)
-  if (name === null) throw new Refusal('invalid-address', `not a domain name: ${shown(text)}`, { value: shown(text) })
+  const name = tryParseDomainName(text)
+  if (name === null) throw new Refusal('invalid-address', `not a domain name: ${formatForDisplay(text)}`, { value: formatForDisplay(text) })
   return name
 }
 
 /** The mailbox in `text`, or null. */
-export function addressOrNull(text: string): Address | null {
+export function tryParseAddress(text: string): Address | null {
   if (text.length <= 254 && plainAddress.test(text)) return text as Address
   const at = text.lastIndexOf('@')
   if (at < 1) return null
   const local = text.slice(0, at)
   if (Buffer.byteLength(local) > 64) return null
   if (!dotString.test(local) && !quotedString.test(local)) return null
-  const domain = domainNameOrNull(text.slice(at + 1))
+  const domain = tryParseDomainName(text.slice(at + 1))
   if (domain === null || Buffer.byteLength(local) + 1 + domain.length > 254) return null
   return `${local}@${domain}` as Address
 }
 
 export function parseAddress(text: string): Address {
-  const address = addressOrNull(text)
+  const address = tryParseAddress(text)
   if (address === null)
-    throw new Refusal('invalid-address', `not a mail address: ${shown(text)}`, { value: shown(text) })
+    throw new Refusal('invalid-address', `not a mail address: ${formatForDisplay(text)}`, { value: formatForDisplay(text) })
   return address
 }
 
@@ -77,12 +77,12 @@ export function needsUtf8(address: Address): boolean {
   return /[^\x20-\x7e]/.test(address)
 }
 
-const LONGEST_SHOWN = 100
+const MAX_DISPLAY_LENGTH = 100
 
 /** A client's value, safe to say back to it: printable, short, and text: no half of a surrogate pair. */
-export function shown(text: string): string {
+export function formatForDisplay(text: string): string {
   // Cut first: it may be megabytes of which nobody will see anything.
-  const printable = text.slice(0, text.length > LONGEST_SHOWN ? LONGEST_SHOWN - 3 : LONGEST_SHOWN)
+  const printable = text.slice(0, text.length > MAX_DISPLAY_LENGTH ? MAX_DISPLAY_LENGTH - 3 : MAX_DISPLAY_LENGTH)
   const safe = printable.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
-  return text.length > LONGEST_SHOWN ? `${safe}...` : safe
+  return text.length > MAX_DISPLAY_LENGTH ? `${safe}...` : safe
 }

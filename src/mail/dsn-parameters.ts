@@ -13,7 +13,7 @@ export type DsnReturn = 'full' | 'headers'
 
 const MAX_ENVID = 100
 const MAX_ORCPT = 500
-const MAX_SHOWN = 40
+const MAX_DISPLAY_LENGTH = 40
 
 const notifyWords: ReadonlySet<string> = new Set<DsnNotify>(['never', 'success', 'failure', 'delay'])
 const xtext = /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})*$/
@@ -23,9 +23,9 @@ const printableAscii = /^[\x20-\x7e]*$/
 /** `SUCCESS,FAILURE` as words; `never` only alone (section 4.1). */
 export function parseNotify(text: string): readonly DsnNotify[] {
   const words = text.toLowerCase().split(',')
-  if (!words.every(isNotify)) throw wrong('NOTIFY', text, 'NEVER, or a list out of SUCCESS, FAILURE and DELAY')
+  if (!words.every(isNotify)) throw refusalFor('NOTIFY', text, 'NEVER, or a list out of SUCCESS, FAILURE and DELAY')
   const unique = [...new Set(words)]
-  if (unique.length > 1 && unique.includes('never')) throw wrong('NOTIFY', text, 'NEVER alone, or no NEVER')
+  if (unique.length > 1 && unique.includes('never')) throw refusalFor('NOTIFY', text, 'NEVER alone, or no NEVER')
   return unique
 }
 
@@ -35,7 +35,7 @@ export function formatNotify(notify: readonly DsnNotify[]): string {
 
 export function parseRet(text: string): DsnReturn {
   const word = text.toUpperCase()
-  if (word !== 'FULL' && word !== 'HDRS') throw wrong('RET', text, 'FULL or HDRS')
+  if (word !== 'FULL' && word !== 'HDRS') throw refusalFor('RET', text, 'FULL or HDRS')
   return word === 'FULL' ? 'full' : 'headers'
 }
 
@@ -44,19 +44,19 @@ export function formatRet(ret: DsnReturn): string {
 }
 
 /** The decoded envelope id, if it may be one (section 4.4). */
-export function checkedEnvid(envid: string): string {
+export function validateEnvid(envid: string): string {
   if (envid === '' || !printableAscii.test(envid) || encodeXtext(envid).length > MAX_ENVID) {
-    throw wrong('ENVID', envid, `1 to ${MAX_ENVID} characters of xtext, printable ASCII when decoded`)
+    throw refusalFor('ENVID', envid, `1 to ${MAX_ENVID} characters of xtext, printable ASCII when decoded`)
   }
   return envid
 }
 
 /** The original recipient, `type;address`, free of xtext, if it may be one (section 4.2; RFC 6533 section 3). */
-export function checkedOrcpt(orcpt: string): string {
+export function validateOrcpt(orcpt: string): string {
   const { type, address } = splitOrcpt(orcpt)
   const decoded = isUtf8Type(type) ? decodeUtf8Address(address) : address
-  if (!atom.test(type) || !allowedIn(type, decoded) || formatOrcpt(`${type};${decoded}`).length > MAX_ORCPT) {
-    throw wrong('ORCPT', orcpt, `type;address, at most ${MAX_ORCPT} characters of xtext`)
+  if (!atom.test(type) || !isAllowedAddress(type, decoded) || formatOrcpt(`${type};${decoded}`).length > MAX_ORCPT) {
+    throw refusalFor('ORCPT', orcpt, `type;address, at most ${MAX_ORCPT} characters of xtext`)
   }
   return `${type};${decoded}`
 }
@@ -68,12 +68,12 @@ export function formatOrcpt(orcpt: string): string {
 }
 
 export function encodeXtext(text: string): string {
-  return text.replace(/[^!-*,-<>-~]/g, (char) => `+${hex(char.charCodeAt(0)).padStart(2, '0')}`)
+  return text.replace(/[^!-*,-<>-~]/g, (char) => `+${toHex(char.charCodeAt(0)).padStart(2, '0')}`)
 }
 
 /** Decodes xtext; its bytes come out as the characters of the same number. */
 export function decodeXtext(text: string): string {
-  if (!xtext.test(text)) throw wrong('xtext', text, 'printable ASCII with +XX escapes')
+  if (!xtext.test(text)) throw refusalFor('xtext', text, 'printable ASCII with +XX escapes')
   return text.replace(/\+(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
 }
 
@@ -90,14 +90,14 @@ function isUtf8Type(type: string): boolean {
   return type.toLowerCase() === 'utf-8'
 }
 
-function allowedIn(type: string, address: string): boolean {
+function isAllowedAddress(type: string, address: string): boolean {
   if (address === '') return false
   return isUtf8Type(type) ? !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(address) : printableAscii.test(address)
 }
 
 /** RFC 6533 section 3, utf-8-addr-xtext: fit for servers with and without SMTPUTF8. */
 function encodeUtf8Address(address: string): string {
-  return address.replace(/[^!-*,-<>-[\]-~]/gu, (char) => `\\x{${hex(char.codePointAt(0) ?? 0).padStart(2, '0')}}`)
+  return address.replace(/[^!-*,-<>-[\]-~]/gu, (char) => `\\x{${toHex(char.codePointAt(0) ?? 0).padStart(2, '0')}}`)
 }
 
 function decodeUtf8Address(text: string): string {
@@ -106,11 +106,11 @@ function decodeUtf8Address(text: string): string {
   )
 }
 
-function hex(code: number): string {
+function toHex(code: number): string {
   return code.toString(16).toUpperCase()
 }
 
-function wrong(parameter: string, value: string, allowed: string): Refusal {
-  const found = value.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_SHOWN)
+function refusalFor(parameter: string, value: string, allowed: string): Refusal {
+  const found = value.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_DISPLAY_LENGTH)
   return new Refusal('invalid-parameter', `${parameter} is ${found}: allowed is ${allowed}`, { parameter })
 }

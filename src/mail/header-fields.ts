@@ -48,26 +48,26 @@ export function scanHeader(raw: Buffer): Header {
   const fields: HeaderField[] = []
   let at = 0
   for (;;) {
-    const colon = colonOf(raw, at)
-    if (colon === -1) return { fields, end: at, bodyStart: at + emptyLineAt(raw, at) }
+    const colon = findColon(raw, at)
+    if (colon === -1) return { fields, end: at, bodyStart: at + emptyLineLength(raw, at) }
     if (fields.length === MAX_FIELDS) {
       throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
     }
-    const end = fieldEnd(raw, colon + 1)
-    fields.push({ name: nameAt(raw, at, colon), start: at, colon, end })
+    const end = findFieldEnd(raw, colon + 1)
+    fields.push({ name: readFieldName(raw, at, colon), start: at, colon, end })
     at = end
   }
 }
 
 /** The value with its folding undone, without blanks around it. UTF-8; Latin-1 where it is none. */
-export function fieldValue(raw: Buffer, field: HeaderField): string {
+export function readFieldValue(raw: Buffer, field: HeaderField): string {
   const bytes = raw.subarray(field.colon + 1, field.end)
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
   return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
 }
 
 /** The fields called `name` (lower case), in their order. */
-export function fieldsNamed(header: Header, name: string): readonly HeaderField[] {
+export function findFields(header: Header, name: string): readonly HeaderField[] {
   return header.fields.filter((field) => field.name === name)
 }
 
@@ -81,11 +81,11 @@ export interface HeaderSplice {
 
 /** A new message: fields taken out, lines put in, all other bytes as they were. */
 export function spliceHeader(raw: Buffer, header: Header, splice: HeaderSplice): Buffer {
-  return Buffer.concat(splicedPieces(raw, header, splice))
+  return Buffer.concat(spliceToPieces(raw, header, splice))
 }
 
 /** The same in pieces, those of the message being windows on it. */
-export function splicedPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
+export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice): readonly Buffer[] {
   const { remove = [], prepend = '', append = '' } = splice
   const pieces: Buffer[] = [Buffer.from(prepend)]
   let at = 0
@@ -102,7 +102,7 @@ export function splicedPieces(raw: Buffer, header: Header, splice: HeaderSplice)
 }
 
 /** Offset of the colon of the field that begins at `start`, or -1 where no field begins. */
-function colonOf(raw: Buffer, start: number): number {
+function findColon(raw: Buffer, start: number): number {
   let at = start
   let byte = raw[at] ?? 0
   while (byte > SPACE && byte < 0x7f && byte !== COLON) byte = raw[++at] ?? 0
@@ -112,7 +112,7 @@ function colonOf(raw: Buffer, start: number): number {
 }
 
 /** Offset after the field whose value begins at `start`: its lines up to the first that is no continuation. */
-function fieldEnd(raw: Buffer, start: number): number {
+function findFieldEnd(raw: Buffer, start: number): number {
   let at = start
   for (;;) {
     const lf = raw.indexOf(LF, at)
@@ -123,12 +123,12 @@ function fieldEnd(raw: Buffer, start: number): number {
   }
 }
 
-function nameAt(raw: Buffer, start: number, colon: number): string {
+function readFieldName(raw: Buffer, start: number, colon: number): string {
   return raw.toString('latin1', start, colon).trimEnd().toLowerCase()
 }
 
 /** Bytes of the empty line at `at`; 0: there is none. */
-function emptyLineAt(raw: Buffer, at: number): number {
+function emptyLineLength(raw: Buffer, at: number): number {
   if (raw[at] === LF) return 1
   return raw[at] === CR && raw[at + 1] === LF ? 2 : 0
 }

@@ -14,63 +14,63 @@
  * than is in its first 32,000.
  */
 import { isUtf8 } from 'node:buffer'
-import { decodedCharset, encodingOf, hasStates } from './charset.js'
+import { decodeCharset, encodingOf, isStateful } from './charset.js'
 
-const MAX_TEXT = 2000
+const MAX_TEXT_LENGTH = 2000
 /** Longest piece of a value that is looked at: four encoded bytes a character, all of them escaped. */
-const MAX_SOURCE = 32_000
+const MAX_SOURCE_LENGTH = 32_000
 
 /** `=?charset*language?B?payload?=` */
 const encodedWord = /=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0,2000})\?=/gi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
+const controlCharacters = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
 
-interface Word {
+interface EncodedWord {
   /** As `encodingOf` names it. */
   readonly encoding: string
   readonly bytes: Buffer
 }
 
 /** `value` (unfolded) with its encoded words decoded. */
-export function headerText(value: string, most: number = MAX_TEXT): string {
-  const source = value.slice(0, MAX_SOURCE)
+export function decodeHeaderText(value: string, most: number = MAX_TEXT_LENGTH): string {
+  const source = value.slice(0, MAX_SOURCE_LENGTH)
   const text = source.includes('=?') ? decodeWords(source) : source
-  return cut(text.replace(control, ' ').trim(), most)
+  return truncate(text.replace(controlCharacters, ' ').trim(), most)
 }
 
 function decodeWords(value: string): string {
   let text = ''
   let at = 0
-  let run: Word[] = []
+  let run: EncodedWord[] = []
   for (const match of value.matchAll(encodedWord)) {
     const between = value.slice(at, match.index)
     // Blanks between two words belong to their encoding (RFC 2047 section 6.2).
     const adjacent = run.length > 0 && between.trim() === ''
-    const word = wordOf(match)
+    const word = decodeWord(match)
     if (word === null) continue
-    if (!adjacent || run[0]?.encoding !== word.encoding || hasStates(word.encoding)) {
-      text += decodeRun(run)
+    if (!adjacent || run[0]?.encoding !== word.encoding || isStateful(word.encoding)) {
+      text += decodeWordRun(run)
       run = []
     }
     if (!adjacent) text += between
     run.push(word)
     at = match.index + match[0].length
   }
-  return text + decodeRun(run) + value.slice(at)
+  return text + decodeWordRun(run) + value.slice(at)
 }
 
-function wordOf([, charset = '', encoding = '', payload = '']: RegExpExecArray): Word | null {
+function decodeWord([, charset = '', encoding = '', payload = '']: RegExpExecArray): EncodedWord | null {
   const known = encodingOf(charset)
   if (known === null) return null
   return encoding.toLowerCase() === 'b'
     ? { encoding: known, bytes: Buffer.from(payload, 'base64') }
-    : qWord(payload, known)
+    : decodeQWord(payload, known)
 }
 
-function decodeRun(run: readonly Word[]): string {
+function decodeWordRun(run: readonly EncodedWord[]): string {
   const [first] = run
   if (first === undefined) return ''
-  return decodedCharset(Buffer.concat(run.map((word) => word.bytes)), first.encoding) ?? ''
+  return decodeCharset(Buffer.concat(run.map((word) => word.bytes)), first.encoding) ?? ''
 }
 
 /**
@@ -78,28 +78,28 @@ function decodeRun(run: readonly Word[]): string {
  * is no UTF-8 was read an octet a character: they are octets of the word's charset. Of a field that is UTF-8
  * they are characters already.
  */
-function qWord(payload: string, encoding: string): Word {
+function decodeQWord(payload: string, encoding: string): EncodedWord {
   const text = payload.replaceAll('_', ' ')
-  if (!beyondOctets.test(text)) {
-    const bytes = unescaped(text)
+  if (!nonLatin1.test(text)) {
+    const bytes = unescapeOctets(text)
     if (encoding !== 'utf-8' || isUtf8(bytes)) return { encoding, bytes }
   }
-  if (encoding === 'utf-8') return { encoding, bytes: unescaped(Buffer.from(text).toString('latin1')) }
-  const decoded = text.replace(ascii, (escaped) => decodedCharset(unescaped(escaped), encoding) ?? '')
+  if (encoding === 'utf-8') return { encoding, bytes: unescapeOctets(Buffer.from(text).toString('latin1')) }
+  const decoded = text.replace(asciiRun, (escaped) => decodeCharset(unescapeOctets(escaped), encoding) ?? '')
   return { encoding: 'utf-8', bytes: Buffer.from(decoded) }
 }
 
-const beyondOctets = /[^\0-\xff]/
-const ascii = /[\0-\x7f]+/g
+const nonLatin1 = /[^\0-\xff]/
+const asciiRun = /[\0-\x7f]+/g
 
 /** `text`: an octet a character. */
-function unescaped(text: string): Buffer {
+function unescapeOctets(text: string): Buffer {
   const octets = text.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(octets, 'latin1')
 }
 
 /** At most `most` characters, no half of a surrogate pair at the end. */
-function cut(text: string, most: number): string {
+function truncate(text: string, most: number): string {
   if (text.length <= most) return text
   const last = text.charCodeAt(most - 1)
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)

@@ -8,7 +8,7 @@ const LF = 0x0a
 
 /** The same lines, each with CRLF at its end; CR, LF and CRLF count as line ends. */
 export function withCrlf(text: Buffer): Buffer {
-  const whole = Buffer.allocUnsafe(text.length + loneLineEnds(text))
+  const whole = Buffer.allocUnsafe(text.length + countLoneLineEnds(text))
   let at = 0
   for (let from = 0; from < text.length; from += 1) {
     const byte = text[from] ?? 0
@@ -23,7 +23,7 @@ export function withCrlf(text: Buffer): Buffer {
   return whole
 }
 
-function loneLineEnds(text: Buffer): number {
+function countLoneLineEnds(text: Buffer): number {
   let count = 0
   for (let at = 0; at < text.length; at += 1) {
     if (text[at] === LF ? text[at - 1] !== CR : text[at] === CR && text[at + 1] !== LF) count += 1

@@ -4,17 +4,17 @@
  * Whole entries of the first `MAX_LIST` characters are read, over all fields of the name: a message to a
  * long list of people is no fault, and the rest of it decides nothing.
  */
-import { fieldsNamed, fieldValue, type Header } from './header-fields.js'
-import { listWithin, MAX_LIST, type Mailbox, mailboxes } from './mailbox-list.js'
+import { findFields, readFieldValue, type Header } from './header-fields.js'
+import { truncateList, MAX_LIST_LENGTH, type Mailbox, parseMailboxList } from './mailbox-list.js'
 import { Refusal } from './refusal.js'
 
-export function listedMailboxes(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
-  let room = MAX_LIST
-  return fieldsNamed(header, name).flatMap((field) => {
-    const list = room === 0 ? '' : listWithin(fieldValue(raw, field), room)
+export function readHeaderMailboxes(raw: Buffer, header: Header, name: string): readonly Mailbox[] {
+  let room = MAX_LIST_LENGTH
+  return findFields(header, name).flatMap((field) => {
+    const list = room === 0 ? '' : truncateList(readFieldValue(raw, field), room)
     room = Math.max(room - field.end + field.start, 0)
     try {
-      return mailboxes(list)
+      return parseMailboxList(list)
     } catch (error) {
       if (error instanceof Refusal) return []
       throw error

@@ -1,5 +1,5 @@
 /** One text for the many ways in which the address of one mailbox can be written. */
-import { type Address, addressOrNull, domainOf, localPartOf } from './address.js'
+import { type Address, tryParseAddress, domainOf, localPartOf } from './address.js'
 
 /** What stands for every way to write a local part that names the same mailbox here. */
 export function localPartKey(address: Address): string {
@@ -7,7 +7,7 @@ export function localPartKey(address: Address): string {
   if (!localPart.startsWith('"')) return localPart
   const bare = localPart.slice(1, -1).replace(/\\(.)/g, '$1')
   // Blanks and specials need their quotes.
-  return addressOrNull(`${bare}@quoted.invalid`) === null || bare.startsWith('"')
+  return tryParseAddress(`${bare}@quoted.invalid`) === null || bare.startsWith('"')
     ? `"${bare.replace(/["\\]/g, '\\$&')}"`
     : bare
 }

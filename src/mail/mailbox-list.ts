@@ -9,10 +9,10 @@
  * `isUnambiguous`; `listWithin` cuts it for who can do with its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
-import { type Address, addressOrNull } from './address.js'
-import { headerText } from './header-text.js'
+import { type Address, tryParseAddress } from './address.js'
+import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
-import { simpleMailbox } from './simple-mailbox.js'
+import { parseSimpleMailbox } from './simple-mailbox.js'
 
 export interface Mailbox {
   /** Null: not an address. */
@@ -22,38 +22,38 @@ export interface Mailbox {
 }
 
 /** 8 KB: a hundred mailboxes with long names. */
-export const MAX_LIST = 8192
+export const MAX_LIST_LENGTH = 8192
 
 /** `value` is unfolded and not decoded: encoded words are names, never syntax. */
-export function mailboxes(value: string): readonly Mailbox[] {
-  const simple = simpleMailbox(value)
+export function parseMailboxList(value: string): readonly Mailbox[] {
+  const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
-  if (value.length > MAX_LIST) throw tooLong()
+  if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
   const entries = addressparser(value, { flatten: true })
-  return entries.map(({ address, name }) => ({ address: addressOrNull(address), name: headerText(name) }))
+  return entries.map(({ address, name }) => ({ address: tryParseAddress(address), name: decodeHeaderText(name) }))
 }
 
 /** The whole entries in the first `room` characters of `value`. */
-export function listWithin(value: string, room: number = MAX_LIST): string {
+export function truncateList(value: string, room: number = MAX_LIST_LENGTH): string {
   return value.length <= room ? value : value.slice(0, Math.max(value.lastIndexOf(',', room), 0))
 }
 
-const bare = /^[^\s<>@]+@[^\s<>@]+$/
-const bracketed = /^[^<>]*<[^\s<>]*>$/
+const bareAddress = /^[^\s<>@]+@[^\s<>@]+$/
+const bracketedAddress = /^[^<>]*<[^\s<>]*>$/
 
 /**
  * Is every address of the list one that all programs read alike? Each mailbox is an address
  * alone, or a phrase and one address in angle brackets, with nothing behind it.
  */
 export function isUnambiguous(value: string): boolean {
-  if (value.length > MAX_LIST) throw tooLong()
-  const plain = withoutWords(value)
+  if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
+  const plain = maskWords(value)
   if (plain === null) return false
   const list = plain.replace(/(^|[,;])[^<>,;:@]*:/g, '$1')
   return list
     .split(/[,;]/)
     .map((mailbox) => mailbox.trim())
-    .every((mailbox) => mailbox === '' || bare.test(mailbox) || bracketed.test(mailbox))
+    .every((mailbox) => mailbox === '' || bareAddress.test(mailbox) || bracketedAddress.test(mailbox))
 }
 
 /** Cannot run past the next question mark, so all tries together look at each character a few times. */
@@ -64,12 +64,12 @@ const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
  * what stands in them is no address. Null where a quoted string or comment never closes, or
  * a comment holds another: some readers take what follows for part of it, and others do not.
  */
-function withoutWords(value: string): string | null {
+function maskWords(value: string): string | null {
   const kept: string[] = []
   let at = 0
   for (const { index } of value.matchAll(/["(]|=\?/g)) {
     if (index < at) continue
-    const end = wordEnd(value, index)
+    const end = findWordEnd(value, index)
     if (end === -1) return null
     if (end === index) continue
     kept.push(value.slice(at, index), value[index] === '(' ? ' ' : 'w')
@@ -79,15 +79,15 @@ function withoutWords(value: string): string | null {
 }
 
 /** After the word that begins at `start`; `start`: there is none; -1: it never ends. */
-function wordEnd(value: string, start: number): number {
-  if (value[start] === '"') return closedAt(value, start + 1, '"', '')
-  if (value[start] === '(') return closedAt(value, start + 1, ')', '(')
+function findWordEnd(value: string, start: number): number {
+  if (value[start] === '"') return findClosing(value, start + 1, '"', '')
+  if (value[start] === '(') return findClosing(value, start + 1, ')', '(')
   encodedWord.lastIndex = start
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
 /** After the first `closing` from `from` on that no backslash escapes; -1: none, or `forbidden` comes first. */
-function closedAt(value: string, from: number, closing: string, forbidden: string): number {
+function findClosing(value: string, from: number, closing: string, forbidden: string): number {
   for (let at = from; at < value.length; at += 1) {
     const char = value[at]
     if (char === closing) return at + 1
@@ -97,6 +97,6 @@ function closedAt(value: string, from: number, closing: string, forbidden: strin
   return -1
 }
 
-function tooLong(): Refusal {
-  return new Refusal('malformed-message', `an address field is longer than ${MAX_LIST} characters`)
+function buildTooLongRefusal(): Refusal {
+  return new Refusal('malformed-message', `an address field is longer than ${MAX_LIST_LENGTH} characters`)
 }

@@ -12,17 +12,17 @@ export class Markup {
   constructor(readonly text: string) {}
 }
 
-type Value = string | number | Markup | readonly Markup[] | null
+type MarkupValue = string | number | Markup | readonly Markup[] | null
 
-export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Markup {
-  return new Markup(parts.reduce((text, part, at) => text + written(values[at - 1] ?? null) + part))
+export function html(parts: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
+  return new Markup(parts.reduce((text, part, at) => text + renderValue(values[at - 1] ?? null) + part))
 }
 
-function written(value: Value): string {
+function renderValue(value: MarkupValue): string {
   if (value === null) return ''
   if (value instanceof Markup) return value.text
   if (typeof value === 'object') return value.map(({ text }) => text).join('')
-  return escaped(String(value))
+  return escapeHtml(String(value))
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -33,6 +33,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[^\P{Cc}\t\n\r]/gu, '').replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -1,6 +1,6 @@
 /** Date-times of header fields: RFC 5322 section 3.3, always UTC. */
 
 /** Epoch milliseconds as `Sat, 21 Nov 2026 01:02:03 +0000`. */
-export function messageDate(at: number): string {
+export function formatMessageDate(at: number): string {
   return new Date(at).toUTCString().replace('GMT', '+0000')
 }

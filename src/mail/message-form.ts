@@ -11,12 +11,12 @@
  */
 import { isAscii } from 'node:buffer'
 
-export interface FormLimits {
+export interface LineLimits {
   /** Octets in one line, its CRLF not counted. */
-  readonly lineOctets: number
+  readonly maxLineOctets: number
 }
 
-export type MessageForm =
+export type LineCheck =
   /** `has8bit`: some byte is not ASCII (8BITMIME, RFC 6152). */
   | { readonly kind: 'ok'; readonly has8bit: boolean }
   /** Bare CR, bare LF or NUL; `line` counts from 1. */
@@ -28,10 +28,10 @@ const LF = 0x0a
 const CR = 0x0d
 
 /** Lines of one step: two milliseconds. */
-const STEP = 65_536
+const LINES_PER_STEP = 65_536
 
 /** Yields after each step but the last. */
-export function* formInSteps(raw: Buffer, { lineOctets }: FormLimits): Generator<undefined, MessageForm, undefined> {
+export function* checkLinesInSteps(raw: Buffer, { maxLineOctets }: LineLimits): Generator<undefined, LineCheck, undefined> {
   let line = 1
   let start = 0
   const nul = indexOrEnd(raw, NUL, 0)
@@ -40,12 +40,12 @@ export function* formInSteps(raw: Buffer, { lineOctets }: FormLimits): Generator
     const lf = indexOrEnd(raw, LF, start)
     const end = lf < raw.length ? lf - 1 : lf
     if (nul < lf || cr < end || (lf < raw.length && cr !== end)) return { kind: 'bare-line-break', line }
-    if (end - start > lineOctets) return { kind: 'line-too-long', line, octets: end - start }
+    if (end - start > maxLineOctets) return { kind: 'line-too-long', line, octets: end - start }
     if (lf === raw.length) return { kind: 'ok', has8bit: !isAscii(raw) }
     start = lf + 1
     cr = indexOrEnd(raw, CR, start)
     line++
-    if (line % STEP === 0) yield
+    if (line % LINES_PER_STEP === 0) yield
   }
 }
 

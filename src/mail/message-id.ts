@@ -7,7 +7,7 @@
 const MAX_LENGTH = 500
 const msgId = /^<[^\s<>@\p{Cc}]+@[^\s<>@\p{Cc}]+>$/u
 
-export function newMessageId(uuid: string, host: string): string {
+export function createMessageId(uuid: string, host: string): string {
   return `<${uuid}@${host}>`
 }
 

@@ -4,7 +4,7 @@
  * One mailbox alone, read strictly: what looks like a list would lose a recipient if it
  * were taken for a name. The name is what it says, encoded words are not decoded.
  */
-import { type Address, addressOrNull } from './address.js'
+import { type Address, tryParseAddress } from './address.js'
 
 export interface NamedAddress {
   readonly address: Address
@@ -13,38 +13,38 @@ export interface NamedAddress {
 }
 
 /** In characters. */
-export const MAX_NAME = 256
+export const MAX_NAME_LENGTH = 256
 
 /** Of name, address and all around them. */
 const MAX_LENGTH = 1000
 
-const bracketed = /^(.*)<([^<>]*)>$/s
-const quoted = /^"((?:[^"\\]|\\.)*)"$/s
+const bracketedForm = /^(.*)<([^<>]*)>$/s
+const quotedForm = /^"((?:[^"\\]|\\.)*)"$/s
 
-export function namedAddressOrNull(text: string): NamedAddress | null {
+export function tryParseNamedAddress(text: string): NamedAddress | null {
   if (text.length > MAX_LENGTH) return null
   const trimmed = text.trim()
-  const [, phrase, inside] = bracketed.exec(trimmed) ?? []
-  if (phrase === undefined || inside === undefined) return named(trimmed, '')
-  const name = nameOf(phrase.trim())
-  return name === null ? null : named(inside, name)
+  const [, phrase, inside] = bracketedForm.exec(trimmed) ?? []
+  if (phrase === undefined || inside === undefined) return toNamedAddress(trimmed, '')
+  const name = parseDisplayName(phrase.trim())
+  return name === null ? null : toNamedAddress(inside, name)
 }
 
-function named(text: string, name: string): NamedAddress | null {
-  const address = addressOrNull(text)
+function toNamedAddress(text: string, name: string): NamedAddress | null {
+  const address = tryParseAddress(text)
   return address === null ? null : { address, name }
 }
 
-function nameOf(phrase: string): string | null {
-  const inside = quoted.exec(phrase)?.[1]
+function parseDisplayName(phrase: string): string | null {
+  const inside = quotedForm.exec(phrase)?.[1]
   if (inside === undefined && (/[<>]/.test(phrase) || (phrase.includes('@') && /[,;]/.test(phrase)))) return null
   const name = (inside?.replace(/\\(.)/gs, '$1') ?? phrase).trim()
-  return isName(name) ? name : null
+  return isDisplayName(name) ? name : null
 }
 
 /** May `name` stand before an address: one line, well-formed, not without end. */
-export function isName(name: string): boolean {
-  return name.length <= MAX_NAME && isOneLine(name)
+export function isDisplayName(name: string): boolean {
+  return name.length <= MAX_NAME_LENGTH && isOneLine(name)
 }
 
 /** No CR, LF or NUL and no half of a surrogate pair: it can be said in a header field and read back. */

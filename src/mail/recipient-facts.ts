@@ -2,15 +2,15 @@
 import type { Address } from './address.js'
 
 /** Recipients that a line names. */
-const NAMED = 10
+const MAX_NAMED_RECIPIENTS = 10
 
-export interface RecipientFacts {
+export interface RecipientLogFields {
   readonly to: readonly Address[]
   /** All of them. */
   readonly recipients: number
 }
 
-export function recipientFacts(recipients: Iterable<Address>): RecipientFacts {
+export function toRecipientLogFields(recipients: Iterable<Address>): RecipientLogFields {
   const all = [...recipients]
-  return { to: all.slice(0, NAMED), recipients: all.length }
+  return { to: all.slice(0, MAX_NAMED_RECIPIENTS), recipients: all.length }
 }

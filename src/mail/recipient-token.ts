@@ -18,40 +18,40 @@ const MAC_BYTES = 10
 const ID_CHARS = 26
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const token = /^[a-z2-7]{42}$/
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const tokenForm = /^[a-z2-7]{42}$/
 
-const spoken: Readonly<Record<TokenPurpose, string>> = {
+const macPrefixes: Readonly<Record<TokenPurpose, string>> = {
   bounce: '',
   reference: 'reference of recipient ',
   unsubscribe: 'unsubscribe recipient ',
 }
 
 /** `secret`: `createSecretKey` of 32 random bytes, kept. */
-export function recipientToken(secret: KeyObject, purpose: TokenPurpose, recipientId: string): string {
-  if (!uuid.test(recipientId)) throw new Error('a recipient id is no UUID')
+export function createRecipientToken(secret: KeyObject, purpose: TokenPurpose, recipientId: string): string {
+  if (!uuidForm.test(recipientId)) throw new Error('a recipient id is no UUID')
   const id = Buffer.from(recipientId.replaceAll('-', ''), 'hex')
-  return `${base32(id)}${base32(macOf(secret, purpose, id))}`
+  return `${encodeBase32(id)}${encodeBase32(computeMac(secret, purpose, id))}`
 }
 
 /** The recipient id in `text`, in whichever case; null: no token of ours for this purpose. */
 export function recipientOfToken(secret: KeyObject, purpose: TokenPurpose, text: string): string | null {
   const chars = text.toLowerCase()
-  if (!token.test(chars)) return null
-  const id = bytesOf(chars.slice(0, ID_CHARS), ID_BYTES)
-  const mac = bytesOf(chars.slice(ID_CHARS), MAC_BYTES)
-  if (!timingSafeEqual(mac, macOf(secret, purpose, id))) return null
+  if (!tokenForm.test(chars)) return null
+  const id = decodeBase32(chars.slice(0, ID_CHARS), ID_BYTES)
+  const mac = decodeBase32(chars.slice(ID_CHARS), MAC_BYTES)
+  if (!timingSafeEqual(mac, computeMac(secret, purpose, id))) return null
   // The last character of the id has two bits that carry nothing: one spelling alone is ours.
-  if (base32(id) !== chars.slice(0, ID_CHARS)) return null
+  if (encodeBase32(id) !== chars.slice(0, ID_CHARS)) return null
   const hex = id.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-function macOf(secret: KeyObject, purpose: TokenPurpose, id: Buffer): Buffer {
-  return createHmac('sha256', secret).update(spoken[purpose]).update(id).digest().subarray(0, MAC_BYTES)
+function computeMac(secret: KeyObject, purpose: TokenPurpose, id: Buffer): Buffer {
+  return createHmac('sha256', secret).update(macPrefixes[purpose]).update(id).digest().subarray(0, MAC_BYTES)
 }
 
-function base32(bytes: Buffer): string {
+function encodeBase32(bytes: Buffer): string {
   let text = ''
   let bits = 0
   let held = 0
@@ -66,7 +66,7 @@ function base32(bytes: Buffer): string {
   return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text
 }
 
-function bytesOf(text: string, size: number): Buffer {
+function decodeBase32(text: string, size: number): Buffer {
   const bytes = Buffer.alloc(size)
   let bits = 0
   let held = 0

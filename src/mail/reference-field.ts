@@ -8,16 +8,16 @@
  * Limit: whoever sees the message, as the readers of a list, can complain in its recipient's name.
  */
 import type { KeyObject } from 'node:crypto'
-import { recipientOfToken, recipientToken } from './recipient-token.js'
+import { recipientOfToken, createRecipientToken } from './recipient-token.js'
 
-const NAME = 'X-Posthorn-Reference'
+const FIELD_NAME = 'X-Posthorn-Reference'
 
 /** In lower case, as header fields are looked for. */
 export const REFERENCE_FIELD = 'x-posthorn-reference'
 
 /** The whole field with its CRLF. */
-export function referenceField(secret: KeyObject, recipientId: string): string {
-  return `${NAME}: ${recipientToken(secret, 'reference', recipientId)}\r\n`
+export function createReferenceField(secret: KeyObject, recipientId: string): string {
+  return `${FIELD_NAME}: ${createRecipientToken(secret, 'reference', recipientId)}\r\n`
 }
 
 /** The recipient id in such a field's value; null: none of ours. */

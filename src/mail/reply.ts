@@ -16,6 +16,6 @@ export interface Reply {
 export const MAX_REPLY_TEXT = 2048
 
 /** The reply as one line, as people know it from logs: `550 5.1.1 no such user`. */
-export function replyLine({ code, enhanced, text }: Reply): string {
+export function formatReply({ code, enhanced, text }: Reply): string {
   return [code, enhanced, text].filter((part) => part !== null && part !== '').join(' ')
 }

@@ -8,12 +8,12 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { DomainName } from './address.js'
-import { recipientOfToken, recipientToken } from './recipient-token.js'
+import { recipientOfToken, createRecipientToken } from './recipient-token.js'
 
 const PREFIX = 'bounce+'
 
-export function returnPath(secret: KeyObject, recipientId: string, host: DomainName): string {
-  return `${PREFIX}${recipientToken(secret, 'bounce', recipientId)}@${host}`
+export function createReturnPath(secret: KeyObject, recipientId: string, host: DomainName): string {
+  return `${PREFIX}${createRecipientToken(secret, 'bounce', recipientId)}@${host}`
 }
 
 /** The recipient id in the local part of a return path; null: none of ours. */

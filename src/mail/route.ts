@@ -8,7 +8,7 @@
  * Invariant: a problem never repeats the text, since a password may stand in it.
  */
 import { isIP } from 'node:net'
-import { domainNameOrNull } from './address.js'
+import { tryParseDomainName } from './address.js'
 
 export interface Route {
   /** Domain name in lower case, or IP address without brackets. */
@@ -22,33 +22,33 @@ export type ParsedRoute =
   | { readonly kind: 'route'; readonly route: Route }
   | { readonly kind: 'problem'; readonly problem: string }
 
-const form = /^(?:(?<scheme>[a-z][a-z0-9+.-]*):\/\/)?(?:(?<login>[^@/]*)@)?(?<place>[^@/]*)\/?$/i
-const placeForm = /^(?:\[(?<v6>[^[\]]*)\]|(?<name>[^:[\]]*))(?::(?<port>.*))?$/
+const routeForm = /^(?:(?<scheme>[a-z][a-z0-9+.-]*):\/\/)?(?:(?<login>[^@/]*)@)?(?<place>[^@/]*)\/?$/i
+const hostPortForm = /^(?:\[(?<v6>[^[\]]*)\]|(?<name>[^:[\]]*))(?::(?<port>.*))?$/
 
 export function parseRoute(text: string): ParsedRoute {
-  const { scheme, login, place = '' } = form.exec(text.trim())?.groups ?? {}
-  if (place === '') return problem('a route is "host:port" or "smtps://user:password@host:port"')
-  const tls = tlsOf(scheme)
-  if (tls === null) return problem('the scheme of a route is smtp or smtps')
-  const auth = login === undefined ? null : authOf(login)
-  if (auth === undefined) return problem('the login of a route is "user:password", percent-encoded')
-  if (auth !== null && scheme === undefined) return problem('a route with a login needs smtp:// or smtps:// before it')
-  const { v6, name, port: digits } = placeForm.exec(place)?.groups ?? {}
-  const host = v6 === undefined ? hostOf(name ?? '') : isIP(v6) === 6 ? v6.toLowerCase() : null
+  const { scheme, login, place = '' } = routeForm.exec(text.trim())?.groups ?? {}
+  if (place === '') return buildProblem('a route is "host:port" or "smtps://user:password@host:port"')
+  const tls = parseScheme(scheme)
+  if (tls === null) return buildProblem('the scheme of a route is smtp or smtps')
+  const auth = login === undefined ? null : parseLogin(login)
+  if (auth === undefined) return buildProblem('the login of a route is "user:password", percent-encoded')
+  if (auth !== null && scheme === undefined) return buildProblem('a route with a login needs smtp:// or smtps:// before it')
+  const { v6, name, port: digits } = hostPortForm.exec(place)?.groups ?? {}
+  const host = v6 === undefined ? parseHost(name ?? '') : isIP(v6) === 6 ? v6.toLowerCase() : null
   if (host === null)
-    return problem('the host of a route is a domain name, an IPv4 address or an IPv6 address in brackets')
-  const port = digits === undefined ? defaultPorts[tls] : portOf(digits)
-  if (port === null) return problem('the port of a route is a number from 1 to 65535')
+    return buildProblem('the host of a route is a domain name, an IPv4 address or an IPv6 address in brackets')
+  const port = digits === undefined ? defaultPorts[tls] : parsePort(digits)
+  if (port === null) return buildProblem('the port of a route is a number from 1 to 65535')
   return { kind: 'route', route: { host, port, tls, auth } }
 }
 
 const defaultPorts = { opportunistic: 25, implicit: 465 } as const
 
-function problem(text: string): ParsedRoute {
+function buildProblem(text: string): ParsedRoute {
   return { kind: 'problem', problem: text }
 }
 
-function tlsOf(scheme: string | undefined): Route['tls'] | null {
+function parseScheme(scheme: string | undefined): Route['tls'] | null {
   switch (scheme?.toLowerCase()) {
     case undefined:
     case 'smtp':
@@ -60,7 +60,7 @@ function tlsOf(scheme: string | undefined): Route['tls'] | null {
   }
 }
 
-function authOf(login: string): Route['auth'] | undefined {
+function parseLogin(login: string): Route['auth'] | undefined {
   const colon = login.indexOf(':')
   if (colon < 1) return undefined
   try {
@@ -72,11 +72,11 @@ function authOf(login: string): Route['auth'] | undefined {
   }
 }
 
-function hostOf(name: string): string | null {
-  return isIP(name) === 4 ? name : domainNameOrNull(name)
+function parseHost(name: string): string | null {
+  return isIP(name) === 4 ? name : tryParseDomainName(name)
 }
 
-function portOf(digits: string): number | null {
+function parsePort(digits: string): number | null {
   const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0
   return port >= 1 && port <= 65_535 ? port : null
 }

@@ -5,13 +5,13 @@
  *
  * A shortcut: what it gives is what `mailboxes` gives, and null says nothing.
  */
-import { type Address, addressOrNull } from './address.js'
+import { type Address, tryParseAddress } from './address.js'
 
-const simple = /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+const simpleForm = /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
 
-export function simpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
+export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
   if (value.length > 320) return null
-  const [, name = '', inBrackets, alone = ''] = simple.exec(value) ?? []
-  const address = addressOrNull(inBrackets ?? alone)
+  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
+  const address = tryParseAddress(inBrackets ?? alone)
   return address === null ? null : { address, name }
 }

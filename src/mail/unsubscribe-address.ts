@@ -6,10 +6,10 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Address, DomainName } from './address.js'
-import { recipientOfToken, recipientToken } from './recipient-token.js'
+import { recipientOfToken, createRecipientToken } from './recipient-token.js'
 
-export function unsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
-  return `unsubscribe+${recipientToken(secret, 'unsubscribe', recipientId)}@${host}` as Address
+export function createUnsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
+  return `unsubscribe+${createRecipientToken(secret, 'unsubscribe', recipientId)}@${host}` as Address
 }
 
 /** `detail`: what stands behind the `+` of such an address. Null: no token of ours. */

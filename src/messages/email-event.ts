@@ -1,6 +1,6 @@
 /** An event about one recipient of an email, with what every such event says. */
 import type { EventType, RecipientEvent } from '../events/event-log.js'
-import { tagObject } from './queue/enqueue.js'
+import { toTagObject } from './queue/enqueue.js'
 
 /** What the events of an email say about it. */
 export interface EmailSummary {
@@ -20,8 +20,8 @@ export interface EmailEvent {
   readonly more: Readonly<Record<string, unknown>>
 }
 
-export function emailEvent({ email, recipient, type, at, more }: EmailEvent): RecipientEvent {
+export function buildEmailEvent({ email, recipient, type, at, more }: EmailEvent): RecipientEvent {
   const { id, workspace_id: workspaceId, from_email: from, subject } = email
-  const data = { email_id: id, from, to: recipient, subject, tags: tagObject(email.tags), ...more }
+  const data = { email_id: id, from, to: recipient, subject, tags: toTagObject(email.tags), ...more }
   return { workspaceId, type, emailId: id, recipient, at, data }
 }

@@ -9,7 +9,7 @@
  * Emails that come meanwhile may move a page's rows by as many, as they do between two pages.
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { placeAfter } from '../storage/stepped-walk.js'
+import { seekOffset } from '../storage/stepped-walk.js'
 import type { EmailStatus } from '../storage/tables/tables.js'
 import type { Email } from './email.js'
 
@@ -25,12 +25,12 @@ export interface EmailFilter {
 }
 
 /** In the order of the index: the list goes on below it. */
-interface Place {
+interface Cursor {
   readonly createdAt: number
   readonly id: string
 }
 
-const TOP: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+const START_CURSOR: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
 export function countEmails(read: Read, { workspaceId, status }: EmailFilter): number {
   const counts = countsOf(read, { workspaceId })
@@ -44,23 +44,23 @@ export async function listEmails(
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
-  const place = await placeAfter(TOP, offset, (from, skip) => stepBelow(read, filter, from, skip)[0])
-  return place === null ? [] : pageBelow(read, filter, place, limit)
+  const place = await seekOffset(START_CURSOR, offset, (from, skip) => findCursorAfter(read, filter, from, skip)[0])
+  return place === null ? [] : readPageAfter(read, filter, place, limit)
 }
 
-type OfWorkspace = { workspaceId: string } & Place
-type OfStatus = OfWorkspace & { status: EmailStatus }
+type WorkspaceCursor = { workspaceId: string } & Cursor
+type StatusCursor = WorkspaceCursor & { status: EmailStatus }
 
-function stepBelow(read: Read, { workspaceId, status }: EmailFilter, place: Place, skip: number): readonly Place[] {
+function findCursorAfter(read: Read, { workspaceId, status }: EmailFilter, place: Cursor, skip: number): readonly Cursor[] {
   return status === null
-    ? stepOfAll(read, { workspaceId, ...place, skip })
-    : stepOfStatus(read, { workspaceId, status, ...place, skip })
+    ? cursorOfAll(read, { workspaceId, ...place, skip })
+    : cursorOfStatus(read, { workspaceId, status, ...place, skip })
 }
 
-function pageBelow(
+function readPageAfter(
   read: Read,
   { workspaceId, status }: EmailFilter,
-  place: Place,
+  place: Cursor,
   limit: number,
 ): readonly ListedEmail[] {
   return status === null
@@ -74,7 +74,7 @@ const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 
 const columns = ['id', 'from_email', 'from_name', 'to_emails', 'subject', 'status', 'created_at', 'sent_at'] as const
 
-const pageOfAll = prepareRead<OfWorkspace & { limit: number }>()(({ db, slot }) =>
+const pageOfAll = prepareRead<WorkspaceCursor & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
     .select(columns)
@@ -85,7 +85,7 @@ const pageOfAll = prepareRead<OfWorkspace & { limit: number }>()(({ db, slot }) 
     .limit(slot('limit')),
 )
 
-const pageOfStatus = prepareRead<OfStatus & { limit: number }>()(({ db, slot }) =>
+const pageOfStatus = prepareRead<StatusCursor & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
     .select(columns)
@@ -97,7 +97,7 @@ const pageOfStatus = prepareRead<OfStatus & { limit: number }>()(({ db, slot }) 
     .limit(slot('limit')),
 )
 
-const stepOfAll = prepareRead<OfWorkspace & { skip: number }>()(({ db, slot }) =>
+const cursorOfAll = prepareRead<WorkspaceCursor & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
@@ -109,7 +109,7 @@ const stepOfAll = prepareRead<OfWorkspace & { skip: number }>()(({ db, slot }) =
     .offset(slot('skip')),
 )
 
-const stepOfStatus = prepareRead<OfStatus & { skip: number }>()(({ db, slot }) =>
+const cursorOfStatus = prepareRead<StatusCursor & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])

@@ -19,104 +19,104 @@
  */
 import { type EventType, isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
 import { assertNever } from '../mail/assert-never.js'
-import { timestamp } from '../platform/clock.js'
+import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import type { RecipientStatus } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type Email, markComplained } from './email.js'
-import { emailEvent } from './email-event.js'
+import { buildEmailEvent } from './email-event.js'
 import { markReported, type Recipient } from './recipients.js'
 import type { Reason } from './replies/reasons.js'
 import { rollUpEmail } from './roll-up.js'
 
-interface Trouble {
+interface FailureDetails {
   readonly reason: Reason
   /** The server's words, or the report's. */
   readonly diagnostic: string
 }
 
 /** `refused`: for good. `given-up`: after temporary refusals. `delayed`: it is still being tried. */
-export type LateNews =
-  | (Trouble & { readonly kind: 'refused' | 'given-up' | 'delayed' })
+export type LateOutcome =
+  | (FailureDetails & { readonly kind: 'refused' | 'given-up' | 'delayed' })
   | { readonly kind: 'delivered'; readonly diagnostic: string }
   | { readonly kind: 'complained'; readonly feedbackType: string }
   | { readonly kind: 'unsubscribed' }
 
-type Becomes = Readonly<Partial<Record<RecipientStatus, RecipientStatus>>>
+type StatusTransitions = Readonly<Partial<Record<RecipientStatus, RecipientStatus>>>
 
-const onTheWay: Becomes = { sent: 'sent', delivered: 'delivered' }
-const attempted: Becomes = { ...onTheWay, bounced: 'bounced', queued: 'queued', failed: 'failed' }
+const handedOverStates: StatusTransitions = { sent: 'sent', delivered: 'delivered' }
+const attemptedStates: StatusTransitions = { ...handedOverStates, bounced: 'bounced', queued: 'queued', failed: 'failed' }
 
-const becomes: Readonly<Record<LateNews['kind'], Becomes>> = {
+const transitions: Readonly<Record<LateOutcome['kind'], StatusTransitions>> = {
   refused: { sent: 'bounced', delivered: 'bounced' },
-  'given-up': onTheWay,
-  delayed: onTheWay,
+  'given-up': handedOverStates,
+  delayed: handedOverStates,
   delivered: { sent: 'delivered' },
-  complained: attempted,
-  unsubscribed: attempted,
+  complained: attemptedStates,
+  unsubscribed: attemptedStates,
 }
 
 /** The state afterwards, often the same; null: such news does not act in this one. */
-export function lateState(status: RecipientStatus, news: LateNews['kind']): RecipientStatus | null {
-  return becomes[news][status] ?? null
+export function nextStatus(status: RecipientStatus, news: LateOutcome['kind']): RecipientStatus | null {
+  return transitions[news][status] ?? null
 }
 
-export interface LateSubject {
+export interface OutcomeSubject {
   readonly recipient: Recipient
   readonly email: Email
 }
 
 /** `state`: not in the state that it is in. `repeated`: told before. */
-export type Late =
+export type LateOutcomeResult =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated' }
 
-export function lateOutcome(read: Read, about: LateSubject, news: LateNews, at: number): Late {
+export function resolveLateOutcome(read: Read, about: OutcomeSubject, news: LateOutcome, at: number): LateOutcomeResult {
   const { recipient, email } = about
-  const to = lateState(recipient.status, news.kind)
+  const to = nextStatus(recipient.status, news.kind)
   if (to === null) return { kind: 'ignored', why: 'state' }
-  const { type, more } = told(news, at)
-  const event = emailEvent({ email, recipient: recipient.address, type, at, more })
-  const writes = marks(about, news, to, at)
+  const { type, more } = eventOf(news, at)
+  const event = buildEmailEvent({ email, recipient: recipient.address, type, at, more })
+  const writes = buildStatusWrites(about, news, to, at)
   if (to !== recipient.status) return { kind: 'acts', writes: [...writes, recordEvent(event)] }
-  const since = isTrouble(news) ? (recipient.settled_at ?? 0) : 0
+  const since = isSoftFailure(news) ? (recipient.settled_at ?? 0) : 0
   if (isRecorded(read, event, since)) return { kind: 'ignored', why: 'repeated' }
   return { kind: 'acts', writes: [...writes, recordFirstEvent(event, since)] }
 }
 
 /** Its like is told before the last attempt as well: of those, only what came later counts as a repetition. */
-function isTrouble({ kind }: LateNews): boolean {
+function isSoftFailure({ kind }: LateOutcome): boolean {
   return kind === 'given-up' || kind === 'delayed'
 }
 
-function told(news: LateNews, at: number): { readonly type: EventType; readonly more: Record<string, unknown> } {
+function eventOf(news: LateOutcome, at: number): { readonly type: EventType; readonly more: Record<string, unknown> } {
   switch (news.kind) {
     case 'refused':
-      return { type: 'email.bounced', more: bounce('hard', news) }
+      return { type: 'email.bounced', more: toBounceDetails('hard', news) }
     case 'given-up':
-      return { type: 'email.bounced', more: bounce('soft', news) }
+      return { type: 'email.bounced', more: toBounceDetails('soft', news) }
     case 'delayed':
       return { type: 'email.deferred', more: { reason: news.reason, response: news.diagnostic } }
     case 'delivered':
-      return { type: 'email.delivered', more: { delivered_at: timestamp(at) } }
+      return { type: 'email.delivered', more: { delivered_at: formatTimestamp(at) } }
     case 'complained':
       return {
         type: 'email.complained',
-        more: { feedback_type: news.feedbackType, complained_at: timestamp(at) },
+        more: { feedback_type: news.feedbackType, complained_at: formatTimestamp(at) },
       }
     case 'unsubscribed':
-      return { type: 'email.unsubscribed', more: { unsubscribed_at: timestamp(at) } }
+      return { type: 'email.unsubscribed', more: { unsubscribed_at: formatTimestamp(at) } }
     default:
       return assertNever(news)
   }
 }
 
-function bounce(type: 'hard' | 'soft', { reason, diagnostic }: Trouble): Record<string, unknown> {
+function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureDetails): Record<string, unknown> {
   return { bounce_type: type, bounce_subtype: reason, bounce_reason: diagnostic }
 }
 
 /** On the recipient and its email. What was given up keeps its state, but shows why. */
-function marks({ recipient, email }: LateSubject, news: LateNews, to: RecipientStatus, at: number): Write[] {
+function buildStatusWrites({ recipient, email }: OutcomeSubject, news: LateOutcome, to: RecipientStatus, at: number): Write[] {
   const { id, workspace_id: workspaceId, status: from } = recipient
   const { last_response, reason, delivered_at: deliveredAt, settled_at: settledAt } = recipient
   const place = { id, workspaceId, from, to }

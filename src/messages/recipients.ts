@@ -7,14 +7,14 @@ import type { RecipientStatus, Tables } from '../storage/tables/tables.js'
 
 export type Recipient = Selectable<Tables['recipients']>
 
-type NewRecipient = Required<
+type RecipientRow = Required<
   Pick<
     Insertable<Tables['recipients']>,
     'id' | 'email_id' | 'workspace_id' | 'address' | 'domain' | 'status' | 'notify' | 'orcpt' | 'created_at'
   >
 >
 
-export const insertRecipient = prepareWrite<NewRecipient>(({ db, slot }) =>
+export const insertRecipient = prepareWrite<RecipientRow>(({ db, slot }) =>
   db.insertInto('recipients').values({
     id: slot('id'),
     email_id: slot('email_id'),
@@ -29,7 +29,7 @@ export const insertRecipient = prepareWrite<NewRecipient>(({ db, slot }) =>
 )
 
 /** What an attempt leaves on its recipient. */
-export interface AttemptMark {
+export interface AttemptUpdate {
   readonly id: string
   readonly status: RecipientStatus
   readonly attempts: number
@@ -41,7 +41,7 @@ export interface AttemptMark {
   readonly settledAt: number | null
 }
 
-export const markAttempt = prepareWrite<AttemptMark>(({ db, slot }) =>
+export const markAttempt = prepareWrite<AttemptUpdate>(({ db, slot }) =>
   db
     .updateTable('recipients')
     .set({
@@ -58,7 +58,7 @@ export const markAttempt = prepareWrite<AttemptMark>(({ db, slot }) =>
 )
 
 /** Moves a recipient from one state to another without an attempt; misses when it has left `from`. */
-export const moveRecipient = prepareWrite<{
+export const changeRecipientStatus = prepareWrite<{
   id: string
   from: RecipientStatus
   to: RecipientStatus
@@ -102,7 +102,7 @@ export const markReported = prepareWrite<{
 )
 
 /** Success was told, and is told once: what is left of the wishes. Misses when they are others by now. */
-export const keepWishes = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
+export const updateNotify = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
   ({ db, slot }) =>
     db
       .updateTable('recipients')
@@ -137,9 +137,9 @@ export const recipientOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot
 )
 
 /** RFC 3461, as the client gave them: they never change while it is in the queue. */
-export type RecipientWishes = Pick<Recipient, 'notify' | 'orcpt'>
+export type DsnRequest = Pick<Recipient, 'notify' | 'orcpt'>
 
 /** What delivery needs of a recipient beyond its queue entry. */
-export const recipientWishes = prepareRead<{ id: string }>()(({ db, slot }) =>
+export const dsnRequestById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('recipients').select(['notify', 'orcpt', 'status']).where('id', '=', slot('id')),
 )

@@ -8,11 +8,11 @@
 import { sql } from 'kysely'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import type { Database } from '../storage/database.js'
-import { prepareRead, prepareWrite, rowNumber } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, rowidOf } from '../storage/prepared.js'
 import { removeAttempts } from './queue/attempts.js'
 import { removeRaw, removeSignature } from './raw-message.js'
 
-const STEP = 200
+const BATCH_SIZE = 200
 
 export interface RetentionLimits {
   /** Epoch milliseconds: what is older goes. */
@@ -21,12 +21,12 @@ export interface RetentionLimits {
 }
 
 /** A walk: each call is one small step, and resolves to whether there may be more to do. */
-export function forgetMessages(
+export function createMessagePurge(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   { messagesBefore, eventsBefore }: RetentionLimits,
 ): () => Promise<boolean> {
-  let raw: RawPlace = { created_at: -1, place: 0 }
-  let email: EmailPlace = { created_at: -1, id: '' }
+  let raw: RawCursor = { created_at: -1, place: 0 }
+  let email: EmailCursor = { created_at: -1, id: '' }
   return async () => {
     const raws = oldRaw(read, { ...raw, before: messagesBefore })
     const emails = oldEmails(read, { ...email, before: eventsBefore })
@@ -38,25 +38,25 @@ export function forgetMessages(
     const eventIsOld = event !== undefined && event.created_at < eventsBefore
     const writes = [
       ...[...goneRaws, ...goneEmails].flatMap((emailId) => [removeRaw({ emailId }), removeSignature({ emailId })]),
-      ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + STEP })] : []),
+      ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + BATCH_SIZE })] : []),
       ...goneEmails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
     ]
     if (writes.length > 0) await commit(writes)
-    return raws.length === STEP || emails.length === STEP || eventIsOld
+    return raws.length === BATCH_SIZE || emails.length === BATCH_SIZE || eventIsOld
   }
 }
 
-interface RawPlace {
+interface RawCursor {
   readonly created_at: number
   /** Of the row in its table: the order of the index by age. */
   readonly place: number
 }
 
 /** The next old messages, and whether a recipient of each still waits in the queue. */
-const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
+const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages as old')
-    .select(['old.email_id', 'old.created_at', rowNumber('old').as('place')])
+    .select(['old.email_id', 'old.created_at', rowidOf('old').as('place')])
     .select((eb) =>
       eb
         .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
@@ -64,18 +64,18 @@ const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
         .as('waits'),
     )
     .where('old.created_at', '<', slot('before'))
-    .where(sql<boolean>`(old.created_at, ${rowNumber('old')}) > (${slot('created_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(old.created_at, ${rowidOf('old')}) > (${slot('created_at')}, ${slot('place')})`)
     .orderBy('old.created_at')
-    .orderBy(rowNumber('old'))
-    .limit(STEP),
+    .orderBy(rowidOf('old'))
+    .limit(BATCH_SIZE),
 )
 
-interface EmailPlace {
+interface EmailCursor {
   readonly created_at: number
   readonly id: string
 }
 
-const oldEmails = prepareRead<EmailPlace & { before: number }>()(({ db, slot }) =>
+const oldEmails = prepareRead<EmailCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('emails as old')
     .select(['old.id', 'old.created_at'])
@@ -89,7 +89,7 @@ const oldEmails = prepareRead<EmailPlace & { before: number }>()(({ db, slot }) 
     .where((eb) => eb(eb.refTuple('old.created_at', 'old.id'), '>', eb.tuple(slot('created_at'), slot('id'))))
     .orderBy('old.created_at')
     .orderBy('old.id')
-    .limit(STEP),
+    .limit(BATCH_SIZE),
 )
 
 const removeRecipients = prepareWrite<{ id: string }>(({ db, slot }) =>

@@ -9,19 +9,19 @@ import { prepareWrite } from '../storage/prepared.js'
 import type { EmailStatus } from '../storage/tables/tables.js'
 import { rollUpRanks } from './states.js'
 
-const ranks = sql.join(
+const rankCases = sql.join(
   rollUpRanks.map(({ status }, rank) => sql`when ${sql.lit(status)} then ${sql.lit(rank)}`),
   sql` `,
 )
-const names = sql.join(
+const statusCases = sql.join(
   rollUpRanks.map(({ rolledUp }, rank) => sql`when ${sql.lit(rank)} then ${sql.lit(rolledUp)}`),
   sql` `,
 )
 
-const rolledUp = sql<EmailStatus>`(
-  select case min(case r.status ${ranks} end) ${names} end from recipients as r where r.email_id = emails.id)`
+const rolledUpStatus = sql<EmailStatus>`(
+  select case min(case r.status ${rankCases} end) ${statusCases} end from recipients as r where r.email_id = emails.id)`
 
-interface Moments {
+interface EmailTimes {
   readonly emailId: string
   readonly sentAt: number | null
   readonly deliveredAt: number | null
@@ -29,11 +29,11 @@ interface Moments {
 }
 
 /** Moments that are null, or were set before, stay as they are. */
-export const rollUpEmail = prepareWrite<Moments>(({ db, slot }) =>
+export const rollUpEmail = prepareWrite<EmailTimes>(({ db, slot }) =>
   db
     .updateTable('emails')
     .set({
-      status: rolledUp,
+      status: rolledUpStatus,
       sent_at: sql`coalesce(sent_at, ${slot('sentAt')})`,
       delivered_at: sql`coalesce(delivered_at, ${slot('deliveredAt')})`,
       bounced_at: sql`coalesce(bounced_at, ${slot('bouncedAt')})`,

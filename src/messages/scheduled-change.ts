@@ -11,13 +11,13 @@
  * An email is scheduled while every entry of it waits untouched for a recipient that is
  * scheduled; entries that the operator holds are, one whose attempt has begun is not.
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { timestamp } from '../platform/clock.js'
+import { formatTimestamp } from '../platform/clock.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { type Commit, Missed, type Write } from '../storage/writer/write.js'
+import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
 import type { Email } from './email.js'
-import { type Viewer, visibleEmail } from './email-resource.js'
+import { type Viewer, requireVisibleEmail } from './email-resource.js'
 
 export interface ChangeDeps {
   readonly read: Read
@@ -26,74 +26,74 @@ export interface ChangeDeps {
 
 /** Throws a Refusal: `email-not-found`, or `conflict` where it is not scheduled any more. */
 export function cancelScheduled(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
-  return change(deps, viewer, id, 'cancelled', (email, rows) => [
-    endSchedule(email),
-    removeWaiting(rows)(email),
+  return changeScheduled(deps, viewer, id, 'cancelled', (email, rows) => [
+    cancelEmail(email),
+    removeEntries(rows)(email),
     cancelRecipients(rows)({ ...email, at: now }),
   ])
 }
 
 /** The refusals are those of `cancelScheduled`. Its place in the queue moves with it: whoever sweeps must hear of it. */
 export function reschedule(deps: ChangeDeps, viewer: Viewer, id: string, at: number): Promise<void> {
-  return change(deps, viewer, id, 'rescheduled', (email, rows) => [
-    moveSchedule({ ...email, at }),
-    moveWaiting(rows)({ ...email, at }),
+  return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
+    rescheduleEmail({ ...email, at }),
+    rescheduleEntries(rows)({ ...email, at }),
   ])
 }
 
 /** Its time is `now`: it is released with this commit. */
 export function sendScheduledNow(deps: ChangeDeps, viewer: Viewer, id: string, now: number): Promise<void> {
-  return change(deps, viewer, id, 'rescheduled', (email, rows) => [
-    dropSchedule(email),
-    moveWaiting(rows)({ ...email, at: now }),
+  return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
+    unscheduleEmail(email),
+    rescheduleEntries(rows)({ ...email, at: now }),
     queueRecipients(rows)(email),
   ])
 }
 
 /** Somebody else may change the same email meanwhile, an operator its entries: then it is looked at again. */
-const TRIES = 5
+const MAX_TRIES = 5
 
-interface OfEmail {
+interface EmailRef {
   readonly emailId: string
   readonly workspaceId: string
 }
 
-type Change = (email: OfEmail, rows: number) => readonly Write[]
+type BuildWrites = (email: EmailRef, rows: number) => readonly Write[]
 
-async function change(
+async function changeScheduled(
   { read, commit }: ChangeDeps,
   viewer: Viewer,
   id: string,
   what: 'cancelled' | 'rescheduled',
-  writes: Change,
+  writes: BuildWrites,
 ): Promise<void> {
-  for (let left = TRIES; ; left -= 1) {
-    const email = visibleEmail(read, viewer, id)
-    const rows = waitingEntries(read, email)
-    if (rows === null || left === 0) throw tooLate(email, what)
+  for (let left = MAX_TRIES; ; left -= 1) {
+    const email = requireVisibleEmail(read, viewer, id)
+    const rows = countWaitingEntries(read, email)
+    if (rows === null || left === 0) throw buildConflict(email, what)
     try {
       return await commit(writes({ emailId: id, workspaceId: email.workspace_id }, rows))
     } catch (error) {
-      if (!(error instanceof Missed)) throw error
+      if (!(error instanceof WriteConflict)) throw error
     }
   }
 }
 
 /** How many entries of it wait; null: it is not scheduled any more. */
-function waitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
+function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
   if (status !== 'scheduled') return null
   const entries = entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
   const waits = entries.every((entry) => entry.leased === 0 && entry.status === 'scheduled')
   return waits && entries.length > 0 ? entries.length : null
 }
 
-function tooLate({ id, status, scheduled_for }: Email, what: string): Refusal {
+function buildConflict({ id, status, scheduled_for }: Email, what: string): Refusal {
   // Read as scheduled, and yet an attempt has begun: what it is called then follows at once.
   const found = status === 'scheduled' ? 'being sent' : status
-  return new Refusal('conflict', `only a scheduled email can be ${what}: ${shown(id)} is ${found}`, {
+  return new Refusal('conflict', `only a scheduled email can be ${what}: ${formatForDisplay(id)} is ${found}`, {
     id,
     status,
-    scheduled_for: scheduled_for === null ? null : timestamp(scheduled_for),
+    scheduled_for: scheduled_for === null ? null : formatTimestamp(scheduled_for),
   })
 }
 
@@ -107,7 +107,7 @@ const entriesOfEmail = prepareRead<{ emailId: string; workspaceId: string }>()((
 )
 
 /** When it would have been sent stays on record. */
-const endSchedule = prepareWrite<OfEmail>(
+const cancelEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
       .updateTable('emails')
@@ -119,7 +119,7 @@ const endSchedule = prepareWrite<OfEmail>(
 )
 
 /** As if it had never been scheduled. */
-const dropSchedule = prepareWrite<OfEmail>(
+const unscheduleEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
       .updateTable('emails')
@@ -130,7 +130,7 @@ const dropSchedule = prepareWrite<OfEmail>(
   1,
 )
 
-const moveSchedule = prepareWrite<OfEmail & { at: number }>(
+const rescheduleEmail = prepareWrite<EmailRef & { at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('emails')
@@ -142,14 +142,14 @@ const moveSchedule = prepareWrite<OfEmail & { at: number }>(
 )
 
 /** The write made by `build`, which must touch as many rows as there are entries. */
-function ofRows<Values extends object>(
+function prepareCountedWrite<Values extends object>(
   build: Parameters<typeof prepareWrite<Values>>[0],
 ): (rows: number) => (values: Values) => Write {
   const write = prepareWrite<Values>(build)
   return (rows) => (values) => ({ ...write(values), rows })
 }
 
-const removeWaiting = ofRows<OfEmail>(({ db, slot }) =>
+const removeEntries = prepareCountedWrite<EmailRef>(({ db, slot }) =>
   db
     .deleteFrom('queue')
     .where('email_id', '=', slot('emailId'))
@@ -158,7 +158,7 @@ const removeWaiting = ofRows<OfEmail>(({ db, slot }) =>
 )
 
 /** Its age counts from its time. */
-const moveWaiting = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
+const rescheduleEntries = prepareCountedWrite<EmailRef & { at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
     .set({ next_attempt_at: slot('at'), enqueued_at: slot('at'), waits_for: null })
@@ -167,7 +167,7 @@ const moveWaiting = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
     .where('leased', '=', 0),
 )
 
-const cancelRecipients = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
+const cancelRecipients = prepareCountedWrite<EmailRef & { at: number }>(({ db, slot }) =>
   db
     .updateTable('recipients')
     .set({ status: 'cancelled', settled_at: slot('at') })
@@ -176,7 +176,7 @@ const cancelRecipients = ofRows<OfEmail & { at: number }>(({ db, slot }) =>
     .where('status', '=', 'scheduled'),
 )
 
-const queueRecipients = ofRows<OfEmail>(({ db, slot }) =>
+const queueRecipients = prepareCountedWrite<EmailRef>(({ db, slot }) =>
   db
     .updateTable('recipients')
     .set({ status: 'queued' })

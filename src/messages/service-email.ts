@@ -4,7 +4,7 @@
  * Charged to nobody, tracked by nobody, sent from the null return path.
  */
 import type { Address } from '../mail/address.js'
-import { SERVICE } from '../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { NewEmail } from './queue/enqueue.js'
 
 export interface ServiceEmail {
@@ -16,10 +16,10 @@ export interface ServiceEmail {
   readonly now: number
 }
 
-export function serviceEmail({ id, messageId, from, to, subject, now }: ServiceEmail): NewEmail {
+export function buildServiceEmail({ id, messageId, from, to, subject, now }: ServiceEmail): NewEmail {
   return {
     id,
-    workspace_id: SERVICE,
+    workspace_id: SERVICE_WORKSPACE,
     source: 'service',
     message_id: messageId,
     envelope_from: '',

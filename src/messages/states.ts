@@ -13,7 +13,7 @@
  */
 import type { EmailStatus, RecipientStatus } from '../storage/tables/tables.js'
 
-const order: readonly RecipientStatus[] = [
+const statusOrder: readonly RecipientStatus[] = [
   'queued',
   'scheduled',
   'delivered',
@@ -26,11 +26,11 @@ const order: readonly RecipientStatus[] = [
 
 /** The status of an email whose recipients are in `statuses`; `failed` where all are suppressed. */
 export function rollUp(statuses: readonly RecipientStatus[]): EmailStatus {
-  const first = order.find((status) => statuses.includes(status))
+  const first = statusOrder.find((status) => statuses.includes(status))
   return first === undefined || first === 'suppressed' ? 'failed' : first
 }
 
 /** For SQL: the rank of each status, and the status that each rank rolls up to. */
-export const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = order.map(
+export const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = statusOrder.map(
   (status) => ({ status, rolledUp: rollUp([status]) }),
 )

@@ -6,34 +6,34 @@
 import { administratorsOf } from '../accounts/people/members.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { moment, type NoticeMail, oneLine, type Piece } from './notice-mail.js'
+import { formatTime, type NoticeMail, toOneLine, type Piece } from './notice-mail.js'
 
 /** Of the event; times are ISO 8601. */
-export interface DomainTrouble {
+export interface DomainEventData {
   readonly domain: string
   /** When sending stops. */
   readonly fails_at?: string
   /** Somebody asked for the check, and was answered. */
   readonly asked?: boolean
-  readonly records?: readonly TroubledRecord[]
+  readonly records?: readonly ReportedRecord[]
 }
 
-interface TroubledRecord {
+interface ReportedRecord {
   readonly type: string
   readonly name: string
   readonly expected: string
   readonly status: string
 }
 
-export function domainNotice(
+export function buildDomainNotices(
   read: Read,
   workspaceId: string,
   type: 'domain.broken' | 'domain.failed',
-  { domain: given, fails_at: failsAt, asked = false, records = [] }: DomainTrouble,
+  { domain: given, fails_at: failsAt, asked = false, records = [] }: DomainEventData,
 ): readonly NoticeMail[] {
   if (asked) return []
-  const domain = oneLine(given)
-  const stop = failsAt === undefined ? '' : ` on ${moment(Date.parse(failsAt))}`
+  const domain = toOneLine(given)
+  const stop = failsAt === undefined ? '' : ` on ${formatTime(Date.parse(failsAt))}`
   const [subject, opening] =
     type === 'domain.broken'
       ? [
@@ -45,7 +45,7 @@ export function domainNotice(
           `${domain}: sending has stopped`,
           `The DNS records of ${domain} do not hold: no mail from it is accepted any more.`,
         ]
-  const lines = records.filter(({ status }) => status !== 'verified').map(recordLine)
+  const lines = records.filter(({ status }) => status !== 'verified').map(formatRecordLine)
   const missing: readonly Piece[] = [
     { kind: 'text', text: 'What is missing or wrong:' },
     { kind: 'list', lines },
@@ -58,6 +58,6 @@ export function domainNotice(
   return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email as Address, subject, pieces }))
 }
 
-function recordLine({ name, type, expected }: TroubledRecord): string {
-  return oneLine(`${name} ${type} ${expected}`)
+function formatRecordLine({ name, type, expected }: ReportedRecord): string {
+  return toOneLine(`${name} ${type} ${expected}`)
 }

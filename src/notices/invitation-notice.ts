@@ -5,11 +5,11 @@
  * as short quoted words in which no link can stand.
  */
 import type { KeyObject } from 'node:crypto'
-import { invitationToken } from '../accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../accounts/people/invitation-token.js'
 import { invitationOfToken } from '../accounts/people/invitations.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { moment, type NoticeMail, quotedName } from './notice-mail.js'
+import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'
 
 export interface InvitationNoticeDeps {
   readonly read: Read
@@ -19,18 +19,18 @@ export interface InvitationNoticeDeps {
 }
 
 /** None where it does not wait any more. */
-export function invitationNotice(
+export function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
   { invitation_id: id }: { readonly invitation_id: string },
   now: number,
 ): readonly NoticeMail[] {
   const [row] = invitationOfToken(read, { id })
   if (row === undefined || row.status !== 'pending' || row.expires_at <= now) return []
-  const workspace = quotedName(row.workspace)
-  const name = quotedName(row.invited_by_name)
+  const workspace = quoteName(row.workspace)
+  const name = quoteName(row.invited_by_name)
   const by = name === null ? row.invited_by_email : `${name} (${row.invited_by_email})`
   const where = workspace === null ? 'a workspace' : `the workspace ${workspace}`
-  const url = `${publicUrl}/ui/invitation?token=${invitationToken(secret, id)}`
+  const url = `${publicUrl}/ui/invitation?token=${buildInvitationToken(secret, id)}`
   const role = row.role === 'admin' ? 'an admin' : 'a member'
   return [
     {
@@ -38,7 +38,7 @@ export function invitationNotice(
       subject: 'You are invited to a workspace',
       pieces: [
         { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },
-        { kind: 'text', text: `The link works once, until ${moment(row.expires_at)}:` },
+        { kind: 'text', text: `The link works once, until ${formatTime(row.expires_at)}:` },
         { kind: 'link', url, label: 'Accept the invitation' },
         { kind: 'text', text: 'If you do not know what this is about, do nothing: without the link nothing happens.' },
       ],

@@ -7,9 +7,9 @@
  */
 import type { Address } from '../mail/address.js'
 import { html, type Markup } from '../mail/markup.js'
-import { newMessageId } from '../mail/message-id.js'
-import { type Enqueued, enqueue } from '../messages/queue/enqueue.js'
-import { serviceEmail } from '../messages/service-email.js'
+import { createMessageId } from '../mail/message-id.js'
+import { type EnqueuedEmail, enqueue } from '../messages/queue/enqueue.js'
+import { buildServiceEmail } from '../messages/service-email.js'
 import { uuidv7 } from '../platform/ids.js'
 import { composeMessage } from '../sending/compose-message.js'
 
@@ -30,15 +30,15 @@ export interface ServiceSender {
   readonly mailFrom: Address
 }
 
-export interface Written {
-  readonly enqueued: Enqueued
+export interface ComposedNotice {
+  readonly enqueued: EnqueuedEmail
   readonly raw: Buffer
 }
 
-export function writtenMail({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): Written {
+export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): ComposedNotice {
   const id = uuidv7(now)
   const { to, pieces } = mail
-  const subject = oneLine(mail.subject)
+  const subject = toOneLine(mail.subject)
   const raw = composeMessage(
     {
       from: { address: mailFrom, name: 'Posthorn' },
@@ -47,41 +47,41 @@ export function writtenMail({ hostname, mailFrom }: ServiceSender, mail: NoticeM
       bcc: [],
       replyTo: [],
       subject,
-      text: textOf(pieces),
-      html: htmlOf(pieces).text,
+      text: renderText(pieces),
+      html: renderHtml(pieces).text,
       fields: [{ name: 'Auto-Submitted', value: 'auto-generated' }],
       attachments: [],
       inlineImages: [],
     },
     { emailId: id, hostname, now },
   )
-  const messageId = newMessageId(id, hostname)
-  const wanted = serviceEmail({ id, messageId, from: mailFrom, to, subject, now })
+  const messageId = createMessageId(id, hostname)
+  const wanted = buildServiceEmail({ id, messageId, from: mailFrom, to, subject, now })
   return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
 }
 
 /** What people have named, on one line: nothing of it can look like a paragraph of ours. */
-export function oneLine(text: string): string {
+export function toOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }
 
-const MAX_NAME = 60
+const MAX_NAME_LENGTH = 60
 
 /**
  * What people have named, in quotes, as data: letters, digits, blanks and a few signs, of which no mail
  * program makes a link. Null: nothing is left.
  */
-export function quotedName(text: string): string | null {
+export function quoteName(text: string): string | null {
   const words = text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}&'’,_-]+/gu, ' ')
-  const name = [...words.trim()].slice(0, MAX_NAME).join('').trim()
+  const name = [...words.trim()].slice(0, MAX_NAME_LENGTH).join('').trim()
   return name === '' ? null : `"${name}"`
 }
 
-function textOf(pieces: readonly Piece[]): string {
-  return `${pieces.map(textPiece).join('\n\n')}\n`
+function renderText(pieces: readonly Piece[]): string {
+  return `${pieces.map(renderTextPiece).join('\n\n')}\n`
 }
 
-function textPiece(piece: Piece): string {
+function renderTextPiece(piece: Piece): string {
   switch (piece.kind) {
     case 'text':
       return piece.text
@@ -92,14 +92,14 @@ function textPiece(piece: Piece): string {
   }
 }
 
-function htmlOf(pieces: readonly Piece[]): Markup {
+function renderHtml(pieces: readonly Piece[]): Markup {
   return html`<!doctype html>
 <html lang="en"><body style="font: 16px/1.5 sans-serif; max-width: 34em">
-${pieces.map(htmlPiece)}</body></html>
+${pieces.map(renderHtmlPiece)}</body></html>
 `
 }
 
-function htmlPiece(piece: Piece): Markup {
+function renderHtmlPiece(piece: Piece): Markup {
   switch (piece.kind) {
     case 'text':
       return html`<p>${piece.text}</p>\n`
@@ -111,6 +111,6 @@ function htmlPiece(piece: Piece): Markup {
 }
 
 /** As `2026-11-29 14:05 UTC`. */
-export function moment(at: number): string {
+export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -9,16 +9,16 @@
 import type { Address } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
-import { SERVICE } from '../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type Commit, StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { type DomainTrouble, domainNotice } from './domain-notice.js'
-import { type InvitationNoticeDeps, invitationNotice } from './invitation-notice.js'
-import { type NoticeMail, type ServiceSender, type Written, writtenMail } from './notice-mail.js'
-import { cursorOf, moveCursor, type ToldEvent, toldAfter } from './told-events.js'
+import { type DomainEventData, buildDomainNotices } from './domain-notice.js'
+import { type InvitationNoticeDeps, buildInvitationNotices } from './invitation-notice.js'
+import { type NoticeMail, type ServiceSender, type ComposedNotice, composeNotice } from './notice-mail.js'
+import { readCursor, moveCursor, type NoticeEvent, noticeEventsAfter } from './told-events.js'
 
-const POLL = 1_000
-const PAGE = 20
+const POLL_INTERVAL = 1_000
+const PAGE_SIZE = 20
 
 export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
   readonly read: Read
@@ -26,106 +26,106 @@ export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands mail that is on disk to delivery. */
-  readonly offer: (enqueued: Written['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ComposedNotice['enqueued'], raw: Buffer) => void
 }
 
 export class NoticeWriter {
   private timer: NodeJS.Timeout | null = null
   private running: Promise<void> | null = null
-  private again = false
-  private stopping = false
-  private troubled = false
+  private rerunNeeded = false
+  private isStopping = false
+  private isFailing = false
 
   constructor(private readonly deps: NoticeDeps) {}
 
   start(): void {
-    this.timer = setInterval(() => this.notice(), POLL)
-    this.notice()
+    this.timer = setInterval(() => this.wake(), POLL_INTERVAL)
+    this.wake()
   }
 
   /** There may be something new. */
-  notice(): void {
-    if (this.stopping) return
+  wake(): void {
+    if (this.isStopping) return
     if (this.running !== null) {
-      this.again = true
+      this.rerunNeeded = true
       return
     }
-    this.running = this.readOn().finally(() => {
+    this.running = this.processEvents().finally(() => {
       this.running = null
-      if (!this.again) return
-      this.again = false
-      this.notice()
+      if (!this.rerunNeeded) return
+      this.rerunNeeded = false
+      this.wake()
     })
   }
 
   /** Ends after the event that is in hand. */
   async stop(): Promise<void> {
-    this.stopping = true
+    this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
     await this.running
   }
 
-  private async readOn(): Promise<void> {
+  private async processEvents(): Promise<void> {
     const { read, log } = this.deps
     try {
-      let events: readonly ToldEvent[]
+      let events: readonly NoticeEvent[]
       do {
-        events = toldAfter(read, { seq: cursorOf(read), limit: PAGE })
+        events = noticeEventsAfter(read, { seq: readCursor(read), limit: PAGE_SIZE })
         for (const event of events) {
-          if (this.stopping) return
-          await this.tell(event)
+          if (this.isStopping) return
+          await this.processEvent(event)
         }
-      } while (events.length === PAGE)
-      this.troubled = false
+      } while (events.length === PAGE_SIZE)
+      this.isFailing = false
     } catch (err) {
       // The timer comes again; it is said once.
-      if (!this.troubled) log.error({ err }, 'notices cannot be written now')
-      this.troubled = true
+      if (!this.isFailing) log.error({ err }, 'notices cannot be written now')
+      this.isFailing = true
     }
   }
 
-  private async tell(event: ToldEvent): Promise<void> {
+  private async processEvent(event: NoticeEvent): Promise<void> {
     const { commit, offer } = this.deps
-    const mails = this.mailsOf(event)
+    const mails = this.composeNotices(event)
     try {
       await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
     } catch (err) {
       // The disk's fault: the timer comes again.
       if (err instanceof StorageFault) throw err
-      this.passedOver(event, err)
+      this.logSkipped(event, err)
       return commit([moveCursor(event.seq)])
     }
     for (const { enqueued, raw } of mails) offer(enqueued, raw)
   }
 
-  private passedOver({ seq, type }: ToldEvent, err: unknown): void {
+  private logSkipped({ seq, type }: NoticeEvent, err: unknown): void {
     this.deps.log.error({ err, seq, type }, 'a notice could not be written')
   }
 
-  private mailsOf(event: ToldEvent): readonly Written[] {
+  private composeNotices(event: NoticeEvent): readonly ComposedNotice[] {
     const now = this.deps.clock()
     try {
-      return this.noticesOf(event, now)
-        .filter(({ to }) => this.isWrittenTo(to, event))
-        .map((mail) => writtenMail(this.deps, mail, now))
+      return this.buildNotices(event, now)
+        .filter(({ to }) => this.mayWriteTo(to, event))
+        .map((mail) => composeNotice(this.deps, mail, now))
     } catch (err) {
-      this.passedOver(event, err)
+      this.logSkipped(event, err)
       return []
     }
   }
 
   /** Mail of the service that bounced for good from an address is the last that it gets. */
-  private isWrittenTo(recipient: Address, { type }: ToldEvent): boolean {
+  private mayWriteTo(recipient: Address, { type }: NoticeEvent): boolean {
     const { read, log } = this.deps
-    if (!isSuppressed(read, SERVICE, recipient)) return true
+    if (!isSuppressed(read, SERVICE_WORKSPACE, recipient)) return true
     log.info({ recipient, type, reason: 'suppressed' }, 'a notice was not written')
     return false
   }
 
-  private noticesOf({ type, workspace_id: workspaceId, data }: ToldEvent, now: number): readonly NoticeMail[] {
+  private buildNotices({ type, workspace_id: workspaceId, data }: NoticeEvent, now: number): readonly NoticeMail[] {
     const about: unknown = JSON.parse(data)
     return type === 'invitation.created'
-      ? invitationNotice(this.deps, about as { readonly invitation_id: string }, now)
-      : domainNotice(this.deps.read, workspaceId, type, about as DomainTrouble)
+      ? buildInvitationNotices(this.deps, about as { readonly invitation_id: string }, now)
+      : buildDomainNotices(this.deps.read, workspaceId, type, about as DomainEventData)
   }
 }

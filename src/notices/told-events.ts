@@ -4,39 +4,39 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { serviceState, setServiceState } from '../storage/service-state.js'
+import { readServiceState, setServiceState } from '../storage/service-state.js'
 import type { Write } from '../storage/writer/write.js'
 
 const CURSOR = 'notices_cursor'
 
-export const toldTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
-export type ToldType = (typeof toldTypes)[number]
+export const noticeEventTypes = ['invitation.created', 'domain.broken', 'domain.failed'] as const
+export type NoticeEventType = (typeof noticeEventTypes)[number]
 
-export interface ToldEvent {
+export interface NoticeEvent {
   readonly seq: number
   readonly workspace_id: string
-  readonly type: ToldType
+  readonly type: NoticeEventType
   readonly created_at: number
   /** JSON. */
   readonly data: string
 }
 
 /** The words of the partial index `events_told`, so that it serves: there are millions of others. */
-const isTold = sql<boolean>`type in (${sql.join(toldTypes.map((type) => sql.lit(type)))})`
+const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
-export const toldAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>
+export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
     .select(['seq', 'workspace_id', 'type', 'created_at', 'data'])
-    .where(isTold)
+    .where(isNoticeEvent)
     .where('seq', '>', slot('seq'))
     .orderBy('seq')
     .limit(slot('limit'))
-    .$castTo<ToldEvent>(),
+    .$castTo<NoticeEvent>(),
 )
 
-export function cursorOf(read: Read): number {
-  return Number(serviceState(read, { key: CURSOR })[0]?.value ?? 0)
+export function readCursor(read: Read): number {
+  return Number(readServiceState(read, { key: CURSOR })[0]?.value ?? 0)
 }
 
 export function moveCursor(seq: number): Write {

@@ -2,40 +2,40 @@
 import { html, type Markup } from '../mail/markup.js'
 import type { Content, Endpoint, OpenApi, Parameter } from './openapi-form.js'
 
-export function requestExample(api: OpenApi, { method, path, operation }: Endpoint): Markup {
+export function renderRequestExample(api: OpenApi, { method, path, operation }: Endpoint): Markup {
   const { parameters = [], requestBody, security } = operation
   const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
-  const address = `${api.servers[0]?.url ?? ''}${filledIn(path, parameters)}`
+  const address = `${api.servers[0]?.url ?? ''}${fillPath(path, parameters)}`
   const parts = [
-    `curl ${method === 'get' || (requestBody !== undefined && method === 'post') ? '' : `-X ${method.toUpperCase()} `}${quoted(address)}`,
+    `curl ${method === 'get' || (requestBody !== undefined && method === 'post') ? '' : `-X ${method.toUpperCase()} `}${quoteForShell(address)}`,
     ...(security === undefined ? ["-H 'Authorization: Bearer KEY'"] : []),
-    ...(type === undefined ? [] : bodyParts(type, media?.example)),
+    ...(type === undefined ? [] : formatBodyOptions(type, media?.example)),
   ]
   return html`<h4>Example</h4><pre><code>${parts.join(' \\\n  ')}</code></pre>`
 }
 
 /** Null where there is none. */
-export function answerExample(content: Content): Markup | null {
+export function renderAnswerExample(content: Content): Markup | null {
   const [media] = Object.values(content)
   if (media?.example === undefined) return null
-  return html`<h4>Example</h4><pre><code>${written(media.example)}</code></pre>`
+  return html`<h4>Example</h4><pre><code>${formatExample(media.example)}</code></pre>`
 }
 
-function bodyParts(type: string, example: unknown): readonly string[] {
+function formatBodyOptions(type: string, example: unknown): readonly string[] {
   if (type === 'multipart/form-data') return ["-F 'file=@FILE'"]
-  return [`-H ${quoted(`Content-Type: ${type}`)}`, `-d ${quoted(written(example ?? {}))}`]
+  return [`-H ${quoteForShell(`Content-Type: ${type}`)}`, `-d ${quoteForShell(formatExample(example ?? {}))}`]
 }
 
-function written(example: unknown): string {
+function formatExample(example: unknown): string {
   return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 }
 
 /** With what must be there: parameters of the path, and those of the query that are required. */
-function filledIn(path: string, parameters: readonly Parameter[]): string {
+function fillPath(path: string, parameters: readonly Parameter[]): string {
   const query = parameters.filter((it) => it.in === 'query' && it.required === true)
-  const asked = query.map((it) => `${it.name}=${encodeURIComponent(sampleOf(it))}`).join('&')
-  const whole = path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())
-  return asked === '' ? whole : `${whole}?${asked}`
+  const queryString = query.map((it) => `${it.name}=${encodeURIComponent(sampleOf(it))}`).join('&')
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase())
+  return queryString === '' ? filledPath : `${filledPath}?${queryString}`
 }
 
 function sampleOf({ name, schema }: Parameter): string {
@@ -43,6 +43,6 @@ function sampleOf({ name, schema }: Parameter): string {
 }
 
 /** For a shell. */
-function quoted(text: string): string {
+function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -4,39 +4,39 @@
  *
  * The token is the secret of the form as it is of the link: whoever can send it may.
  */
-import { type AcceptDeps, acceptInvitation, openInvitation } from '../accounts/people/accept-invitation.js'
-import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from '../accounts/people/passwords.js'
+import { type AcceptDeps, acceptInvitation, findOpenInvitation } from '../accounts/people/accept-invitation.js'
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../accounts/people/passwords.js'
 import { html, type Markup } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
-import { notePage, type Page, pageOf } from './layout.js'
+import { renderNotePage, type Page, renderPage } from './layout.js'
 
-export interface Looked {
+export interface PageView {
   readonly query: URLSearchParams
   readonly now: number
 }
 
-export interface Filled {
+export interface FormSubmission {
   readonly form: URLSearchParams
   readonly remoteAddress: string
   readonly now: number
 }
 
 /** Throws a Refusal. */
-export function showInvitation(deps: AcceptDeps, { query, now }: Looked): Page {
-  return formPage(deps, { token: query.get('token') ?? '', now, status: 200, fault: null, name: '' })
+export function renderInvitation(deps: AcceptDeps, { query, now }: PageView): Page {
+  return renderFormPage(deps, { token: query.get('token') ?? '', now, status: 200, fault: null, name: '' })
 }
 
 /** Rejects with a Refusal. */
-export async function takeInvitation(deps: AcceptDeps, { form, remoteAddress, now }: Filled): Promise<Page> {
+export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, now }: FormSubmission): Promise<Page> {
   const token = form.get('token') ?? ''
-  const { known, workspace } = openInvitation(deps, token, now)
-  const fullName = known ? '' : nameIn(form)
+  const { hasAccount, workspace } = findOpenInvitation(deps, token, now)
+  const fullName = hasAccount ? '' : parseName(form)
   const password = form.get('password') ?? ''
-  if (password === '' || Buffer.byteLength(password) > LONGEST_PASSWORD) {
-    throw new Refusal('invalid-parameter', `password: 1 to ${LONGEST_PASSWORD} bytes`)
+  if (password === '' || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
+    throw new Refusal('invalid-parameter', `password: 1 to ${MAX_PASSWORD_BYTES} bytes`)
   }
   const { key } = await acceptInvitation(deps, { token, fullName, password, remoteAddress, now })
-  return pageOf(
+  return renderPage(
     201,
     `You belong to ${workspace}`,
     html`<main class="note">
@@ -51,15 +51,15 @@ another key of yours. <a href="docs">What it can do</a></p>
 }
 
 /** The same form, with what was wrong. Null where the link leads nowhere any more. */
-export function formAgain(
+export function renderFormAgain(
   deps: AcceptDeps,
-  filled: Omit<Filled, 'remoteAddress'>,
+  filled: Omit<FormSubmission, 'remoteAddress'>,
   status: number,
   fault: string,
 ): Page | null {
   const { form, now } = filled
   try {
-    return formPage(deps, { token: form.get('token') ?? '', now, status, fault, name: form.get('full_name') ?? '' })
+    return renderFormPage(deps, { token: form.get('token') ?? '', now, status, fault, name: form.get('full_name') ?? '' })
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error
@@ -67,13 +67,13 @@ export function formAgain(
 }
 
 /** As the API takes it. */
-function nameIn(form: URLSearchParams): string {
+function parseName(form: URLSearchParams): string {
   const name = form.get('full_name') ?? ''
   if (name.trim() !== '' && name.length <= 100 && !/\p{Cc}/u.test(name)) return name
   throw new Refusal('invalid-parameter', 'full name: 1 to 100 characters')
 }
 
-interface Wanted {
+interface FormValues {
   readonly token: string
   readonly now: number
   readonly status: number
@@ -81,20 +81,20 @@ interface Wanted {
   readonly name: string
 }
 
-function formPage(deps: AcceptDeps, { token, now, status, fault, name }: Wanted): Page {
+function renderFormPage(deps: AcceptDeps, { token, now, status, fault, name }: FormValues): Page {
   const {
     workspace,
     email,
     role,
-    known,
+    hasAccount,
     invited_by_name: byName,
     invited_by_email: byEmail,
-  } = openInvitation(deps, token, now)
+  } = findOpenInvitation(deps, token, now)
   const by = byName === '' ? byEmail : `${byName} (${byEmail})`
-  const task = known
+  const task = hasAccount
     ? 'This address has an account here: show that it is yours with its password.'
     : 'Choose a password for your account.'
-  return pageOf(
+  return renderPage(
     status,
     `Join ${workspace}`,
     html`<main class="note">
@@ -103,28 +103,28 @@ function formPage(deps: AcceptDeps, { token, now, status, fault, name }: Wanted)
 ${fault === null ? null : html`<p class="fault" role="alert">${fault}</p>`}
 <form method="post" action="invitation">
 <input type="hidden" name="token" value="${token}">
-${known ? null : nameField(name)}
-${known ? knownPassword : newPassword}
+${hasAccount ? null : renderNameField(name)}
+${hasAccount ? currentPasswordField : newPasswordField}
 <button>Join</button>
 </form>
 </main>`,
   )
 }
 
-function nameField(name: string): Markup {
+function renderNameField(name: string): Markup {
   return html`<label for="full_name">Your name</label>
 <input id="full_name" name="full_name" value="${name}" maxlength="100" autocomplete="name" required>`
 }
 
-const knownPassword = html`<label for="password">Your password</label>
+const currentPasswordField = html`<label for="password">Your password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required>`
 
-const newPassword = html`<label for="password">Password</label>
-<input id="password" name="password" type="password" minlength="${SHORTEST_PASSWORD}" autocomplete="new-password" required>
-<p class="hint">At least ${SHORTEST_PASSWORD} characters.</p>`
+const newPasswordField = html`<label for="password">Password</label>
+<input id="password" name="password" type="password" minlength="${MIN_PASSWORD_LENGTH}" autocomplete="new-password" required>
+<p class="hint">At least ${MIN_PASSWORD_LENGTH} characters.</p>`
 
-export function noInvitation(status: number, message: string): Page {
-  return notePage(
+export function renderInvitationError(status: number, message: string): Page {
+  return renderNotePage(
     status,
     'This invitation cannot be accepted',
     `${message[0]?.toUpperCase() ?? ''}${message.slice(1)}.`,

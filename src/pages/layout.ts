@@ -26,7 +26,7 @@ const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 }
 
-export function pageOf(status: number, title: string, body: Markup): Page {
+export function renderPage(status: number, title: string, body: Markup): Page {
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -46,8 +46,8 @@ ${body}
 }
 
 /** For whoever only needs to read a sentence. */
-export function notePage(status: number, title: string, sentence: string): Page {
-  return pageOf(
+export function renderNotePage(status: number, title: string, sentence: string): Page {
+  return renderPage(
     status,
     title,
     html`<main class="note">

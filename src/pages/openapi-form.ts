@@ -67,7 +67,7 @@ export interface OpenApi {
 }
 
 /** A response that several operations share stands among the components. */
-export function responseOf(document: OpenApi, response: Operation['responses'][string]): Response {
+export function resolveResponse(document: OpenApi, response: Operation['responses'][string]): Response {
   if (!('$ref' in response)) return response
   const name = response.$ref.split('/').at(-1) ?? ''
   return document.components?.responses?.[name] ?? { description: '' }
@@ -79,7 +79,7 @@ export interface Endpoint {
   readonly operation: Operation
 }
 
-export function endpointsOf({ paths }: OpenApi): readonly Endpoint[] {
+export function listEndpoints({ paths }: OpenApi): readonly Endpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   )
@@ -94,32 +94,32 @@ export interface Field {
 }
 
 /** Against schemas that contain themselves. */
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
-export function fieldsOf(document: OpenApi, schema: Schema, above = '', depth = 0): readonly Field[] {
-  const whole = resolved(document, schema)
-  if (depth > DEEPEST) return []
+export function listFields(document: OpenApi, schema: Schema, above = '', depth = 0): readonly Field[] {
+  const whole = resolveSchema(document, schema)
+  if (depth > MAX_DEPTH) return []
   const { properties, items, anyOf, oneOf, required = [] } = whole
   if (properties !== undefined) {
     return Object.entries(properties).flatMap(([name, field]) => {
       const path = above === '' ? name : `${above}.${name}`
       const isRequired = required.includes(name)
-      return [fieldOf(document, path, field, isRequired), ...fieldsOf(document, field, path, depth + 1)]
+      return [toField(document, path, field, isRequired), ...listFields(document, field, path, depth + 1)]
     })
   }
-  if (items !== undefined) return fieldsOf(document, items, `${above}[]`, depth + 1)
-  const forms = withoutSingles([...(anyOf ?? []), ...(oneOf ?? [])])
-  return ofForms(forms.map((form) => fieldsOf(document, form, above, depth + 1)))
+  if (items !== undefined) return listFields(document, items, `${above}[]`, depth + 1)
+  const forms = removeSingles([...(anyOf ?? []), ...(oneOf ?? [])])
+  return mergeForms(forms.map((form) => listFields(document, form, above, depth + 1)))
 }
 
 /** Where one of something may stand or a list of them, the fields of the items say all. */
-function withoutSingles(forms: readonly Schema[]): readonly Schema[] {
+function removeSingles(forms: readonly Schema[]): readonly Schema[] {
   const listed = new Set(forms.flatMap(({ items }) => items?.$ref ?? []))
   return forms.filter(({ $ref }) => $ref === undefined || !listed.has($ref))
 }
 
 /** Of several forms each field once, as the first form has it; required where no form of its object does without it. */
-function ofForms(forms: readonly (readonly Field[])[]): readonly Field[] {
+function mergeForms(forms: readonly (readonly Field[])[]): readonly Field[] {
   const fields = new Map(
     forms
       .flat()
@@ -129,26 +129,26 @@ function ofForms(forms: readonly (readonly Field[])[]): readonly Field[] {
   const inOrder = [...new Set(forms.flat().map(({ path }) => path))]
   return inOrder.flatMap((path) => {
     const field = fields.get(path)
-    const object = objectOf(path)
-    const withIt = forms.filter((form) => form.some((other) => objectOf(other.path) === object))
+    const object = objectPathOf(path)
+    const withIt = forms.filter((form) => form.some((other) => objectPathOf(other.path) === object))
     const required = withIt.every((form) => form.some((other) => other.path === path && other.required))
     return field === undefined ? [] : [{ ...field, required }]
   })
 }
 
 /** `to[]` of `to[].address`. */
-function objectOf(path: string): string {
+function objectPathOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.')))
 }
 
-function fieldOf(document: OpenApi, path: string, schema: Schema, required: boolean): Field {
-  return { path, type: typeOf(document, schema), required, description: about(document, schema) }
+function toField(document: OpenApi, path: string, schema: Schema, required: boolean): Field {
+  return { path, type: formatType(document, schema), required, description: describeSchema(document, schema) }
 }
 
-export function about(document: OpenApi, schema: Schema): string {
-  const whole = { ...resolved(document, schema), ...schema }
+export function describeSchema(document: OpenApi, schema: Schema): string {
+  const whole = { ...resolveSchema(document, schema), ...schema }
   const { description = '', default: usual, minimum, maximum } = whole
-  const words = whole.enum ?? (whole.items === undefined ? undefined : resolved(document, whole.items).enum)
+  const words = whole.enum ?? (whole.items === undefined ? undefined : resolveSchema(document, whole.items).enum)
   const allowed = words === undefined ? '' : `One of ${words.map((word) => JSON.stringify(word)).join(', ')}.`
   const range = isBound(minimum) && isBound(maximum) ? `From ${minimum} to ${maximum}.` : ''
   const without = usual === undefined || description.includes('Default') ? '' : `Default ${JSON.stringify(usual)}.`
@@ -161,18 +161,18 @@ function isBound(value: number | undefined): boolean {
 }
 
 /** As `string`, `integer or null`, `list of objects`. */
-export function typeOf(document: OpenApi, schema: Schema): string {
-  const { type, items, anyOf, oneOf, format, contentMediaType, const: only } = resolved(document, schema)
+export function formatType(document: OpenApi, schema: Schema): string {
+  const { type, items, anyOf, oneOf, format, contentMediaType, const: only } = resolveSchema(document, schema)
   if (contentMediaType !== undefined) return 'file'
   if (only !== undefined) return JSON.stringify(only)
   const branches = anyOf ?? oneOf
-  if (branches !== undefined) return [...new Set(branches.map((branch) => typeOf(document, branch)))].join(' or ')
-  if (type === 'array') return items === undefined ? 'list' : `list of ${typeOf(document, items)}`
+  if (branches !== undefined) return [...new Set(branches.map((branch) => formatType(document, branch)))].join(' or ')
+  if (type === 'array') return items === undefined ? 'list' : `list of ${formatType(document, items)}`
   const names = typeof type === 'string' ? [type] : (type ?? ['any'])
   return names.map((name) => (name === 'string' && format !== undefined ? format : name)).join(' or ')
 }
 
-export function resolved(document: OpenApi, schema: Schema): Schema {
+export function resolveSchema(document: OpenApi, schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1)
   return name === undefined ? schema : (document.components?.schemas?.[name] ?? {})
 }

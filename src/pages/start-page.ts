@@ -1,8 +1,8 @@
 /** What stands at `/ui/`: what this is, and where to go from here. */
 import { html } from '../mail/markup.js'
-import { type Page, pageOf } from './layout.js'
+import { type Page, renderPage } from './layout.js'
 
-export const startPage: Page = pageOf(
+export const startPage: Page = renderPage(
   200,
   'Posthorn',
   html`<main class="note">
@@ -19,4 +19,4 @@ link of the mail. How the server is run is described in the folder <code>docs</c
 )
 
 /** From the address of the service to its pages; relative, because a proxy may have put the service below a path. */
-export const toStartPage: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }
+export const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }

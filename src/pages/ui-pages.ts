@@ -1,9 +1,9 @@
 /** All pages under `/ui/`, by their paths, and what leads there. */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
-import { docsPage } from './docs-page.js'
-import { formAgain, noInvitation, showInvitation, takeInvitation } from './invitation-page.js'
-import { notePage, type Page } from './layout.js'
-import { startPage, toStartPage } from './start-page.js'
+import { renderDocsPage } from './docs-page.js'
+import { renderFormAgain, renderInvitationError, renderInvitation, submitInvitation } from './invitation-page.js'
+import { renderNotePage, type Page } from './layout.js'
+import { startPage, startPageRedirect } from './start-page.js'
 
 export interface PageRequest {
   readonly path: string
@@ -18,39 +18,39 @@ export interface UiPages {
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
-  readonly fault: (status: number, message: string, request: PageRequest | null) => Page
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
 export interface UiPagesDeps {
-  readonly accepting: AcceptDeps
+  readonly acceptDeps: AcceptDeps
   /** The OpenAPI document. */
   readonly document: object
 }
 
-const DOCS = '/ui/docs'
+const DOCS_PATH = '/ui/docs'
 /** Pages that are the same for everybody, and known from the start. */
-const START: readonly (readonly [path: string, page: Page])[] = [
-  ['/', toStartPage],
-  ['/ui', toStartPage],
+const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
+  ['/', startPageRedirect],
+  ['/ui', startPageRedirect],
   ['/ui/', startPage],
 ]
-const INVITATION = '/ui/invitation'
+const INVITATION_PATH = '/ui/invitation'
 
-export function uiPages({ accepting, document }: UiPagesDeps): UiPages {
-  const fixed = new Map([...START, [DOCS, docsPage(document)]])
+export function createUiPages({ acceptDeps, document }: UiPagesDeps): UiPages {
+  const fixedPages = new Map([...START_PAGES, [DOCS_PATH, renderDocsPage(document)]])
   return {
-    find: (path) => (path === INVITATION ? { form: true } : fixed.has(path) ? { form: false } : null),
+    find: (path) => (path === INVITATION_PATH ? { form: true } : fixedPages.has(path) ? { form: false } : null),
     show: (request) => {
       const { path, form } = request
-      const page = fixed.get(path)
+      const page = fixedPages.get(path)
       if (page !== undefined) return page
-      return form === null ? showInvitation(accepting, request) : takeInvitation(accepting, { ...request, form })
+      return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
     },
-    fault: (status, message, request) => {
-      if (request?.path !== INVITATION) return notePage(status, 'This page cannot be shown', `${message}.`)
+    showError: (status, message, request) => {
+      if (request?.path !== INVITATION_PATH) return renderNotePage(status, 'This page cannot be shown', `${message}.`)
       const { form, now } = request
-      const again = form === null ? null : formAgain(accepting, { form, now }, status, message)
-      return again ?? noInvitation(status, message)
+      const again = form === null ? null : renderFormAgain(acceptDeps, { form, now }, status, message)
+      return again ?? renderInvitationError(status, message)
     },
   }
 }

@@ -4,6 +4,6 @@ export type Clock = () => number
 export const systemClock: Clock = () => Date.now()
 
 /** An ISO 8601 UTC timestamp with milliseconds and `Z`: the form of every interface. */
-export function timestamp(at: number): string {
+export function formatTimestamp(at: number): string {
   return new Date(at).toISOString()
 }

@@ -55,11 +55,11 @@ export interface Dialer {
 
 /** `authorities`: PEM certificates to trust instead of the machine's, for closed networks. */
 export function createDialer(authorities?: string): Dialer {
-  const anyCertificate = createSecureContext({ minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:@SECLEVEL=0` })
-  const verified = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities })
+  const unverifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ciphers: `${DEFAULT_CIPHERS}:@SECLEVEL=0` })
+  const verifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ca: authorities })
   return {
     dial,
-    upgrade: (socket, options) => upgrade(socket, options, options.verify ? verified : anyCertificate),
+    upgrade: (socket, options) => upgrade(socket, options, options.verify ? verifiedContext : unverifiedContext),
   }
 }
 
@@ -68,7 +68,7 @@ async function dial(address: string, port: number, options: DialOptions): Promis
   options.signal.throwIfAborted()
   const { localAddress } = options
   const local = localAddress === undefined ? {} : { localAddress }
-  return ready(connect({ host: address, port, noDelay: true, ...local }), 'connect', options, 'unreachable')
+  return waitForSocket(connect({ host: address, port, noDelay: true, ...local }), 'connect', options, 'unreachable')
 }
 
 async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {
@@ -78,17 +78,17 @@ async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: S
   const { host, verify } = options
   const name = isIP(host) === 0 ? { servername: host } : {}
   const secure = connectTls({ socket, host, ...name, secureContext, rejectUnauthorized: verify })
-  return ready(secure, 'secureConnect', options, 'tls')
+  return waitForSocket(secure, 'secureConnect', options, 'tls')
 }
 
 /** Waits for `event`; destroys the socket when something else comes first. */
-function ready<S extends Socket>(socket: S, event: string, limits: DialLimits, otherwise: DialFailure): Promise<S> {
+function waitForSocket<S extends Socket>(socket: S, event: string, limits: DialLimits, otherwise: DialFailure): Promise<S> {
   const { timeout, signal } = limits
   return new Promise((resolve, reject) => {
     const finish = (error: unknown): void => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', aborted)
-      socket.off(event, succeeded).off('error', failed).off('close', closed)
+      signal.removeEventListener('abort', onAbort)
+      socket.off(event, onSuccess).off('error', onError).off('close', onClose)
       if (error === null) {
         resolve(socket)
       } else {
@@ -96,17 +96,17 @@ function ready<S extends Socket>(socket: S, event: string, limits: DialLimits, o
         reject(error)
       }
     }
-    const succeeded = (): void => finish(null)
-    const failed = (error: Error): void => finish(dialError(error, otherwise))
-    const closed = (): void => finish(new DialError('closed', 'connection closed'))
-    const aborted = (): void => finish(signal.reason)
+    const onSuccess = (): void => finish(null)
+    const onError = (error: Error): void => finish(toDialError(error, otherwise))
+    const onClose = (): void => finish(new DialError('closed', 'connection closed'))
+    const onAbort = (): void => finish(signal.reason)
     const timer = setTimeout(() => finish(new DialError('timeout', `no answer within ${timeout / 1000} s`)), timeout)
-    signal.addEventListener('abort', aborted, { once: true })
-    socket.on(event, succeeded).on('error', failed).on('close', closed)
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.on(event, onSuccess).on('error', onError).on('close', onClose)
   })
 }
 
-const failures: Readonly<Record<string, readonly [DialFailure, string]>> = {
+const failuresByCode: Readonly<Record<string, readonly [DialFailure, string]>> = {
   ECONNREFUSED: ['refused', 'connection refused'],
   ECONNRESET: ['reset', 'connection reset'],
   ECONNABORTED: ['reset', 'connection reset'],
@@ -117,9 +117,9 @@ const failures: Readonly<Record<string, readonly [DialFailure, string]>> = {
 }
 
 /** An error of a socket in our words; `otherwise` for one that we do not know. */
-export function dialError(error: Error, otherwise: DialFailure): DialError {
+export function toDialError(error: Error, otherwise: DialFailure): DialError {
   const { code = '', reason } = error as NodeJS.ErrnoException & { readonly reason?: string }
-  const known = failures[code]
+  const known = failuresByCode[code]
   if (known !== undefined) return new DialError(...known)
   // OpenSSL's messages are full of addresses and file names; the reason is the part for people.
   return new DialError(/^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise, reason ?? error.message)

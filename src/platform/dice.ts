@@ -1,4 +1,4 @@
 /** A number in [0, 1): spreads retries, shuffles equal hosts. Never for secrets. */
-export type Dice = () => number
+export type RandomSource = () => number
 
-export const systemDice: Dice = () => Math.random()
+export const systemRandom: RandomSource = () => Math.random()

@@ -7,7 +7,7 @@ export interface DiskSpace {
   readonly total: number
 }
 
-export async function diskSpace(path: string): Promise<DiskSpace> {
+export async function readDiskSpace(path: string): Promise<DiskSpace> {
   const { bavail, blocks, bsize } = await statfs(path)
   return { free: bavail * bsize, total: blocks * bsize }
 }

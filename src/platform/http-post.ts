@@ -20,11 +20,11 @@ export interface HttpPostSettings {
   /** `http:` or `https:`. */
   readonly url: URL
   /** Requests under way at a time; others wait. */
-  readonly atOnce: number
+  readonly maxConcurrent: number
   /** Milliseconds. */
-  readonly timeLimit: number
+  readonly timeout: number
   /** Bytes of an answer. */
-  readonly answerLimit: number
+  readonly maxResponseBytes: number
 }
 
 export interface HttpRequest {
@@ -36,37 +36,37 @@ export interface HttpRequest {
 /** Resolves to the body of an answer of status 200; all else rejects with HttpFault. */
 export type HttpPost = (request: HttpRequest) => Promise<Buffer>
 
-export function httpPost({ url, atOnce, timeLimit, answerLimit }: HttpPostSettings): HttpPost {
+export function createHttpPost({ url, maxConcurrent, timeout, maxResponseBytes }: HttpPostSettings): HttpPost {
   const isTls = url.protocol === 'https:'
-  const agent = new (isTls ? TlsAgent : PlainAgent)({ maxSockets: atOnce })
+  const agent = new (isTls ? TlsAgent : PlainAgent)({ maxSockets: maxConcurrent })
   const base: RequestOptions = { ...urlToHttpOptions(url), method: 'POST', agent }
   return ({ headers, body }) =>
     new Promise((resolve, reject) => {
-      const made = (isTls ? requestTls : requestPlain)({
+      const clientRequest = (isTls ? requestTls : requestPlain)({
         ...base,
         headers: { ...headers, 'Content-Length': body.length } as Record<string, string | string[] | number>,
       })
       const finish = (fault: HttpFault | null, answer: Buffer = Buffer.alloc(0)): void => {
         clearTimeout(timer)
         // What still comes of the connection is nobody's business any more.
-        made.on('error', () => undefined).destroy()
+        clientRequest.on('error', () => undefined).destroy()
         if (fault === null) resolve(answer)
         else reject(fault)
       }
-      const timer = setTimeout(() => finish(new HttpFault(`no answer within ${timeLimit / 1000} s`)), timeLimit)
-      made.on('error', (error: NodeJS.ErrnoException) => finish(new HttpFault(error.code ?? error.message)))
-      made.on('response', (response) => {
+      const timer = setTimeout(() => finish(new HttpFault(`no answer within ${timeout / 1000} s`)), timeout)
+      clientRequest.on('error', (error: NodeJS.ErrnoException) => finish(new HttpFault(error.code ?? error.message)))
+      clientRequest.on('response', (response) => {
         if (response.statusCode !== 200) return finish(new HttpFault(`answered ${response.statusCode}`))
         const chunks: Buffer[] = []
         let size = 0
         response.on('data', (chunk: Buffer) => {
           size += chunk.length
-          if (size > answerLimit) finish(new HttpFault(`an answer of more than ${answerLimit} bytes`))
+          if (size > maxResponseBytes) finish(new HttpFault(`an answer of more than ${maxResponseBytes} bytes`))
           else chunks.push(chunk)
         })
         response.on('error', (error: NodeJS.ErrnoException) => finish(new HttpFault(error.code ?? error.message)))
         response.on('end', () => finish(null, Buffer.concat(chunks)))
       })
-      made.end(body)
+      clientRequest.end(body)
     })
 }

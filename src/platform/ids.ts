@@ -6,21 +6,21 @@
  */
 import { randomFillSync } from 'node:crypto'
 
-const pool = Buffer.alloc(16 * 256)
-let used = pool.length
+const randomPool = Buffer.alloc(16 * 256)
+let usedBytes = randomPool.length
 
-function sixteenBytes(): Buffer {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
+function takeRandomBytes(): Buffer {
+  if (usedBytes === randomPool.length) {
+    randomFillSync(randomPool)
+    usedBytes = 0
   }
-  used += 16
-  return pool.subarray(used - 16, used)
+  usedBytes += 16
+  return randomPool.subarray(usedBytes - 16, usedBytes)
 }
 
 /** A UUIDv7 of the moment `now` (epoch milliseconds). */
 export function uuidv7(now: number): string {
-  const bytes = sixteenBytes()
+  const bytes = takeRandomBytes()
   bytes.writeUIntBE(now, 0, 6)
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f)

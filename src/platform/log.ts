@@ -19,12 +19,12 @@ export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().
 
 /** `journal`: standard output is read by the journal of systemd, and each line begins with its priority. */
 export function openLog(settings: LogSettings, journal = false): Log {
-  return logTo(destination({ dest: 1, sync: true }), settings, journal)
+  return createLog(destination({ dest: 1, sync: true }), settings, journal)
 }
 
-export function logTo(out: DestinationStream, { level, format }: LogSettings, journal: boolean): Log {
+export function createLog(out: DestinationStream, { level, format }: LogSettings, journal: boolean): Log {
   const options = { ...logOptions, level }
-  const form = format === 'pretty' ? readable : (line: string) => line
+  const form = format === 'pretty' ? formatPretty : (line: string) => line
   if (!journal) return pino(options, format === 'pretty' ? { write: (line) => out.write(form(line)) } : out)
   const prefixed = {
     // With this symbol pino sets `lastLevel` before each line.
@@ -39,7 +39,7 @@ export function logTo(out: DestinationStream, { level, format }: LogSettings, jo
  * Is standard output a stream to the journal? `named`: the value of JOURNAL_STREAM, device and inode of the
  * stream that systemd has given; a process that was redirected since writes somewhere else (systemd.exec(5)).
  */
-export function isJournal(named: string | undefined): boolean {
+export function isJournalStream(named: string | undefined): boolean {
   const { dev, ino } = fstatSync(1)
   return named === `${dev}:${ino}`
 }
@@ -58,9 +58,9 @@ function priorityOf(level: number): number {
 }
 
 /** `time LEVEL message key=value …` of a JSON line. */
-function readable(line: string): string {
+function formatPretty(line: string): string {
   const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>
-  const words = Object.entries(rest).map(([key, value]) => `${key}=${word(value)}`)
+  const words = Object.entries(rest).map(([key, value]) => `${key}=${formatValue(value)}`)
   return `${String(time)} ${levelName(level)} ${[String(msg ?? ''), ...words].join(' ')}\n`
 }
 
@@ -68,6 +68,6 @@ function levelName(level: unknown): string {
   return (pino.levels.labels[Number(level)] ?? String(level)).toUpperCase().padEnd(5)
 }
 
-function word(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
 }

@@ -7,7 +7,7 @@
  */
 
 /** Why not, for an operator; null: it can. `version`: as `process.version`. */
-export function unfitNode(version: string): string | null {
+export function checkNodeVersion(version: string): string | null {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
   if (major < 24 || (major === 24 && minor < 19)) return null
   return `Node.js ${version} aborts with the SQLite binding of this version, at a moment that cannot be foreseen: use Node.js 22, or 24.18`

@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { dirname } from 'node:path'
 
 /** Rejects when the path is taken, or its folder is not there. */
-export async function clearSocketFile(path: string): Promise<void> {
+export async function removeStaleSocket(path: string): Promise<void> {
   await access(dirname(path)) // to listen there would say "permission denied"
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -17,11 +17,11 @@ export async function clearSocketFile(path: string): Promise<void> {
   })
   if (found === null) return
   if (!found.isSocket()) throw new Error(`${path} is there and is no socket`)
-  if (await isAlive(path)) throw new Error(`${path} is in use: another program answers there`)
+  if (await isListening(path)) throw new Error(`${path} is in use: another program answers there`)
   await unlink(path)
 }
 
-function isAlive(path: string): Promise<boolean> {
+function isListening(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path })
     socket.once('connect', () => {

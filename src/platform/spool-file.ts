@@ -14,17 +14,17 @@ export interface SpoolFile {
 
 export interface Spool {
   /** Rejects where the disk does not take them. */
-  readonly keep: (bytes: Buffer) => Promise<SpoolFile>
+  readonly write: (bytes: Buffer) => Promise<SpoolFile>
 }
 
 /** In a folder of its own, which is emptied first: what a process that was killed has left there is for no reader. */
 export async function openSpool(folder: string): Promise<Spool> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  return { keep: (bytes) => keep(folder, bytes) }
+  return { write: (bytes) => writeSpoolFile(folder, bytes) }
 }
 
-async function keep(folder: string, bytes: Buffer): Promise<SpoolFile> {
+async function writeSpoolFile(folder: string, bytes: Buffer): Promise<SpoolFile> {
   const path = join(folder, randomUUID())
   const file = await open(path, 'wx+', 0o600)
   try {

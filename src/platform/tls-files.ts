@@ -23,7 +23,7 @@ export interface TlsFiles {
   readonly caFile: string
 }
 
-export interface SelfSigned {
+export interface SelfSignedOptions {
   /** Where the pair is kept. */
   readonly folder: string
   readonly hostname: string
@@ -31,21 +31,21 @@ export interface SelfSigned {
 }
 
 /** When the certificate ends, ISO 8601 in UTC. */
-export function validUntil({ cert }: Pick<TlsFiles, 'cert'>): string {
+export function certificateExpiry({ cert }: Pick<TlsFiles, 'cert'>): string {
   return new Date(new X509Certificate(cert).validTo).toISOString()
 }
 
 /** `configured` null: the self-signed pair. */
-export async function loadTls(
+export async function loadTlsFiles(
   configured: { readonly certFile: string; readonly keyFile: string } | null,
-  selfSigned: SelfSigned,
+  selfSigned: SelfSignedOptions,
 ): Promise<TlsFiles> {
-  if (configured !== null) return readTls(configured.certFile, configured.keyFile)
-  return (await keptPair(selfSigned)) ?? makePair(selfSigned)
+  if (configured !== null) return readTlsFiles(configured.certFile, configured.keyFile)
+  return (await readStoredPair(selfSigned)) ?? createSelfSignedPair(selfSigned)
 }
 
 /** Throws, naming the file at fault, when the two cannot be read or do not belong together. */
-export async function readTls(certFile: string, keyFile: string): Promise<TlsFiles> {
+export async function readTlsFiles(certFile: string, keyFile: string): Promise<TlsFiles> {
   const cert = await readFile(certFile, 'utf8')
   const key = await readFile(keyFile, 'utf8')
   try {
@@ -58,25 +58,25 @@ export async function readTls(certFile: string, keyFile: string): Promise<TlsFil
   return { cert, key, caFile: certFile }
 }
 
-const day = 86_400_000
+const DAY = 86_400_000
 
-async function keptPair({ folder, hostname, now }: SelfSigned): Promise<TlsFiles | null> {
-  const pair = await readTls(join(folder, 'cert.pem'), join(folder, 'key.pem')).catch(() => null)
+async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles | null> {
+  const pair = await readTlsFiles(join(folder, 'cert.pem'), join(folder, 'key.pem')).catch(() => null)
   if (pair === null) return null
   const certificate = new X509Certificate(pair.cert)
-  const good = Date.parse(certificate.validTo) - now > 30 * day && certificate.checkHost(hostname) !== undefined
+  const good = Date.parse(certificate.validTo) - now > 30 * DAY && certificate.checkHost(hostname) !== undefined
   return good ? pair : null
 }
 
-async function makePair({ folder, hostname, now }: SelfSigned): Promise<TlsFiles> {
+async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles> {
   // Loaded only here: it takes a quarter of a second, and most starts find the pair.
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
-    notBeforeDate: new Date(now - day),
-    notAfterDate: new Date(now + 730 * day),
+    notBeforeDate: new Date(now - DAY),
+    notAfterDate: new Date(now + 730 * DAY),
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },
@@ -85,8 +85,8 @@ async function makePair({ folder, hostname, now }: SelfSigned): Promise<TlsFiles
     ],
   })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await put(join(folder, 'key.pem'), made.private, 0o600)
-  await put(join(folder, 'cert.pem'), made.cert, 0o644)
+  await replaceFile(join(folder, 'key.pem'), made.private, 0o600)
+  await replaceFile(join(folder, 'cert.pem'), made.cert, 0o644)
   return { cert: made.cert, key: made.private, caFile: join(folder, 'cert.pem') }
 }
 
@@ -97,7 +97,7 @@ function altNames(hostname: string): SubjectAltNameEntry[] {
   return [...names, ...addresses]
 }
 
-async function put(file: string, text: string, mode: number): Promise<void> {
+async function replaceFile(file: string, text: string, mode: number): Promise<void> {
   await writeFile(`${file}.new`, text, { mode })
   await rename(`${file}.new`, file)
 }

@@ -2,6 +2,6 @@
 import { readFileSync } from 'node:fs'
 
 /** Compiled, this file lies three folders below the package's own. */
-const file = new URL('../../../package.json', import.meta.url)
+const packageFile = new URL('../../../package.json', import.meta.url)
 
-export const version = (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version
+export const version = (JSON.parse(readFileSync(packageFile, 'utf8')) as { readonly version: string }).version

@@ -3,46 +3,46 @@
  *
  * Every `enter` that gave true is followed by one `leave`.
  */
-export interface WaitingLine {
+export interface Semaphore {
   /** False: no place came free within `patience` milliseconds, the line is full, or it was closed. */
-  readonly enter: (patience: number) => Promise<boolean>
-  readonly leave: () => void
+  readonly acquire: (patience: number) => Promise<boolean>
+  readonly release: () => void
   /** Whoever waits or comes is turned away. */
   readonly close: () => void
 }
 
-type Admit = (admitted: boolean) => void
+type Waiter = (admitted: boolean) => void
 
-export function waitingLine(places: number, mostWaiting: number): WaitingLine {
-  const waiting = new Set<Admit>()
-  let taken = 0
+export function createSemaphore(slots: number, maxWaiting: number): Semaphore {
+  const waiters = new Set<Waiter>()
+  let takenSlots = 0
   let closed = false
 
   return {
-    enter: async (patience) => {
+    acquire: async (patience) => {
       if (closed) return false
-      if (taken < places) {
-        taken += 1
+      if (takenSlots < slots) {
+        takenSlots += 1
         return true
       }
-      return waiting.size < mostWaiting && (await admitted(waiting, patience))
+      return waiters.size < maxWaiting && (await waitForSlot(waiters, patience))
     },
-    leave: () => {
-      const [next] = waiting
+    release: () => {
+      const [next] = waiters
       // The place goes over to whoever is next.
-      if (next === undefined) taken -= 1
+      if (next === undefined) takenSlots -= 1
       else next(true)
     },
     close: () => {
       closed = true
-      for (const admit of [...waiting]) admit(false)
+      for (const admit of [...waiters]) admit(false)
     },
   }
 }
 
-function admitted(waiting: Set<Admit>, patience: number): Promise<boolean> {
+function waitForSlot(waiting: Set<Waiter>, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const admit: Admit = (isIn) => {
+    const admit: Waiter = (isIn) => {
       clearTimeout(timer)
       waiting.delete(admit)
       resolve(isIn)

@@ -24,24 +24,24 @@ export interface ReportDestination {
 export type Destination = MailDestination | ReportDestination
 
 export interface Destinations {
-  readonly filed: readonly Destination[]
+  readonly destinations: readonly Destination[]
   /** Return paths without a valid token. */
-  readonly ignored: readonly Address[]
+  readonly ignoredAddresses: readonly Address[]
   /** Taken at their RCPT and by now not: the domain was taken away, the address blocked, or the operator's workspace is gone. */
-  readonly gone: readonly Address[]
+  readonly goneAddresses: readonly Address[]
 }
 
 /** Whose the mail for the people behind the service is; null: there is none, and then such mail waits at its sender. */
 export type OperatorWorkspace = string | null
 
 /** Who gets the copy; null: nobody, it only looks like a return path. */
-export type Party = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
+export type CopyOwner = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
 
 /** `refused`: it is not taken. `unowned`: not now, as no workspace is the operator's. */
-export function partyOf(
+export function findCopyOwner(
   recipient: InboundRecipient,
   operatorWorkspace: OperatorWorkspace,
-): Party | 'refused' | 'unowned' {
+): CopyOwner | 'refused' | 'unowned' {
   switch (recipient.kind) {
     case 'mailbox':
       return { kind: 'workspace', id: recipient.workspaceId }
@@ -55,27 +55,27 @@ export function partyOf(
   }
 }
 
-export function destinationsOf(
+export function resolveDestinations(
   addresses: readonly Address[],
   recipientOf: (address: Address) => InboundRecipient,
   operatorWorkspace: OperatorWorkspace,
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
-  const ignored: Address[] = []
-  const gone: Address[] = []
+  const ignoredAddresses: Address[] = []
+  const goneAddresses: Address[] = []
   for (const address of addresses) {
-    const party = partyOf(recipientOf(address), operatorWorkspace)
-    if (party === 'refused' || party === 'unowned') gone.push(address)
-    else if (party === null) ignored.push(address)
+    const party = findCopyOwner(recipientOf(address), operatorWorkspace)
+    if (party === 'refused' || party === 'unowned') goneAddresses.push(address)
+    else if (party === null) ignoredAddresses.push(address)
     else if (party.kind === 'reports') reports.push(address)
     else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
   }
-  const filed: Destination[] = [...mail].map(([workspaceId, own]) => mailFor(workspaceId, own))
-  return { filed: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignored, gone }
+  const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
+  return { destinations: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignoredAddresses, goneAddresses }
 }
 
-function mailFor(workspaceId: string, addresses: readonly Address[]): MailDestination {
+function toMailDestination(workspaceId: string, addresses: readonly Address[]): MailDestination {
   const [first] = addresses
   if (first === undefined) throw new Error('a copy for no address')
   return { kind: 'mail', workspaceId, domain: domainOf(first), addresses }

@@ -13,67 +13,67 @@ import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync 
 import { dirname } from 'node:path'
 import type { Log } from '../platform/log.js'
 
-export interface HeldMessage {
+export interface GuardedMessage {
   readonly id: string
   readonly workspaceId: string
   /** Of the process, while it was in hand. */
   readonly deaths: number
 }
 
-export interface InHand {
+export interface CrashGuard {
   /** Those that were in hand when the process died, and were not over since. */
-  readonly suspects: readonly HeldMessage[]
+  readonly suspects: readonly GuardedMessage[]
   /** Before it is looked at. */
-  readonly take: (message: Omit<HeldMessage, 'deaths'>) => void
+  readonly begin: (message: Omit<GuardedMessage, 'deaths'>) => void
   /** What came of it is on disk, or it waits again. */
-  readonly done: (id: string) => void
+  readonly finish: (id: string) => void
   /** A clean end. */
   readonly close: () => void
 }
 
-const SLOT = 128
+const SLOT_SIZE = 128
 const NEWLINE = 0x0a
 
-export function openInHand(file: string, log: Pick<Log, 'warn'>): InHand {
+export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard {
   mkdirSync(dirname(file), { recursive: true })
   const suspects = readSlots(file)
   const fd = openSync(file, 'w', 0o600)
   const slots = new Map<string, number>()
   const free: number[] = []
   const deaths = new Map(suspects.map((held) => [held.id, held.deaths]))
-  let told = false
+  let hasWarned = false
 
-  function write(slot: number, text: string): void {
-    const line = Buffer.alloc(SLOT, ' ')
+  function writeSlot(slot: number, text: string): void {
+    const line = Buffer.alloc(SLOT_SIZE, ' ')
     line.write(text, 'latin1')
-    line[SLOT - 1] = NEWLINE
+    line[SLOT_SIZE - 1] = NEWLINE
     try {
-      writeSync(fd, line, 0, SLOT, slot * SLOT)
+      writeSync(fd, line, 0, SLOT_SIZE, slot * SLOT_SIZE)
     } catch (error) {
-      if (!told) log.warn({ err: error, file }, 'what is in hand cannot be written down')
-      told = true
+      if (!hasWarned) log.warn({ err: error, file }, 'what is in hand cannot be written down')
+      hasWarned = true
     }
   }
 
-  function hold(state: 'held' | 'waits', { id, workspaceId }: Omit<HeldMessage, 'deaths'>): void {
+  function recordState(state: 'held' | 'waits', { id, workspaceId }: Omit<GuardedMessage, 'deaths'>): void {
     const slot = slots.get(id) ?? free.pop() ?? slots.size
     slots.set(id, slot)
-    write(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
+    writeSlot(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
   }
 
   // Their counts stay in the file until they are over, but a death while they wait is none of theirs.
-  for (const suspect of suspects) hold('waits', suspect)
+  for (const suspect of suspects) recordState('waits', suspect)
 
   return {
     suspects,
-    take: (message) => hold('held', message),
-    done: (id) => {
+    begin: (message) => recordState('held', message),
+    finish: (id) => {
       const slot = slots.get(id)
       if (slot === undefined) return
       slots.delete(id)
       deaths.delete(id)
       free.push(slot)
-      write(slot, '')
+      writeSlot(slot, '')
     },
     close: () => {
       ftruncateSync(fd)
@@ -83,8 +83,8 @@ export function openInHand(file: string, log: Pick<Log, 'warn'>): InHand {
 }
 
 /** What the last process left; the death counts for what it held. */
-function readSlots(file: string): readonly HeldMessage[] {
-  const lines = contentOf(file).split('\n')
+function readSlots(file: string): readonly GuardedMessage[] {
+  const lines = readFileOrEmpty(file).split('\n')
   return lines.flatMap((line) => {
     const [, state, count, workspaceId, id] = /^(held|waits) (\d{1,9}) (\S+) (\S+) *$/.exec(line) ?? []
     if (id === undefined || workspaceId === undefined) return []
@@ -92,7 +92,7 @@ function readSlots(file: string): readonly HeldMessage[] {
   })
 }
 
-function contentOf(file: string): string {
+function readFileOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'latin1')
   } catch (error) {

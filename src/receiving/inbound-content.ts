@@ -6,9 +6,9 @@
  * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
  * looked for in the first 8 KB of their fields, references in the last 64 KB.
  */
-import { fieldsNamed, fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
-import { headerText } from '../mail/header-text.js'
-import { listedMailboxes } from '../mail/listed-mailboxes.js'
+import { findFields, readFieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { decodeHeaderText } from '../mail/header-text.js'
+import { readHeaderMailboxes } from '../mail/listed-mailboxes.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
@@ -19,23 +19,23 @@ const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
 const MAX_SUBJECT = 998
 /** Characters. */
-const MAX_THREAD = 65_536
+const MAX_REFERENCES_LENGTH = 65_536
 
-type Read = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
+type HeaderContent = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-export function inboundContent(raw: Buffer, { hasHtml, hasText, attachments }: MimeOutline): Read {
-  const header = readableHeader(raw)
-  const value = (name: string): string => firstValue(raw, header, name)
-  const [author] = listedMailboxes(raw, header, 'from')
+export function readInboundContent(raw: Buffer, { hasHtml, hasText, attachments }: MimeOutline): HeaderContent {
+  const header = scanHeaderOrEmpty(raw)
+  const value = (name: string): string => firstValueOf(raw, header, name)
+  const [author] = readHeaderMailboxes(raw, header, 'from')
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,
-    reference_ids: JSON.stringify(referenceIds(value('references'), value('in-reply-to'))),
+    reference_ids: JSON.stringify(parseReferenceIds(value('references'), value('in-reply-to'))),
     from_email: author?.address ?? '',
     from_name: author?.name ?? '',
-    to_emails: addresses(listedMailboxes(raw, header, 'to')),
-    cc_emails: addresses(listedMailboxes(raw, header, 'cc')),
-    subject: headerText(value('subject'), MAX_SUBJECT),
+    to_emails: toAddressList(readHeaderMailboxes(raw, header, 'to')),
+    cc_emails: toAddressList(readHeaderMailboxes(raw, header, 'cc')),
+    subject: decodeHeaderText(value('subject'), MAX_SUBJECT),
     has_html: hasHtml ? 1 : 0,
     has_text: hasText ? 1 : 0,
     attachment_count: attachments,
@@ -43,9 +43,9 @@ export function inboundContent(raw: Buffer, { hasHtml, hasText, attachments }: M
 }
 
 /** The payload of `email.received`: what can be known without fetching the email. */
-export function receivedData(
+export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
-  content: Read,
+  content: HeaderContent,
 ): Readonly<Record<string, unknown>> {
   const to = JSON.parse(content.to_emails) as readonly string[]
   const cc = JSON.parse(content.cc_emails) as readonly string[]
@@ -64,16 +64,16 @@ export function receivedData(
 }
 
 /** The ids of a thread, oldest first; In-Reply-To where there are no References. */
-export function referenceIds(references: string, inReplyTo: string): string[] {
-  const named = (text: string): readonly string[] | null => text.slice(-MAX_THREAD).match(/<[^<>\s]+>/g)
-  const ids = (named(references) ?? named(inReplyTo) ?? []).filter(isMessageId)
+export function parseReferenceIds(references: string, inReplyTo: string): string[] {
+  const extractIds = (text: string): readonly string[] | null => text.slice(-MAX_REFERENCES_LENGTH).match(/<[^<>\s]+>/g)
+  const ids = (extractIds(references) ?? extractIds(inReplyTo) ?? []).filter(isMessageId)
   const distinct = [...new Set(ids)]
   const [first, ...others] = distinct
   if (first === undefined || distinct.length <= MAX_REFERENCES) return distinct
   return [first, ...others.slice(1 - MAX_REFERENCES)]
 }
 
-function readableHeader(raw: Buffer): Header {
+function scanHeaderOrEmpty(raw: Buffer): Header {
   try {
     return scanHeader(raw)
   } catch (error) {
@@ -82,12 +82,12 @@ function readableHeader(raw: Buffer): Header {
   }
 }
 
-function firstValue(raw: Buffer, header: Header, name: string): string {
-  const [field] = fieldsNamed(header, name)
-  return field === undefined ? '' : fieldValue(raw, field)
+function firstValueOf(raw: Buffer, header: Header, name: string): string {
+  const [field] = findFields(header, name)
+  return field === undefined ? '' : readFieldValue(raw, field)
 }
 
-function addresses(list: readonly Mailbox[]): string {
+function toAddressList(list: readonly Mailbox[]): string {
   const known = list.flatMap(({ address }) => (address === null ? [] : [address]))
   return JSON.stringify(known.slice(0, MAX_ADDRESSES))
 }

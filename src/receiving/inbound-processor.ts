@@ -18,103 +18,103 @@ import {
   type InboundEmail,
   markFailed,
   rawOfInbound,
-  stillWaits,
-  waitingById,
+  isUnprocessed,
+  unprocessedById,
 } from '../messages/inbound/inbound-email.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
-import type { MimeOutline, Unread } from '../messages/mime/mime-parts-protocol.js'
+import type { MimeOutline, UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed, StorageFault, type Write } from '../storage/writer/write.js'
-import type { HeldMessage, InHand } from './in-hand.js'
+import { type Commit, WriteConflict, StorageFault, type Write } from '../storage/writer/write.js'
+import type { GuardedMessage, CrashGuard } from './in-hand.js'
 import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
-export interface Judged {
+export interface ProcessingResult {
   /** They hold `markProcessed`, or remove the record. */
   readonly writes: readonly Write[]
   /** Called once they are on disk. */
-  readonly committed?: () => void
+  readonly onCommitted?: () => void
 }
 
 /** What shall be written of a message. `study`: what the processes made of it; null: it was too much for them. */
-export type Judge = (email: InboundEmail, raw: Buffer, outline: MimeOutline, study: unknown) => Judged | Promise<Judged>
+export type MailProcessor = (email: InboundEmail, raw: Buffer, outline: MimeOutline, study: unknown) => ProcessingResult | Promise<ProcessingResult>
 /** The same of a report, of which the digest counts, whatever message it returns. */
-export type JudgeReport = (email: InboundEmail, digest: unknown) => Judged | Promise<Judged>
+export type ReportProcessor = (email: InboundEmail, digest: unknown) => ProcessingResult | Promise<ProcessingResult>
 
 export interface ProcessorDeps {
   readonly read: Read
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
-  readonly mime: Pick<MimeReader, 'studied' | 'digested'>
+  readonly mime: Pick<MimeReader, 'analyze' | 'digest'>
   /** The module of the `Digest` of reports. */
   readonly reportDigest: URL
-  readonly inHand: InHand
+  readonly crashGuard: CrashGuard
   /** What the study is told of a message beside its bytes. */
   readonly factsOf: (email: InboundEmail) => unknown
-  readonly judge: Judge
-  readonly judgeReport: JudgeReport
+  readonly processMail: MailProcessor
+  readonly processReport: ReportProcessor
 }
 
-const POLL = 1_000
+const POLL_INTERVAL = 1_000
 /** Deaths of our process after which what was in hand is not looked at again. */
-const MOST_DEATHS = 2
+const MAX_DEATHS = 2
 
 export class InboundProcessor {
-  private readonly underWay = new Set<Promise<void>>()
-  private readonly waiting: WaitingMail
+  private readonly inProgress = new Set<Promise<void>>()
+  private readonly waitingMail: WaitingMail
   /** What was in hand at too many deaths, until that it has failed is on disk: how many those were. */
-  private readonly deadly: Map<string, number>
+  private readonly deathCounts: Map<string, number>
   private timer: NodeJS.Timeout | null = null
   /** What was in hand at a death is looked at, and nothing else. */
-  private suspecting = false
-  private resting = false
-  private stopping = false
+  private isCheckingSuspects = false
+  private isPaused = false
+  private isStopping = false
 
   constructor(private readonly deps: ProcessorDeps) {
-    this.waiting = new WaitingMail(deps.read)
-    const deadly = deps.inHand.suspects.filter(({ deaths }) => deaths >= MOST_DEATHS)
-    this.deadly = new Map(deadly.map(({ id, deaths }) => [id, deaths]))
+    this.waitingMail = new WaitingMail(deps.read)
+    const deadly = deps.crashGuard.suspects.filter(({ deaths }) => deaths >= MAX_DEATHS)
+    this.deathCounts = new Map(deadly.map(({ id, deaths }) => [id, deaths]))
   }
 
   start(): void {
     // A rest is over when the timer strikes next.
     this.timer = setInterval(() => {
-      this.resting = false
-      this.takeUp(() => this.waiting.nextOfAll())
-    }, POLL)
-    this.suspecting = true
-    const suspects = this.lookAtSuspects().finally(() => {
-      this.suspecting = false
-      this.underWay.delete(suspects)
-      this.takeUp(() => this.waiting.nextOfAll())
+      this.isPaused = false
+      this.startProcessing(() => this.waitingMail.takeAll())
+    }, POLL_INTERVAL)
+    this.isCheckingSuspects = true
+    const suspects = this.processSuspects().finally(() => {
+      this.isCheckingSuspects = false
+      this.inProgress.delete(suspects)
+      this.startProcessing(() => this.waitingMail.takeAll())
     })
-    this.underWay.add(suspects)
+    this.inProgress.add(suspects)
   }
 
-  private async lookAtSuspects(): Promise<void> {
-    for (const suspect of this.deps.inHand.suspects) {
-      if (this.stopping) return
+  private async processSuspects(): Promise<void> {
+    for (const suspect of this.deps.crashGuard.suspects) {
+      if (this.isStopping) return
       try {
-        await this.lookAtSuspect(suspect)
+        await this.processSuspect(suspect)
       } catch (error) {
-        this.rest(error)
+        this.pause(error)
       }
     }
   }
 
-  private async lookAtSuspect({ id, workspaceId }: HeldMessage): Promise<void> {
-    const [email] = waitingById(this.deps.read, { id, workspaceId })
-    if (email === undefined) this.deps.inHand.done(id)
+  private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
+    const [email] = unprocessedById(this.deps.read, { id, workspaceId })
+    if (email === undefined) this.deps.crashGuard.finish(id)
     else await this.process(email)
   }
 
   /** Something new of the workspace is on disk. */
-  notice(workspaceId: string): void {
-    this.takeUp(() => this.waiting.next(workspaceId))
+  onStored(workspaceId: string): void {
+    this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
   }
 
   /**
@@ -122,129 +122,129 @@ export class InboundProcessor {
    * as does what the processes give up because they are ended: so nobody's bombs hold up a stop.
    */
   async stop(): Promise<void> {
-    this.stopping = true
+    this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    await Promise.all(this.underWay)
+    await Promise.all(this.inProgress)
   }
 
-  private takeUp(next: () => Iterable<InboundEmail>): void {
-    if (this.stopping || this.resting || this.suspecting) return
+  private startProcessing(next: () => Iterable<InboundEmail>): void {
+    if (this.isStopping || this.isPaused || this.isCheckingSuspects) return
     try {
-      for (const email of next()) this.begin(email)
+      for (const email of next()) this.startMessage(email)
     } catch (error) {
-      this.rest(error)
+      this.pause(error)
     }
   }
 
-  private begin(email: InboundEmail): void {
+  private startMessage(email: InboundEmail): void {
     const work = this.process(email).finally(() => {
-      this.underWay.delete(work)
-      if (this.waiting.ended(email)) this.notice(email.workspace_id)
+      this.inProgress.delete(work)
+      if (this.waitingMail.finish(email)) this.onStored(email.workspace_id)
     })
-    this.underWay.add(work)
+    this.inProgress.add(work)
   }
 
   private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const judged = await this.judged(email)
+      const judged = await this.evaluate(email)
       if (judged === null) return
       await commit(judged.writes)
-      judged.committed?.()
+      judged.onCommitted?.()
     } catch (error) {
-      if (error instanceof Missed) this.missed(email, error)
+      if (error instanceof WriteConflict) this.handleMiss(email, error)
       // Its workspace has others waiting for the processes: nobody else's mail need wait for that.
       else if (error instanceof Refusal && error.kind === 'rate-limited') return
-      else if (error instanceof StorageFault || error instanceof Refusal) this.rest(error)
+      else if (error instanceof StorageFault || error instanceof Refusal) this.pause(error)
       else {
         log.error({ err: error, inbound: email.id }, 'a message could not be judged')
-        await this.fail(email)
+        await this.failMessage(email)
       }
     } finally {
-      if (!this.deadly.has(email.id)) this.deps.inHand.done(email.id)
+      if (!this.deathCounts.has(email.id)) this.deps.crashGuard.finish(email.id)
     }
   }
 
   /** Deleted meanwhile, mostly; where what it acts on had changed, it is judged again when the timer strikes. */
-  private missed(email: InboundEmail, error: Missed): void {
+  private handleMiss(email: InboundEmail, error: WriteConflict): void {
     try {
       const { id, workspace_id: workspaceId } = email
-      if (stillWaits(this.deps.read, email)) {
+      if (isUnprocessed(this.deps.read, email)) {
         this.deps.log.info({ err: error, inbound: id, workspace: workspaceId }, 'what a message acts on had changed')
       }
     } catch (fault) {
-      this.rest(fault)
+      this.pause(fault)
     }
   }
 
   /** Null: not now, we are stopping. */
-  private async judged(email: InboundEmail): Promise<Judged | null> {
-    const deaths = this.deadly.get(email.id)
-    if (deaths !== undefined) return this.unlooked(email, deaths)
-    return email.kind === 'mail' ? this.judgedMail(email) : this.judgedReport(email)
+  private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
+    const deaths = this.deathCounts.get(email.id)
+    if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
+    return email.kind === 'mail' ? this.evaluateMail(email) : this.evaluateReport(email)
   }
 
-  private async judgedReport(email: InboundEmail): Promise<Judged | null> {
-    const { mime, reportDigest, judgeReport } = this.deps
+  private async evaluateReport(email: InboundEmail): Promise<ProcessingResult | null> {
+    const { mime, reportDigest, processReport } = this.deps
     const facts: ReportFacts = { envelopeFrom: email.envelope_from }
-    const result = await mime.digested(email.workspace_id, () => this.taken(email), reportDigest, facts)
-    return result.kind === 'digested' ? judgeReport(email, result.digest) : this.unread(email, result)
+    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), reportDigest, facts)
+    return result.kind === 'digested' ? processReport(email, result.digest) : this.handleUnreadable(email, result)
   }
 
-  private async judgedMail(email: InboundEmail): Promise<Judged | null> {
-    const { mime, judge } = this.deps
+  private async evaluateMail(email: InboundEmail): Promise<ProcessingResult | null> {
+    const { mime, processMail } = this.deps
     let raw: Buffer | undefined
     const source = (): Buffer | undefined => {
-      raw = this.taken(email)
+      raw = this.readGuarded(email)
       return raw
     }
-    const result = await mime.studied(email.workspace_id, source, this.deps.factsOf(email), email.size)
-    if (result.kind === 'unreadable' || raw === undefined) return this.unread(email, result)
-    const judged = await judge(email, raw, result.outline, result.study)
+    const result = await mime.analyze(email.workspace_id, source, this.deps.factsOf(email), email.size)
+    if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
+    const judged = await processMail(email, raw, result.outline, result.analysis)
     // The process has read it to its end, or there would be no outline.
     freeMemory(raw)
     return judged
   }
 
   /** Its bytes; it is in hand from now on. */
-  private taken(email: InboundEmail): Buffer | undefined {
-    this.deps.inHand.take({ id: email.id, workspaceId: email.workspace_id })
-    return this.rawOf(email)
+  private readGuarded(email: InboundEmail): Buffer | undefined {
+    this.deps.crashGuard.begin({ id: email.id, workspaceId: email.workspace_id })
+    return this.readRaw(email)
   }
 
   /** Null: not now, we are stopping. */
-  private unread(email: InboundEmail, result: Unread | { readonly kind: 'studied' }): Judged | null {
-    if (this.stopping) return null
+  private handleUnreadable(email: InboundEmail, result: UnreadableResult | { readonly kind: 'studied' }): ProcessingResult | null {
+    if (this.isStopping) return null
     const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
-    return this.failed(email, why)
+    return this.buildFailure(email, why)
   }
 
-  private rawOf({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {
+  private readRaw({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {
     return rawOfInbound(this.deps.read, { id, workspaceId })[0]?.raw
   }
 
-  private failed({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): Judged {
+  private buildFailure({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): ProcessingResult {
     this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
     return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
   }
 
-  private unlooked({ id, workspace_id: workspaceId }: InboundEmail, deaths: number): Judged {
+  private buildCrashFailure({ id, workspace_id: workspaceId }: InboundEmail, deaths: number): ProcessingResult {
     this.deps.log.error({ inbound: id, deaths }, 'a message was in hand whenever the process died, and is not read')
     const writes = [markFailed({ id, workspaceId, at: this.deps.clock() })]
-    return { writes, committed: () => this.deadly.delete(id) }
+    return { writes, onCommitted: () => this.deathCounts.delete(id) }
   }
 
-  private async fail({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {
+  private async failMessage({ id, workspace_id: workspaceId }: InboundEmail): Promise<void> {
     try {
       await this.deps.commit([markFailed({ id, workspaceId, at: this.deps.clock() })])
     } catch (error) {
-      if (!(error instanceof Missed)) this.rest(error)
+      if (!(error instanceof WriteConflict)) this.pause(error)
     }
   }
 
-  private rest(error: unknown): void {
-    const isTheEnd = this.stopping && error instanceof Refusal
-    if (!this.resting && !isTheEnd) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
-    this.resting = true
+  private pause(error: unknown): void {
+    const isTheEnd = this.isStopping && error instanceof Refusal
+    if (!this.isPaused && !isTheEnd) this.deps.log.error({ err: error }, 'mail that came in cannot be looked at now')
+    this.isPaused = true
   }
 }

@@ -5,28 +5,28 @@
 import { type Event, recordEvent } from '../events/event-log.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
-import type { SpamStudy } from '../spam/spam-study.js'
+import type { ContentAnalysis } from '../spam/spam-study.js'
 import type { JudgeSpam } from '../spam/spam-verdict.js'
 import type { Write } from '../storage/writer/write.js'
-import { inboundContent, receivedData } from './inbound-content.js'
-import type { Judge } from './inbound-processor.js'
+import { readInboundContent, buildReceivedData } from './inbound-content.js'
+import type { MailProcessor } from './inbound-processor.js'
 
 export interface ProcessMailDeps {
   readonly clock: Clock
-  readonly spamVerdict: JudgeSpam
+  readonly judgeSpam: JudgeSpam
 }
 
-export function processMail({ clock, spamVerdict }: ProcessMailDeps): Judge {
+export function createMailProcessor({ clock, judgeSpam }: ProcessMailDeps): MailProcessor {
   return async (email, raw, outline, study) => {
     const { id, workspace_id } = email
-    const content = inboundContent(raw, outline)
-    const verdict = await spamVerdict(email, raw, study as SpamStudy | null)
+    const content = readInboundContent(raw, outline)
+    const verdict = await judgeSpam(email, raw, study as ContentAnalysis | null)
     const at = clock()
     const processed = markProcessed({ id, workspace_id, ...content, ...verdict, at })
-    return { writes: [processed, announcement(email, receivedData(email, content), at)] }
+    return { writes: [processed, recordReceived(email, buildReceivedData(email, content), at)] }
   }
 }
 
-function announcement({ workspace_id: workspaceId }: InboundEmail, data: Event['data'], at: number): Write {
+function recordReceived({ workspace_id: workspaceId }: InboundEmail, data: Event['data'], at: number): Write {
   return recordEvent({ workspaceId, type: 'email.received', emailId: null, recipient: null, at, data })
 }

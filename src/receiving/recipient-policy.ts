@@ -15,7 +15,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ReceivingDomain } from '../domains/receiving-book.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
-import { mailTarget } from '../domains/verification/dns-records.js'
+import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
 import { localPartKey } from '../mail/mailbox-key.js'
 import { recipientOfReturnPath } from '../mail/return-path.js'
@@ -40,41 +40,41 @@ export interface RecipientPolicy {
   /** Of the return paths. */
   readonly secret: KeyObject
   /** A domain that is verified, in whichever workspace. */
-  readonly verifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
+  readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
 }
 
-const plainNames: ReadonlySet<string> = new Set<SystemName>(['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt'])
+const systemNames: ReadonlySet<string> = new Set<SystemName>(['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt'])
 const RETURN_PATH = /^bounce\+/i
 const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
 
-export function inboundRecipient(policy: RecipientPolicy, address: Address): InboundRecipient {
+export function classifyRecipient(policy: RecipientPolicy, address: Address): InboundRecipient {
   const domain = domainOf(address)
   const localPart = localPartOf(address)
   const isBounceHost = isReturnPathHost(policy, domain)
   const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
   const recipientId = isReturnPath ? recipientOfReturnPath(policy.secret, localPart) : null
   if (recipientId !== null) return { kind: 'return-path', recipientId }
-  const owner = policy.verifiedDomain(domain)
+  const owner = policy.findVerifiedDomain(domain)
   if (owner?.inbound === true) {
     const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
     return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
   }
   if (isReturnPath) return { kind: 'return-path', recipientId: null }
   const isService = domain === policy.hostname || domain === policy.zone
-  const system = isService || isBounceHost ? systemAddress(localPart) : null
+  const system = isService || isBounceHost ? parseSystemAddress(localPart) : null
   if (system !== null) return system
   return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }
 }
 
-function isReturnPathHost({ zone, verifiedDomain }: RecipientPolicy, host: DomainName): boolean {
-  if (host === mailTarget(zone)) return true
+function isReturnPathHost({ zone, findVerifiedDomain }: RecipientPolicy, host: DomainName): boolean {
+  if (host === mailTargetOf(zone)) return true
   const domain = domainOfMailHost(host)
-  return domain !== null && verifiedDomain(domain) !== undefined
+  return domain !== null && findVerifiedDomain(domain) !== undefined
 }
 
-function systemAddress(localPart: string): InboundRecipient | null {
+function parseSystemAddress(localPart: string): InboundRecipient | null {
   const name = localPart.toLowerCase()
-  if (plainNames.has(name)) return { kind: 'system', name: name as SystemName, detail: '' }
+  if (systemNames.has(name)) return { kind: 'system', name: name as SystemName, detail: '' }
   const detail = UNSUBSCRIBE.exec(localPart)?.[1]
   return detail === undefined ? null : { kind: 'system', name: 'unsubscribe', detail }
 }

@@ -8,12 +8,12 @@ import type { InboundRecipient, SystemName } from './recipient-policy.js'
 /** Bytes of one message, as it comes. */
 const MAX_SYSTEM_MAIL = 1_048_576
 
-const limited: ReadonlySet<SystemName> = new Set<SystemName>(['postmaster', 'abuse', 'unsubscribe'])
+const limitedNames: ReadonlySet<SystemName> = new Set<SystemName>(['postmaster', 'abuse', 'unsubscribe'])
 
 export function isTooLargeFor(recipient: InboundRecipient, size: number): boolean {
-  return recipient.kind === 'system' && limited.has(recipient.name) && size > MAX_SYSTEM_MAIL
+  return recipient.kind === 'system' && limitedNames.has(recipient.name) && size > MAX_SYSTEM_MAIL
 }
 
-export function systemMailTooLarge(): Refusal {
+export function buildTooLarge(): Refusal {
   return new Refusal('too-large', `mail to this address may have ${MAX_SYSTEM_MAIL} octets`)
 }

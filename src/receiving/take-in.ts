@@ -6,31 +6,31 @@
  * A recipient that we would not take any more is never passed over in silence: the client is to
  * come again, and hears of it at the RCPT.
  */
-import { type InboundBytesOf, requireRoom } from '../accounts/limits/inbound-bytes.js'
-import { type Address, shown } from '../mail/address.js'
+import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import { type Address, formatForDisplay } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
-import { recipientFacts } from '../mail/recipient-facts.js'
+import { toRecipientLogFields } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Authentication, Connection } from '../messages/inbound/authentication-results.js'
-import { foldedResults } from '../messages/inbound/folded-results.js'
-import { type Arrival, fileInbound } from '../messages/inbound/inbound-email.js'
+import { summarizeResults } from '../messages/inbound/folded-results.js'
+import { type Arrival, storeInbound } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import { SERVICE } from '../storage/tables/tables.js'
-import { unlessMissed } from '../storage/writer/unless-missed.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import { tryCommit } from '../storage/writer/unless-missed.js'
 import { type Commit, MovedBytes, type Write } from '../storage/writer/write.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
-import { type DmarcSetting, judge } from './authentication/judge.js'
-import { authenticationResults, receivedSpf } from './authentication/result-fields.js'
-import { type Destination, destinationsOf, type OperatorWorkspace } from './destinations.js'
+import { type DmarcSetting, decideAcceptance } from './authentication/judge.js'
+import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
+import { type Destination, resolveDestinations, type OperatorWorkspace } from './destinations.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
-import { isTooLargeFor, systemMailTooLarge } from './system-mail.js'
+import { isTooLargeFor, buildTooLarge } from './system-mail.js'
 import { type Trace, withTrace } from './trace-fields.js'
 
-export interface TakeInDeps {
+export interface AcceptInboundDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>
@@ -41,34 +41,34 @@ export interface TakeInDeps {
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
   /** Of workspaces, and of the service, which holds reports. */
-  readonly inboundBytes: InboundBytesOf
+  readonly inboundBytes: InboundBytesReader
   /** Something new of a workspace is on disk; reports are the service's. */
-  readonly filed: (workspaceId: string) => void
+  readonly onStored: (workspaceId: string) => void
 }
 
-export type TakeIn = (message: ReceivedMessage) => Promise<{ readonly id: string }>
+export type AcceptInbound = (message: ReceivedMessage) => Promise<{ readonly id: string }>
 
 /** What one copy is made of. */
-interface Copy {
+interface InboundCopy {
   readonly id: string
-  readonly to: Destination
+  readonly destination: Destination
   readonly message: ReceivedMessage
   readonly trace: Omit<Trace, 'id' | 'recipient'>
-  readonly found: Authentication
+  readonly authentication: Authentication
   readonly arrival: Arrival
 }
 
 /** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
-export function takeIn(deps: TakeInDeps): TakeIn {
-  const letGo = { times: 0 }
+export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
+  const ignoredReturnPaths = { times: 0 }
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const bytes = received.raw.length
-    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw systemMailTooLarge()
+    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const { found, raw } = await deps.authenticate(received.raw, connection)
+    const { authentication, raw } = await deps.authenticate(received.raw, connection)
     try {
-      return await filed(deps, { ...received, raw }, found, connection, letGo)
+      return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
     } finally {
       freeMemory(raw) // where it was not moved to the writer
     }
@@ -76,42 +76,42 @@ export function takeIn(deps: TakeInDeps): TakeIn {
 }
 
 /** `letGo`: return paths that were none of ours, since the start. */
-async function filed(
-  deps: TakeInDeps,
+async function acceptAuthenticated(
+  deps: AcceptInboundDeps,
   message: ReceivedMessage,
-  found: Authentication,
+  authentication: Authentication,
   connection: Connection,
   letGo: { times: number },
 ): Promise<{ readonly id: string }> {
   const { client, envelopeFrom, recipients } = message
   const bytes = message.raw.length
-  const judgement = judge(found, deps.dmarc)
+  const judgement = decideAcceptance(authentication, deps.dmarc)
   if (judgement.kind === 'refuse') {
     throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
   }
   const now = deps.clock()
-  const trace = { ...traceOf(message, deps.hostname, now), results: resultFields(found, connection) }
+  const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
   const spamReason = judgement.kind === 'spam' ? judgement.reason : null
   const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
-  const { filed: to, ignored, gone } = destinationsOf(recipients, deps.recipientOf, deps.operatorWorkspace())
-  if (gone.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
-  const copies = to.map((one): Copy => ({ id: uuidv7(now), to: one, message, trace, found, arrival }))
-  if (copies.length > 0) await file(deps, copies)
-  for (const copy of copies) deps.filed(ownerOf(copy.to))
-  letGo.times += ignored.length
-  tell(deps, copies, { client, envelopeFrom, recipients, bytes }, ignored.length === 0 ? null : letGo.times)
+  const { destinations: to, ignoredAddresses, goneAddresses } = resolveDestinations(recipients, deps.recipientOf, deps.operatorWorkspace())
+  if (goneAddresses.length > 0) throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
+  const copies = to.map((one): InboundCopy => ({ id: uuidv7(now), destination: one, message, trace, authentication, arrival }))
+  if (copies.length > 0) await storeCopies(deps, copies)
+  for (const copy of copies) deps.onStored(ownerOf(copy.destination))
+  letGo.times += ignoredAddresses.length
+  logAccepted(deps, copies, { client, envelopeFrom, recipients, bytes }, ignoredAddresses.length === 0 ? null : letGo.times)
   return { id: copies[0]?.id ?? uuidv7(now) }
 }
 
 /** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */
-async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly Copy[]): Promise<void> {
-  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.to), bytes: storedBytes(copy) }))
+async function storeCopies({ commit, inboundBytes, log }: AcceptInboundDeps, copies: readonly InboundCopy[]): Promise<void> {
+  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.destination), bytes: buildStoredBytes(copy) }))
   const rooms = stored.flatMap(({ workspaceId, bytes: { length } }) => {
     const { limit } = inboundBytes(workspaceId)
     return limit === null ? [] : [requireRoom({ workspaceId, bytes: length, limit })]
   })
   const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
-  if (await unlessMissed(commit([...rooms, ...writes]))) return
+  if (await tryCommit(commit([...rooms, ...writes]))) return
   log.info(
     { workspaces: stored.map(({ workspaceId }) => workspaceId) },
     'a message was refused: no room for inbound mail',
@@ -119,62 +119,62 @@ async function file({ commit, inboundBytes, log }: TakeInDeps, copies: readonly 
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
-function storedBytes({ id, to, message: { raw }, trace }: Copy): MovedBytes {
+function buildStoredBytes({ id, destination, message: { raw }, trace }: InboundCopy): MovedBytes {
   // A list of several would tell each of the others.
-  const [first, ...others] = to.addresses
+  const [first, ...others] = destination.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
   return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
 }
 
-function writesOf({ id, to, message, trace, found, arrival }: Copy, stored: MovedBytes): Write[] {
+function writesOf({ id, destination, message, trace, authentication: found, arrival }: InboundCopy, stored: MovedBytes): Write[] {
   const { envelopeFrom, client } = message
   const record = {
     id,
-    kind: to.kind,
-    workspace_id: ownerOf(to),
-    domain: to.kind === 'mail' ? to.domain : '',
+    kind: destination.kind,
+    workspace_id: ownerOf(destination),
+    domain: destination.kind === 'mail' ? destination.domain : '',
     envelope_from: envelopeFrom,
-    envelope_to: JSON.stringify(to.addresses),
+    envelope_to: JSON.stringify(destination.addresses),
     client_address: client.address,
     helo: client.helo,
-    ...foldedResults(found),
+    ...summarizeResults(found),
     authentication: JSON.stringify(found),
     arrival,
     received_at: trace.now,
   }
-  return fileInbound(record, stored)
+  return storeInbound(record, stored)
 }
 
 function ownerOf(to: Destination): string {
-  return to.kind === 'mail' ? to.workspaceId : SERVICE
+  return to.kind === 'mail' ? to.workspaceId : SERVICE_WORKSPACE
 }
 
 function traceOf({ envelopeFrom, client, protocol, tls }: ReceivedMessage, hostname: string, now: number) {
   return { returnPath: envelopeFrom, helo: client.helo, address: client.address, hostname, protocol, tls, now }
 }
 
-function resultFields(found: Authentication, connection: Connection): Trace['results'] {
+function buildResultFields(found: Authentication, connection: Connection): Trace['results'] {
   return [
-    { name: 'Authentication-Results', value: authenticationResults(found, connection) },
-    { name: 'Received-SPF', value: receivedSpf(found, connection) },
+    { name: 'Authentication-Results', value: formatAuthenticationResults(found, connection) },
+    { name: 'Received-SPF', value: formatReceivedSpf(found, connection) },
   ]
 }
 
 /** `bytes`: of the message, which may be gone from memory by now. */
-type TakenFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
+type AcceptedFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
 
 /** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
-function tell(
-  { log }: TakeInDeps,
-  copies: readonly Copy[],
-  { client, envelopeFrom, recipients, bytes }: TakenFacts,
+function logAccepted(
+  { log }: AcceptInboundDeps,
+  copies: readonly InboundCopy[],
+  { client, envelopeFrom, recipients, bytes }: AcceptedFacts,
   letGo: number | null,
 ): void {
   const facts = {
     client: client.address,
-    helo: shown(client.helo),
+    helo: formatForDisplay(client.helo),
     from: envelopeFrom,
-    ...recipientFacts(recipients),
+    ...toRecipientLogFields(recipients),
     bytes,
   }
   if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')

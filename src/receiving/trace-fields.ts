@@ -12,9 +12,9 @@
  * Known limit: results in ARC sets are left alone, for those are bound by their seals.
  */
 import { isIP } from 'node:net'
-import { type Address, domainNameOrNull } from '../mail/address.js'
-import { fieldValue, type Header, type HeaderField, splicedPieces } from '../mail/header-fields.js'
-import { messageDate } from '../mail/message-date.js'
+import { type Address, tryParseDomainName } from '../mail/address.js'
+import { readFieldValue, type Header, type HeaderField, spliceToPieces } from '../mail/header-fields.js'
+import { formatMessageDate } from '../mail/message-date.js'
 import type { TlsFacts } from './received-message.js'
 
 export interface ResultField {
@@ -47,61 +47,61 @@ export function withTrace(raw: Buffer, header: Header, trace: Trace): readonly B
   const remove = header.fields.filter(
     (field) => field.name === 'return-path' || isForgedResult(raw, field, trace.hostname),
   )
-  return splicedPieces(raw, header, { remove, prepend: traceFields(trace) })
+  return spliceToPieces(raw, header, { remove, prepend: formatTraceFields(trace) })
 }
 
 /** Whole lines with CRLF. */
-export function traceFields(trace: Trace): string {
+export function formatTraceFields(trace: Trace): string {
   const results = trace.results.flatMap(({ name, value }) => {
     const words = wordsOf(value)
-    return words.length === 0 ? [] : [folded(name, words)]
+    return words.length === 0 ? [] : [foldField(name, words)]
   })
-  return [folded('Return-Path', [`<${mailbox(trace.returnPath)}>`]), ...results, received(trace)].join('')
+  return [foldField('Return-Path', [`<${toMailbox(trace.returnPath)}>`]), ...results, formatReceived(trace)].join('')
 }
 
-function received({ helo, address, hostname, protocol, tls, id, recipient, now }: Trace): string {
-  const comment = tls === null ? '' : ` (${token(tls.protocol)} ${token(tls.cipher)})`
-  const to = recipient === null ? '' : `\r\n\tfor <${mailbox(recipient)}>`
+function formatReceived({ helo, address, hostname, protocol, tls, id, recipient, now }: Trace): string {
+  const comment = tls === null ? '' : ` (${toToken(tls.protocol)} ${toToken(tls.cipher)})`
+  const to = recipient === null ? '' : `\r\n\tfor <${toMailbox(recipient)}>`
   return [
-    `Received: from ${token(helo)} (${literal(address)})\r\n`,
-    `\tby ${token(hostname)} with ${token(protocol)}${comment}\r\n`,
-    `\tid ${token(id)}${to};\r\n`,
-    `\t${messageDate(now)}\r\n`,
+    `Received: from ${toToken(helo)} (${formatAddressLiteral(address)})\r\n`,
+    `\tby ${toToken(hostname)} with ${toToken(protocol)}${comment}\r\n`,
+    `\tid ${toToken(id)}${to};\r\n`,
+    `\t${formatMessageDate(now)}\r\n`,
   ].join('')
 }
 
 /** RFC 5321 section 4.1.3. */
-function literal(address: string): string {
+function formatAddressLiteral(address: string): string {
   const family = isIP(address)
   if (family === 0) return '[unknown]'
-  return family === 6 ? `[IPv6:${token(address)}]` : `[${address}]`
+  return family === 6 ? `[IPv6:${toToken(address)}]` : `[${address}]`
 }
 
 /** What may stand in a HELO name, a protocol word or an id; the rest is a question mark. */
-function token(text: string): string {
+function toToken(text: string): string {
   return text.slice(0, 255).replace(/[^\w.:[\]+/-]/g, '?') || '?'
 }
 
 /** An address is parsed already; in a quoted local part blanks and brackets are right. */
-function mailbox(address: string): string {
+function toMailbox(address: string): string {
   return address.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
 /** Characters of the longest piece: 4 octets each fit into a line. */
-const LONGEST_WORD = 230
-const LINE = 76
+const MAX_WORD = 230
+const MAX_LINE = 76
 
 function wordsOf(value: string): readonly string[] {
   const text = value.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
-  return text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${LONGEST_WORD}}`, 'gu')) ?? [])
+  return text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${MAX_WORD}}`, 'gu')) ?? [])
 }
 
-function folded(name: string, words: readonly string[]): string {
+function foldField(name: string, words: readonly string[]): string {
   const lines: string[] = []
   let line = `${name}:`
   for (const word of words) {
     // Never a line of the name alone: some readers lose the value of such a field.
-    if (line.length + 1 + word.length > LINE && line !== `${name}:`) {
+    if (line.length + 1 + word.length > MAX_LINE && line !== `${name}:`) {
       lines.push(line)
       line = `\t${word}`
     } else line += ` ${word}`
@@ -110,18 +110,18 @@ function folded(name: string, words: readonly string[]): string {
 }
 
 /** Characters in which the name of a result has to be, comments and all; another cannot be read. */
-const LONGEST_NAME = 2_000
+const MAX_NAME = 2_000
 
 function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): boolean {
   if (field.name !== 'authentication-results') return false
-  const id = serviceIdOf(fieldValue(raw, field).slice(0, LONGEST_NAME))
+  const id = serviceIdOf(readFieldValue(raw, field).slice(0, MAX_NAME))
   if (id === null) return true
-  return id.toLowerCase() === hostname.toLowerCase() || domainNameOrNull(id) === domainNameOrNull(hostname)
+  return id.toLowerCase() === hostname.toLowerCase() || tryParseDomainName(id) === tryParseDomainName(hostname)
 }
 
 /** The authserv-id (RFC 8601 section 2.2), which may be quoted and stand behind comments; null: none to be read. */
 export function serviceIdOf(value: string): string | null {
-  const text = afterComments(value)
+  const text = skipComments(value)
   if (text === null) return null
   const quoted = /^"((?:[^"\\]|\\.)*)"/su.exec(text)?.[1]
   if (quoted !== undefined) return quoted.replace(/\\(.)/gsu, '$1').trim()
@@ -129,7 +129,7 @@ export function serviceIdOf(value: string): string | null {
 }
 
 /** Without the blanks and comments in front; null: a comment without end. */
-function afterComments(value: string): string | null {
+function skipComments(value: string): string | null {
   let depth = 0
   for (let at = 0; at < value.length; at++) {
     const char = value[at] ?? ''

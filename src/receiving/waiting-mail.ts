@@ -5,74 +5,74 @@
  * A workspace keeps its place, so that a message is read once; `nextOfAll` looks from the start
  * again, because a commit may end later than one of a younger message.
  */
-import { type InboundEmail, nextWorkspaceWithWaiting, waitingInbound } from '../messages/inbound/inbound-email.js'
+import { type InboundEmail, nextUnprocessedWorkspace, unprocessedOfWorkspace } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
 
 /** Of one workspace under way at a time. */
-const SHARE = 50
+const MAX_IN_PROGRESS = 50
 
-interface Workspace {
-  readonly underWay: Set<string>
-  place: { readonly afterTime: number; readonly afterId: string }
+interface WorkspaceState {
+  readonly inProgress: Set<string>
+  cursor: { readonly afterTime: number; readonly afterId: string }
   /** The database may have more than was read. */
-  more: boolean
+  hasMore: boolean
 }
 
-const START = { afterTime: 0, afterId: '' }
+const START_CURSOR = { afterTime: 0, afterId: '' }
 
 export class WaitingMail {
-  private readonly workspaces = new Map<string, Workspace>()
+  private readonly workspaces = new Map<string, WorkspaceState>()
 
   constructor(private readonly read: Read) {}
 
   /** What can be taken up now of all workspaces; each counts as under way from the moment it is given out. */
-  *nextOfAll(): Generator<InboundEmail> {
-    for (const workspaceId of this.waitingWorkspaces()) {
+  *takeAll(): Generator<InboundEmail> {
+    for (const workspaceId of this.listWorkspaces()) {
       const known = this.workspaces.get(workspaceId)
-      if (known !== undefined) known.place = START
-      yield* this.nextOf(workspaceId, SHARE)
+      if (known !== undefined) known.cursor = START_CURSOR
+      yield* this.takeNext(workspaceId, MAX_IN_PROGRESS)
     }
   }
 
   /** The same of one workspace, of which something new is on disk. */
-  next(workspaceId: string): readonly InboundEmail[] {
-    return this.nextOf(workspaceId, SHARE - (this.workspaces.get(workspaceId)?.underWay.size ?? 0))
+  takeOfWorkspace(workspaceId: string): readonly InboundEmail[] {
+    return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
   }
 
   /** It is not under way any more. True: `next` may have something to take its place. */
-  ended({ id, workspace_id: workspaceId }: InboundEmail): boolean {
+  finish({ id, workspace_id: workspaceId }: InboundEmail): boolean {
     const workspace = this.workspaces.get(workspaceId)
     if (workspace === undefined) return false
-    workspace.underWay.delete(id)
-    if (workspace.underWay.size === 0 && !workspace.more) this.workspaces.delete(workspaceId)
-    return workspace.more && workspace.underWay.size <= SHARE / 2
+    workspace.inProgress.delete(id)
+    if (workspace.inProgress.size === 0 && !workspace.hasMore) this.workspaces.delete(workspaceId)
+    return workspace.hasMore && workspace.inProgress.size <= MAX_IN_PROGRESS / 2
   }
 
-  private nextOf(workspaceId: string, limit: number): readonly InboundEmail[] {
-    const workspace = this.workspaces.get(workspaceId) ?? { underWay: new Set(), place: START, more: false }
+  private takeNext(workspaceId: string, limit: number): readonly InboundEmail[] {
+    const workspace = this.workspaces.get(workspaceId) ?? { inProgress: new Set(), cursor: START_CURSOR, hasMore: false }
     this.workspaces.set(workspaceId, workspace)
-    const page = limit === 0 ? [] : waitingInbound(this.read, { workspaceId, ...workspace.place, limit })
-    workspace.more = page.length === limit
-    const { underWay } = workspace
+    const page = limit === 0 ? [] : unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
+    workspace.hasMore = page.length === limit
+    const { inProgress } = workspace
     const taken: InboundEmail[] = []
     for (const email of page) {
-      const isKnown = underWay.has(email.id)
-      if (!isKnown && underWay.size >= SHARE) {
-        workspace.more = true
+      const isKnown = inProgress.has(email.id)
+      if (!isKnown && inProgress.size >= MAX_IN_PROGRESS) {
+        workspace.hasMore = true
         break
       }
-      workspace.place = { afterTime: email.received_at, afterId: email.id }
-      underWay.add(email.id)
+      workspace.cursor = { afterTime: email.received_at, afterId: email.id }
+      inProgress.add(email.id)
       if (!isKnown) taken.push(email)
     }
-    if (underWay.size === 0) this.workspaces.delete(workspaceId)
+    if (inProgress.size === 0) this.workspaces.delete(workspaceId)
     return taken
   }
 
-  private *waitingWorkspaces(): Generator<string> {
+  private *listWorkspaces(): Generator<string> {
     let after = ''
     for (;;) {
-      const [next] = nextWorkspaceWithWaiting(this.read, { after })
+      const [next] = nextUnprocessedWorkspace(this.read, { after })
       if (next === undefined) return
       after = next.workspace_id
       yield after

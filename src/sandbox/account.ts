@@ -8,13 +8,13 @@
  */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { hashKey, insertKey, keyByHash, newKey } from '../accounts/keys/api-keys.js'
-import { admit } from '../accounts/keys/key-check.js'
-import { keepOperatorWorkspace } from '../accounts/operator-workspace.js'
-import { permission } from '../accounts/permissions.js'
-import { allWorkspaces, foundWorkspace, ownerOf } from '../accounts/workspaces.js'
+import { hashKey, insertKey, keyByHash, generateKey } from '../accounts/keys/api-keys.js'
+import { authenticateKey } from '../accounts/keys/key-check.js'
+import { initOperatorWorkspace } from '../accounts/operator-workspace.js'
+import { permissionFor } from '../accounts/permissions.js'
+import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../accounts/workspaces.js'
 import { UNLIMITED } from '../config/plans.js'
-import { newDomain } from '../domains/new-domain.js'
+import { buildDomain } from '../domains/new-domain.js'
 import { domainByName, forceVerified } from '../domains/sending-domains.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -28,27 +28,27 @@ export interface Account {
 }
 
 export async function ensureAccount(database: Database, keyFile: string, now: number): Promise<Account> {
-  const kept = keptAccount(database.read, keyFile, now)
-  const account = kept ?? (await newAccount(database, now))
-  if (kept === null) await writeFile(keyFile, `${account.key}\n`, { mode: 0o600 })
+  const storedAccount = findStoredAccount(database.read, keyFile, now)
+  const account = storedAccount ?? (await createAccount(database, now))
+  if (storedAccount === null) await writeFile(keyFile, `${account.key}\n`, { mode: 0o600 })
   await ensureDomain(database, account.workspaceId, now)
   return account
 }
 
 /** Null: no key is kept, or it is revoked or may not send, or it belongs to another database. */
-function keptAccount(read: Read, keyFile: string, now: number): Account | null {
-  const key = keptKey(keyFile)
+function findStoredAccount(read: Read, keyFile: string, now: number): Account | null {
+  const key = readStoredKey(keyFile)
   if (key === null) return null
   try {
-    const principal = admit(keyByHash(read, { hash: hashKey(key) })[0], HOST, now)
-    return permission(principal, 'send') === 'yes' ? { workspaceId: principal.workspaceId, key } : null
+    const principal = authenticateKey(keyByHash(read, { hash: hashKey(key) })[0], HOST, now)
+    return permissionFor(principal, 'send') === 'yes' ? { workspaceId: principal.workspaceId, key } : null
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error
   }
 }
 
-function keptKey(keyFile: string): string | null {
+function readStoredKey(keyFile: string): string | null {
   try {
     return readFileSync(keyFile, 'utf8').trim()
   } catch (error) {
@@ -57,16 +57,16 @@ function keptKey(keyFile: string): string | null {
   }
 }
 
-async function newAccount({ read, commit }: Database, now: number): Promise<Account> {
+async function createAccount({ read, commit }: Database, now: number): Promise<Account> {
   const workspaceId = allWorkspaces(read, {})[0]?.id
   const userId = workspaceId === undefined ? undefined : ownerOf(read, { workspaceId })[0]?.user_id
   if (workspaceId !== undefined && userId !== undefined) {
-    const { secret, row } = newKey({ workspaceId, userId, name: 'quickstart', now })
+    const { secret, row } = generateKey({ workspaceId, userId, name: 'quickstart', now })
     await commit([insertKey(row)])
     return { workspaceId, key: secret }
   }
-  const founded = foundWorkspace(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
-  await commit([...founded.writes, keepOperatorWorkspace(founded.workspaceId)])
+  const founded = buildWorkspaceWithOwner(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
+  await commit([...founded.writes, initOperatorWorkspace(founded.workspaceId)])
   return { workspaceId: founded.workspaceId, key: founded.key.secret }
 }
 
@@ -76,7 +76,7 @@ async function ensureDomain({ read, commit }: Database, workspaceId: string, now
   if (row?.status === 'verified') return
   await commit(
     row === undefined
-      ? (await newDomain(read, { workspaceId, domain, forced: true, inbound: true, now })).writes
+      ? (await buildDomain(read, { workspaceId, domain, forced: true, inbound: true, now })).writes
       : [forceVerified({ workspaceId, domain, at: now })],
   )
 }

@@ -8,38 +8,38 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
-import type { Listen } from '../config/places.js'
-import { problemLines } from '../config/problems.js'
+import type { ListenAddress } from '../config/places.js'
+import { formatProblems } from '../config/problems.js'
 import { parseRoute } from '../mail/route.js'
 import { CannotStart } from './cannot-start.js'
-import { refuseBusy } from './free-ports.js'
-import { DEFAULT_BASE, DOMAIN, HOST, type Places, type Ports, portsAbove } from './places.js'
+import { refuseBusyPorts } from './free-ports.js'
+import { DEFAULT_BASE, DOMAIN, HOST, type SandboxPaths, type Ports, portsAbove } from './places.js'
 
-export interface Configured {
+export interface SandboxConfig {
   readonly config: Config
-  readonly startTls: Listen
-  readonly tls: Listen
+  readonly startTls: ListenAddress
+  readonly tls: ListenAddress
   /** The REST API. */
-  readonly api: Listen
-  readonly sink: Listen
+  readonly api: ListenAddress
+  readonly sink: ListenAddress
   /** Where mail comes in; undefined: the file opens no such door. */
-  readonly mx: Listen | undefined
+  readonly mx: ListenAddress | undefined
 }
 
 /** `portBase` null: what the file says, or the default where there is none yet. */
-export async function configure(places: Places, portBase: number | null): Promise<Configured> {
+export async function configure(places: SandboxPaths, portBase: number | null): Promise<SandboxConfig> {
   if (portBase !== null || !existsSync(places.configuration)) {
     const ports = portsAbove(portBase ?? DEFAULT_BASE)
     // A choice that does not work is not kept.
-    await refuseBusy(Object.values(ports).map((port) => ({ host: HOST, port })))
+    await refuseBusyPorts(Object.values(ports).map((port) => ({ host: HOST, port })))
     await writeFile(places.configuration, configurationText(ports), { mode: 0o600 })
   }
   const loaded = loadConfig({ file: places.configuration, env: {} })
-  if (loaded.kind === 'problems') throw new CannotStart(problemLines(loaded.file, loaded.problems))
-  return usable(loaded.config, places.configuration)
+  if (loaded.kind === 'problems') throw new CannotStart(formatProblems(loaded.file, loaded.problems))
+  return toSandboxConfig(loaded.config, places.configuration)
 }
 
-function usable(config: Config, file: string): Configured {
+function toSandboxConfig(config: Config, file: string): SandboxConfig {
   const [startTls] = config.submission.listen
   const [tls] = config.submission.listen_tls
   const api = config.api.listen.find((listen) => listen.kind === 'tls')

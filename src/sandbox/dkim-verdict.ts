@@ -7,21 +7,21 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dkimKeysOf } from '../domains/dkim/signing-keys.js'
-import { verifiedAnywhere } from '../domains/sending-domains.js'
+import { verifiedByName } from '../domains/sending-domains.js'
 import type { Read } from '../storage/prepared.js'
-import { SERVICE } from '../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
 /** The TXT record at a name, or undefined. */
-export type PublishedKey = (name: string) => string | undefined
+export type FindPublishedKey = (name: string) => string | undefined
 
-export interface Verdict {
+export interface DkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'
   /** `d=` and `s=` of the signature; null where there is none. */
   readonly signature: { readonly domain: string; readonly selector: string } | null
 }
 
 /** With several signatures, one that passes decides. */
-export async function dkimVerdict(raw: Buffer, published: PublishedKey, now: number): Promise<Verdict> {
+export async function verifyDkimSignature(raw: Buffer, published: FindPublishedKey, now: number): Promise<DkimVerdict> {
   const resolver = async (name: string): Promise<string[][]> => {
     const record = published(name)
     if (record === undefined) throw Object.assign(new Error(`no TXT record at ${name}`), { code: 'ENOTFOUND' })
@@ -38,10 +38,10 @@ export async function dkimVerdict(raw: Buffer, published: PublishedKey, now: num
 }
 
 /** The keys of verified sending domains and of the service itself. */
-export function publishedKeys(read: Read): PublishedKey {
+export function publishedKeyFinder(read: Read): FindPublishedKey {
   return (name) => {
     const [selector = '', domain = ''] = name.toLowerCase().split('._domainkey.')
-    const workspaceId = verifiedAnywhere(read, { domain })[0]?.workspace_id ?? SERVICE
+    const workspaceId = verifiedByName(read, { domain })[0]?.workspace_id ?? SERVICE_WORKSPACE
     return dkimKeysOf(read, { workspaceId, domain }).find((key) => key.selector === selector)?.public_record
   }
 }

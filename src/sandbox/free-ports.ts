@@ -5,27 +5,27 @@
  * that start then fails with the system's words.
  */
 import { createServer } from 'node:net'
-import type { Listen } from '../config/places.js'
+import type { ListenAddress } from '../config/places.js'
 import { CannotStart } from './cannot-start.js'
 
-export async function refuseBusy(wanted: readonly Listen[]): Promise<void> {
+export async function refuseBusyPorts(wanted: readonly ListenAddress[]): Promise<void> {
   for (const place of wanted) {
-    const fault = await faultOf(place)
+    const fault = await probePort(place)
     if (fault === null) continue
     throw new CannotStart(`port ${place.port} on ${place.host} ${fault}, such as --port-base 20000`)
   }
 }
 
 /** Null: it can be listened on. */
-function faultOf({ host, port }: Listen): Promise<string | null> {
+function probePort({ host, port }: ListenAddress): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(wordsFor(error)))
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(describeFault(error)))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)))
   })
 }
 
-function wordsFor({ code, message }: NodeJS.ErrnoException): string {
+function describeFault({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'EADDRINUSE') return 'is in use: end what uses it, or choose other ports'
   return code === 'EACCES'
     ? 'is not for ordinary users: choose other ports'

@@ -15,7 +15,7 @@ import { quickstart } from './quickstart.js'
  * Aborted by the first signal, or once nobody reads our output any more. A second signal
  * ends the process: what is acknowledged is on disk.
  */
-function untilEnded(): AbortSignal {
+function createEndSignal(): AbortSignal {
   const ended = new AbortController()
   process.stdout.on('error', () => ended.abort())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -27,17 +27,17 @@ function untilEnded(): AbortSignal {
   return ended.signal
 }
 
-function complain(error: unknown, status: number): void {
+function reportError(error: unknown, status: number): void {
   process.stderr.write(`quickstart: ${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = status
 }
 
-interface Wanted {
+interface Options {
   readonly folder: string
   readonly portBase: number | null
 }
 
-function wanted(): Wanted {
+function parseOptions(): Options {
   const { values } = parseArgs({ options: { data: { type: 'string' }, 'port-base': { type: 'string' } } })
   const base = values['port-base']
   if (base !== undefined && !(/^\d{1,5}$/.test(base) && Number(base) <= MAX_BASE)) {
@@ -49,17 +49,17 @@ function wanted(): Wanted {
 }
 
 async function main(): Promise<void> {
-  let options: Wanted
+  let options: Options
   try {
-    options = wanted()
+    options = parseOptions()
   } catch (error) {
-    return complain(error, 2)
+    return reportError(error, 2)
   }
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   try {
-    await quickstart({ ...options, clock: systemClock, print, signal: untilEnded() })
+    await quickstart({ ...options, clock: systemClock, print, signal: createEndSignal() })
   } catch (error) {
-    complain(error, 1)
+    reportError(error, 1)
   }
 }
 

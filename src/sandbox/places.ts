@@ -8,7 +8,7 @@ import { join } from 'node:path'
 export const HOST = '127.0.0.1'
 export const DOMAIN = 'example.test'
 
-export interface Places {
+export interface SandboxPaths {
   readonly folder: string
   readonly configuration: string
   /** The API key, and nothing else. */
@@ -19,7 +19,7 @@ export interface Places {
   readonly tls: string
 }
 
-export function placesIn(folder: string): Places {
+export function sandboxPaths(folder: string): SandboxPaths {
   return {
     folder,
     configuration: join(folder, 'posthorn.toml'),

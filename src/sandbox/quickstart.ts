@@ -11,20 +11,20 @@ import { fileURLToPath } from 'node:url'
 import { destination, pino } from 'pino'
 import type { Config } from '../config/complete.js'
 import { startDaemon } from '../daemon/daemon.js'
-import { type Clock, timestamp } from '../platform/clock.js'
+import { type Clock, formatTimestamp } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { loadTls, type TlsFiles } from '../platform/tls-files.js'
+import { loadTlsFiles, type TlsFiles } from '../platform/tls-files.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
 import type { Read } from '../storage/prepared.js'
 import { ensureAccount } from './account.js'
 import { CannotStart } from './cannot-start.js'
-import { type Configured, configure } from './configuration.js'
-import { dkimVerdict, publishedKeys } from './dkim-verdict.js'
-import { refuseBusy } from './free-ports.js'
-import { type Places, placesIn } from './places.js'
+import { type SandboxConfig, configure } from './configuration.js'
+import { verifyDkimSignature, publishedKeyFinder } from './dkim-verdict.js'
+import { refuseBusyPorts } from './free-ports.js'
+import { type SandboxPaths, sandboxPaths } from './places.js'
 import { submitByRest } from './rest-sample.js'
-import { settledStory, submitBySmtp } from './sample.js'
+import { waitUntilSettled, submitBySmtp } from './sample.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './words.js'
 
@@ -40,95 +40,95 @@ export interface QuickstartParts {
 
 /** Resolves once it was ended; rejects when it cannot start, with nothing left open. */
 export async function quickstart(parts: QuickstartParts): Promise<void> {
-  const places = placesIn(parts.folder)
+  const places = sandboxPaths(parts.folder)
   await mkdir(places.folder, { recursive: true, mode: 0o700 })
   // A sandbox that runs keeps its configuration.
   lockDataFolder(places.folder).release()
   const configured = await configure(places, parts.portBase)
   const { api, submission, inbound } = configured.config
   const doors = api.listen.filter((listen) => listen.kind !== 'unix')
-  await refuseBusy([...submission.listen, ...submission.listen_tls, ...inbound.listen, ...doors, configured.sink])
+  await refuseBusyPorts([...submission.listen, ...submission.listen_tls, ...inbound.listen, ...doors, configured.sink])
   const ends: (() => Promise<void>)[] = []
   try {
-    const started = await start(parts, places, configured, ends)
-    await show(parts, started)
-    await aborted(parts.signal)
+    const started = await startSandbox(parts, places, configured, ends)
+    await runDemo(parts, started)
+    await waitForAbort(parts.signal)
   } finally {
     for (const end of ends.reverse()) await end()
   }
 }
 
-interface Started {
-  readonly places: Places
-  readonly configured: Configured
+interface RunningSandbox {
+  readonly paths: SandboxPaths
+  readonly configured: SandboxConfig
   readonly tls: TlsFiles
   readonly key: string
   readonly read: Read
 }
 
-async function start(
+async function startSandbox(
   { clock, print }: QuickstartParts,
-  places: Places,
-  configured: Configured,
+  paths: SandboxPaths,
+  configured: SandboxConfig,
   ends: (() => Promise<void>)[],
-): Promise<Started> {
+): Promise<RunningSandbox> {
   const { config, sink: listen } = configured
   const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
   ends.push(database.close)
   const { read } = database
-  const { key } = await ensureAccount(database, places.key, clock())
+  const { key } = await ensureAccount(database, paths.key, clock())
   // Self-signed and made once: the daemon finds the same pair.
-  const pair = await loadTls(null, { folder: places.tls, hostname: config.service.hostname, now: clock() })
-  const keys = publishedKeys(read)
+  const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
+  const keys = publishedKeyFinder(read)
   const sink = await openSink({
     listen,
     tls: pair,
-    folder: places.sink,
-    judge: (raw, now) => dkimVerdict(raw, keys, now),
+    folder: paths.sink,
+    verifyDkim: (raw, now) => verifyDkimSignature(raw, keys, now),
     clock,
     onArrival: (arrival) => print(arrivalLine(arrival)),
   })
   ends.push(sink.stop)
-  const daemon = await startDaemon({ config, clock, log: logInto(places.log, config, clock) })
+  const daemon = await startDaemon({ config, clock, log: openLogFile(paths.log, config, clock) })
   ends.push(daemon.stop)
-  return { places, configured, tls: daemon.tls, key, read }
+  return { paths, configured, tls: daemon.tls, key, read }
 }
 
-async function show(parts: QuickstartParts, started: Started): Promise<void> {
-  const { configured, tls, key, places } = started
+async function runDemo(parts: QuickstartParts, started: RunningSandbox): Promise<void> {
+  const { configured, tls, key, paths } = started
   const door = { ca: tls.cert, key }
-  await follow(parts, started, 'SMTP (STARTTLS, AUTH)', () => submitBySmtp({ ...door, listen: configured.startTls }))
+  await sendSample(parts, started, 'SMTP (STARTTLS, AUTH)', () => submitBySmtp({ ...door, listen: configured.startTls }))
   if (parts.signal.aborted) return
-  const emailId = await follow(parts, started, 'REST (HTTPS, POST /v1/emails)', () =>
+  const emailId = await sendSample(parts, started, 'REST (HTTPS, POST /v1/emails)', () =>
     submitByRest({ ...door, listen: configured.api }),
   )
   if (parts.signal.aborted) return
   const program = fileURLToPath(new URL('../main.js', import.meta.url))
-  for (const line of guideLines({ places, configured, key, caFile: tls.caFile, program, emailId })) parts.print(line)
+  for (const line of guideLines({ paths, configured, key, caFile: tls.caFile, program, emailId })) parts.print(line)
 }
 
 /** Sends a sample and tells what became of it; gives its id. */
-async function follow(
+async function sendSample(
   { clock, print, signal }: QuickstartParts,
-  { read, places }: Started,
+  { read, paths }: RunningSandbox,
   door: string,
   submit: () => Promise<string>,
 ): Promise<string> {
   const emailId = await submit()
-  const story = await settledStory(read, emailId, clock, signal)
+  const story = await waitUntilSettled(read, emailId, clock, signal)
   if (signal.aborted) return emailId
   for (const line of storyLines(door, story)) print(line)
   if (story.status === 'delivered') return emailId
-  throw new CannotStart(`the sample over ${door} did not get through, ${places.log} may say why`)
+  throw new CannotStart(`the sample over ${door} did not get through, ${paths.log} may say why`)
 }
 
 /** The terminal is for what the user wants to see. */
-function logInto(file: string, { log }: Config, clock: Clock): Log {
-  const options = { level: log.level, base: null, timestamp: () => `,"time":"${timestamp(clock())}"` }
+function openLogFile(file: string, { log }: Config, clock: Clock): Log {
+  const options = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
   return pino(options, destination({ dest: file, mode: 0o600, sync: true }))
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

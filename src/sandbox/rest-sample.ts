@@ -8,10 +8,10 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { CannotStart } from './cannot-start.js'
 import { DOMAIN } from './places.js'
-import { type Door, noRoom } from './sample.js'
+import { type Endpoint, throwDiskFull } from './sample.js'
 
 /** The id of the email. */
-export async function submitByRest(door: Door): Promise<string> {
+export async function submitByRest(door: Endpoint): Promise<string> {
   const { status, body } = await post(door, {
     from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
     to: `you@${DOMAIN}`,
@@ -19,13 +19,13 @@ export async function submitByRest(door: Door): Promise<string> {
     text: 'Handed in as JSON, composed, kept in the queue, signed, and delivered to the sink.\n',
     html: '<p>Handed in as <b>JSON</b>, composed, kept in the queue, signed, and delivered to the sink.</p>',
   })
-  if (status === 503) noRoom()
-  const id = status === 201 ? idIn(body) : null
+  if (status === 503) throwDiskFull()
+  const id = status === 201 ? parseId(body) : null
   if (id === null) throw new CannotStart(`the sample by REST was answered ${status}: ${body}`)
   return id
 }
 
-async function post({ listen, ca, key }: Door, email: object): Promise<{ status: number; body: string }> {
+async function post({ listen, ca, key }: Endpoint, email: object): Promise<{ status: number; body: string }> {
   const asked = request({
     ...listen,
     path: '/v1/emails',
@@ -41,7 +41,7 @@ async function post({ listen, ca, key }: Door, email: object): Promise<{ status:
   return { status: answer.statusCode ?? 0, body: await text(answer) }
 }
 
-function idIn(body: string): string | null {
+function parseId(body: string): string | null {
   const { id } = JSON.parse(body) as { readonly id?: unknown }
   return typeof id === 'string' ? id : null
 }

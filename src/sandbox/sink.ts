@@ -13,27 +13,27 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
-import type { Listen } from '../config/places.js'
-import { fieldsNamed, fieldValue, scanHeader } from '../mail/header-fields.js'
-import { headerText } from '../mail/header-text.js'
-import { type Clock, timestamp } from '../platform/clock.js'
-import type { Verdict } from './dkim-verdict.js'
+import type { ListenAddress } from '../config/places.js'
+import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import { decodeHeaderText } from '../mail/header-text.js'
+import { type Clock, formatTimestamp } from '../platform/clock.js'
+import type { DkimVerdict } from './dkim-verdict.js'
 
 export interface Arrival {
   readonly to: readonly string[]
   readonly subject: string
-  readonly verdict: Verdict
+  readonly verdict: DkimVerdict
   /** Its name in the folder. */
   readonly file: string
 }
 
 export interface SinkParts {
-  readonly listen: Listen
+  readonly listen: ListenAddress
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string }
   /** Where the files go; made where it is not there. */
   readonly folder: string
-  readonly judge: (raw: Buffer, now: number) => Promise<Verdict>
+  readonly verifyDkim: (raw: Buffer, now: number) => Promise<DkimVerdict>
   readonly clock: Clock
   readonly onArrival: (arrival: Arrival) => void
 }
@@ -44,11 +44,11 @@ export interface Sink {
 
 const HOSTNAME = 'sink.example.test'
 /** What open sessions get to end. */
-const LIMIT = 1000
+const CLOSE_TIMEOUT = 1000
 
 export async function openSink(parts: SinkParts): Promise<Sink> {
   await mkdir(parts.folder, { recursive: true, mode: 0o700 })
-  const server = new SMTPServer(options(parts))
+  const server = new SMTPServer(serverOptions(parts))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(parts.listen, resolve)
@@ -59,7 +59,7 @@ export async function openSink(parts: SinkParts): Promise<Sink> {
   return { stop: () => new Promise((resolve) => server.close(resolve)) }
 }
 
-function options(parts: SinkParts): SMTPServerOptions {
+function serverOptions(parts: SinkParts): SMTPServerOptions {
   let count = 0
   return {
     ...parts.tls,
@@ -68,12 +68,12 @@ function options(parts: SinkParts): SMTPServerOptions {
     authOptional: true,
     disabledCommands: ['AUTH'],
     disableReverseLookup: true,
-    closeTimeout: LIMIT,
+    closeTimeout: CLOSE_TIMEOUT,
     logger: false,
     onRcptTo: ({ address }, _session, done) => done(refusalOf(address)),
     onData: (stream, session, done) => {
       count += 1
-      keep(parts, stream, session, count).then(
+      storeMessage(parts, stream, session, count).then(
         (name) => done(null, `2.0.0 kept as ${name}`),
         (error: unknown) => done(error as Error),
       )
@@ -93,14 +93,14 @@ function refusalOf(address: string): Error | null {
 }
 
 /** Resolves to the name of the file. */
-async function keep(parts: SinkParts, stream: Readable, session: SMTPServerSession, count: number): Promise<string> {
+async function storeMessage(parts: SinkParts, stream: Readable, session: SMTPServerSession, count: number): Promise<string> {
   const raw = await buffer(stream)
   const at = parts.clock()
-  const verdict = await parts.judge(raw, at)
+  const verdict = await parts.verifyDkim(raw, at)
   const { mailFrom, rcptTo } = session.envelope
   const from = mailFrom === false ? '' : mailFrom.address
   const to = rcptTo.map(({ address }) => address)
-  const name = `${timestamp(at).replaceAll(':', '')}-${count}.eml`
+  const name = `${formatTimestamp(at).replaceAll(':', '')}-${count}.eml`
   await writeFile(join(parts.folder, name), Buffer.concat([Buffer.from(deliveryFields(from, to, verdict)), raw]), {
     mode: 0o600,
   })
@@ -108,7 +108,7 @@ async function keep(parts: SinkParts, stream: Readable, session: SMTPServerSessi
   return name
 }
 
-function deliveryFields(from: string, to: readonly string[], { result, signature }: Verdict): string {
+function deliveryFields(from: string, to: readonly string[], { result, signature }: DkimVerdict): string {
   const dkim = signature === null ? result : `${result} header.d=${signature.domain} header.s=${signature.selector}`
   return [
     `Return-Path: <${from}>`,
@@ -119,6 +119,6 @@ function deliveryFields(from: string, to: readonly string[], { result, signature
 }
 
 function subjectOf(raw: Buffer): string {
-  const field = fieldsNamed(scanHeader(raw), 'subject')[0]
-  return field === undefined ? '' : headerText(fieldValue(raw, field))
+  const field = findFields(scanHeader(raw), 'subject')[0]
+  return field === undefined ? '' : decodeHeaderText(readFieldValue(raw, field))
 }

@@ -1,30 +1,30 @@
 /** What the sandbox says on the terminal. Pure. */
 import { emailLines } from '../cli/email-lines.js'
-import type { Listen } from '../config/places.js'
-import { shown } from '../mail/address.js'
-import type { EmailStory } from '../messages/email-story.js'
-import type { Configured } from './configuration.js'
-import type { Verdict } from './dkim-verdict.js'
-import { DOMAIN, type Places } from './places.js'
+import type { ListenAddress } from '../config/places.js'
+import { formatForDisplay } from '../mail/address.js'
+import type { EmailDetails } from '../messages/email-story.js'
+import type { SandboxConfig } from './configuration.js'
+import type { DkimVerdict } from './dkim-verdict.js'
+import { DOMAIN, type SandboxPaths } from './places.js'
 import type { Arrival } from './sink.js'
 
 export function arrivalLine({ to, subject, verdict, file }: Arrival): string {
-  return `arrived  to ${to.map(shown).join(', ')}  "${shown(subject)}"  ${verdictWords(verdict)}  sink/${file}`
+  return `arrived  to ${to.map(formatForDisplay).join(', ')}  "${formatForDisplay(subject)}"  ${formatVerdict(verdict)}  sink/${file}`
 }
 
-function verdictWords({ result, signature }: Verdict): string {
-  return signature === null ? 'not signed' : `DKIM ${result} (${shown(signature.domain)})`
+function formatVerdict({ result, signature }: DkimVerdict): string {
+  return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
 }
 
 /** `door`: how it came in. */
-export function storyLines(door: string, story: EmailStory): string[] {
+export function storyLines(door: string, story: EmailDetails): string[] {
   const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
   return ['', `How it got there, from submission over ${door} on:`, '', ...indented, '']
 }
 
 export interface Guide {
-  readonly places: Places
-  readonly configured: Configured
+  readonly paths: SandboxPaths
+  readonly configured: SandboxConfig
   readonly key: string
   readonly caFile: string
   /** The program behind the command line, as a path. */
@@ -33,26 +33,26 @@ export interface Guide {
 }
 
 export function guideLines(guide: Guide): string[] {
-  const { places, configured, program, emailId } = guide
-  const posthorn = (words: string): string =>
-    `  node ${quoted(program)} ${words} --config ${quoted(places.configuration)}`
+  const { paths, configured, program, emailId } = guide
+  const posthornCommand = (words: string): string =>
+    `  node ${quoteForShell(program)} ${words} --config ${quoteForShell(paths.configuration)}`
   return [
     'Send one yourself, over SMTP with STARTTLS or with TLS from the start (the password is the key):',
     '',
-    swaks(guide, configured.startTls, '--tls'),
-    swaks(guide, configured.tls, '--tls-on-connect'),
+    swaksCommand(guide, configured.startTls, '--tls'),
+    swaksCommand(guide, configured.tls, '--tls-on-connect'),
     '',
     'or over REST (the bearer token is the key):',
     '',
-    curl(guide),
+    curlCommand(guide),
     '',
     ...inboundLines(guide),
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
-    posthorn(`explain ${emailId}`),
-    posthorn('queue list'),
+    posthornCommand(`explain ${emailId}`),
+    posthornCommand('queue list'),
     '',
-    `The configuration, the log and what arrives are in ${places.folder}. Nothing leaves this machine.`,
+    `The configuration, the log and what arrives are in ${paths.folder}. Nothing leaves this machine.`,
     'Serving until Ctrl-C.',
     '',
   ]
@@ -65,7 +65,7 @@ function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[]
     `Bring mail for ${DOMAIN}, any address of it, as another server would, and read it:`,
     '',
     `  swaks --server ${mx.host}:${mx.port} --tls --from friend@elsewhere.example --to ${RECIPIENT}`,
-    `  curl --cacert ${quoted(caFile)} ${fields} https://${api.host}:${api.port}/v1/inbound`,
+    `  curl --cacert ${quoteForShell(caFile)} ${fields} https://${api.host}:${api.port}/v1/inbound`,
     '',
   ]
 }
@@ -73,19 +73,19 @@ function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[]
 const SENDER = `app@${DOMAIN}`
 const RECIPIENT = `you@${DOMAIN}`
 
-function swaks({ key, caFile }: Guide, { host, port }: Listen, mode: string): string {
-  const trust = `--tls-verify --tls-ca-path ${quoted(caFile)}`
+function swaksCommand({ key, caFile }: Guide, { host, port }: ListenAddress, mode: string): string {
+  const trust = `--tls-verify --tls-ca-path ${quoteForShell(caFile)}`
   const login = `--auth PLAIN --auth-user any --auth-password ${key}`
   return `  swaks --server ${host}:${port} ${mode} ${trust} ${login} --from ${SENDER} --to ${RECIPIENT}`
 }
 
-function curl({ key, caFile, configured: { api } }: Guide): string {
+function curlCommand({ key, caFile, configured: { api } }: Guide): string {
   const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'Sent with curl.' })
   const fields = `-H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json'`
-  return `  curl --cacert ${quoted(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
+  return `  curl --cacert ${quoteForShell(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
 }
 
 /** As one word of a shell. */
-function quoted(path: string): string {
+function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

@@ -9,13 +9,13 @@ import { uuidv7 } from '../platform/ids.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import { composeMessage } from './compose-message.js'
 import type { MessageContent } from './message-content.js'
-import type { Prepared, PrepareEmail } from './prepare-email.js'
+import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions } from './submitted-message.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
 const MAX_COMPOSED = 15 * 1_048_576
 
-export interface WantedEmail {
+export interface RequestedEmail {
   readonly content: MessageContent
   readonly options: SendingOptions
   /** That its subject and bodies are made of. */
@@ -30,11 +30,11 @@ export interface ComposeDeps {
 }
 
 /** Throws a Refusal for what may not be sent. */
-export type ComposeEmail = (principal: Principal, wanted: WantedEmail, now: number) => Prepared
+export type ComposeEmail = (principal: Principal, wanted: RequestedEmail, now: number) => PreparedEmail
 
 export function composeEmail({ hostname, prepare }: ComposeDeps): ComposeEmail {
   return (principal, { content, options, templateId, recipientIds }, now) => {
-    checkSize(leastSize(content))
+    checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
     const raw = composeMessage(content, { emailId, hostname, now })
     checkSize(raw.length)
@@ -71,12 +71,12 @@ export function checkSize(size: number): void {
 }
 
 /** What is too large by itself is not encoded first. */
-export function leastSize({ html, text, attachments, inlineImages }: MessageContent): number {
+export function minSizeOf({ html, text, attachments, inlineImages }: MessageContent): number {
   const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
-  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + encodedSize(files)
+  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + base64SizeOf(files)
 }
 
 /** Of so many bytes in base64. */
-export function encodedSize(bytes: number): number {
+export function base64SizeOf(bytes: number): number {
   return Math.ceil(bytes / 3) * 4
 }

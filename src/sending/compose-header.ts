@@ -10,46 +10,46 @@ import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
 import type { NamedAddress } from '../mail/named-address.js'
 import type { MessageContent } from './message-content.js'
 
-const LINE = 76
+const MAX_LINE_LENGTH = 76
 /** Of an encoded word with all around it; room for the field's name beside it on the first line. */
-const WORD = 52
+const MAX_WORD_LENGTH = 52
 
 /** Lines with CRLF at their ends. */
-export function headerLines(content: MessageContent): string {
+export function composeHeader(content: MessageContent): string {
   const { from, to, cc, replyTo, subject, fields } = content
   const lines = [
-    field('From', mailboxText(from)),
-    ...listed('To', to),
-    ...listed('Cc', cc),
-    ...listed('Reply-To', replyTo),
-    field('Subject', asText(subject)),
-    ...fields.map(({ name, value }) => field(name, asGiven(value))),
+    formatField('From', formatMailbox(from)),
+    ...formatAddressField('To', to),
+    ...formatAddressField('Cc', cc),
+    ...formatAddressField('Reply-To', replyTo),
+    formatField('Subject', formatUnstructured(subject)),
+    ...fields.map(({ name, value }) => formatField(name, formatCustomValue(value))),
   ]
   return lines.join('')
 }
 
-function listed(name: string, list: readonly NamedAddress[]): string[] {
-  return list.length === 0 ? [] : [field(name, list.map(mailboxText).join(', '))]
+function formatAddressField(name: string, list: readonly NamedAddress[]): string[] {
+  return list.length === 0 ? [] : [formatField(name, list.map(formatMailbox).join(', '))]
 }
 
-function mailboxText({ address, name }: NamedAddress): string {
-  if (name !== '') return `${phrase(name)} <${address}>`
+function formatMailbox({ address, name }: NamedAddress): string {
+  if (name !== '') return `${formatPhrase(name)} <${address}>`
   return address.startsWith('"') ? `<${address}>` : address
 }
 
-function phrase(name: string): string {
-  if (/^\w+(?: \w+)*$/.test(name) && name.length <= WORD) return name
-  return isPlain(name) ? quoteString(name) : encoded(name)
+function formatPhrase(name: string): string {
+  if (/^\w+(?: \w+)*$/.test(name) && name.length <= MAX_WORD_LENGTH) return name
+  return isPlain(name) ? quoteString(name) : toEncodedWords(name)
 }
 
 /** Unstructured text (RFC 5322 section 2.2.1) that must be read as it is. */
-function asText(text: string): string {
-  return isPlain(text) && !/^ | $| {2}/.test(text) ? text : encoded(text)
+function formatUnstructured(text: string): string {
+  return isPlain(text) && !/^ | $| {2}/.test(text) ? text : toEncodedWords(text)
 }
 
 /** What the app may have encoded itself. */
-function asGiven(value: string): string {
-  return /^[\t\x20-\x7e]*$/.test(value) ? value.trim() : encoded(value)
+function formatCustomValue(value: string): string {
+  return /^[\t\x20-\x7e]*$/.test(value) ? value.trim() : toEncodedWords(value)
 }
 
 /** Printable ASCII in foldable pieces that nobody takes for an encoded word. */
@@ -57,8 +57,8 @@ function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !/\S{61}/.test(text)
 }
 
-function encoded(text: string): string {
-  return encodeWord(text, isMostlyAscii(text) ? 'Q' : 'B', WORD)
+function toEncodedWords(text: string): string {
+  return encodeWord(text, isMostlyAscii(text) ? 'Q' : 'B', MAX_WORD_LENGTH)
 }
 
 /** At most a third would have to be escaped one by one: that is shorter than base64, and readable. */
@@ -68,18 +68,18 @@ function isMostlyAscii(text: string): boolean {
   return odd * 3 <= text.length
 }
 
-function field(name: string, value: string): string {
+function formatField(name: string, value: string): string {
   const line = `${name}: ${value}`
-  return `${line.length <= LINE ? line : folded(name, value)}\r\n`
+  return `${line.length <= MAX_LINE_LENGTH ? line : foldField(name, value)}\r\n`
 }
 
 /** The first word stays beside the name; blanks go to the next line with the word behind them. */
-function folded(name: string, value: string): string {
+function foldField(name: string, value: string): string {
   let text = `${name}:`
   let width = text.length
   for (const [piece, word] of ` ${value}`.matchAll(/[ \t]+([^ \t]*)/g)) {
     if (word === '') break
-    if (width + piece.length > LINE && text.length > name.length + 1) {
+    if (width + piece.length > MAX_LINE_LENGTH && text.length > name.length + 1) {
       text += '\r\n'
       width = 0
     }

@@ -14,11 +14,11 @@ export const MAX_CUSTOM_FIELDS = 50
 const MAX_FIELD_VALUE = 8_192
 /** Of a name and of a piece that cannot be folded: together they fit a line of 998 octets (RFC 5322 section 2.1.1). */
 const MAX_FIELD_NAME = 76
-const MAX_PIECE = 900
+const MAX_PIECE_LENGTH = 900
 
 /** RFC 5322 section 3.6.8. */
-const fieldName = /^[\x21-\x39\x3b-\x7e]+$/
-const ours = new Set([
+const fieldNamePattern = /^[\x21-\x39\x3b-\x7e]+$/
+const reservedFields = new Set([
   'from',
   'to',
   'cc',
@@ -34,24 +34,24 @@ const ours = new Set([
   'mime-version',
   REFERENCE_FIELD,
 ])
-const ofMessageIds = new Set(['in-reply-to', 'references'])
+const messageIdFields = new Set(['in-reply-to', 'references'])
 
 /** What is wrong with this field, as a sentence about it; null: nothing. */
-export function customFieldFault(name: string, value: string): string | null {
+export function findCustomFieldFault(name: string, value: string): string | null {
   const lower = name.toLowerCase()
-  if (!fieldName.test(name) || name.length > MAX_FIELD_NAME) {
+  if (!fieldNamePattern.test(name) || name.length > MAX_FIELD_NAME) {
     return `is no name of a header field: printable ASCII without blanks and colon, at most ${MAX_FIELD_NAME} characters`
   }
-  if (ours.has(lower) || lower.startsWith('content-') || isServiceField(lower)) {
+  if (reservedFields.has(lower) || lower.startsWith('content-') || isServiceField(lower)) {
     return 'cannot be set here: the service writes this field itself'
   }
   if (!isOneLine(value)) return 'must be one line: CR, LF and NUL are not allowed'
   if (Buffer.byteLength(value) > MAX_FIELD_VALUE) return `must have at most ${MAX_FIELD_VALUE} octets`
   if (lower === 'message-id' && !isPlainId(value)) return 'must be one message id, such as <id@example.com>'
-  if (ofMessageIds.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
+  if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
     return 'must be message ids, such as <id@example.com>, with blanks between them'
   }
-  return hasLongPiece(value) ? `must have a blank after at most ${MAX_PIECE} characters, to be folded there` : null
+  return hasLongPiece(value) ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there` : null
 }
 
 /** Ids of ours travel everywhere: no UTF-8 in them. */
@@ -61,6 +61,6 @@ function isPlainId(text: string): boolean {
 
 /** Blanks belong to the piece behind them. What is not ASCII is encoded, and encoded words are short. */
 function hasLongPiece(value: string): boolean {
-  if (value.length <= MAX_PIECE || /[^\t\x20-\x7e]/.test(value)) return false
-  return value.split(/(?<=[^ \t])(?=[ \t])/).some((piece) => piece.length > MAX_PIECE)
+  if (value.length <= MAX_PIECE_LENGTH || /[^\t\x20-\x7e]/.test(value)) return false
+  return value.split(/(?<=[^ \t])(?=[ \t])/).some((piece) => piece.length > MAX_PIECE_LENGTH)
 }

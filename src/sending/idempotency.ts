@@ -35,34 +35,34 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
     .where('created_at', '<', slot('before')),
 )
 
-const STEP = 500
+const BATCH_SIZE = 500
 /** Of the answers that one step removes: each may be as large as that of a whole batch. */
-const STEP_BYTES = 4 * 1_048_576
+const BATCH_BYTES = 4 * 1_048_576
 
-const oldest = prepareRead<{ before: number }>()(({ db, slot }) =>
+const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('idempotency')
     .select(['workspace_id', 'key', sql<number>`coalesce(octet_length(answer), 0)`.as('bytes')])
     .where('created_at', '<', slot('before'))
     .orderBy('created_at')
-    .limit(STEP),
+    .limit(BATCH_SIZE),
 )
 
 /** Removes some of the keys from before `before`; resolves to whether there may be more. */
-export async function forgetKeys(
+export async function removeExpiredKeys(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   before: number,
 ): Promise<boolean> {
-  const rows = oldest(read, { before })
+  const rows = selectOldest(read, { before })
   if (rows.length === 0) return false
   let bytes = 0
   const over = rows.findIndex((row) => {
     bytes += row.bytes
-    return bytes > STEP_BYTES
+    return bytes > BATCH_BYTES
   })
   const some = over === -1 ? rows : rows.slice(0, Math.max(1, over))
   await commit(some.map(({ workspace_id: workspaceId, key }) => expireIdempotency({ workspaceId, key, before })))
-  return rows.length === STEP || some.length < rows.length
+  return rows.length === BATCH_SIZE || some.length < rows.length
 }
 
 const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
@@ -89,7 +89,7 @@ export interface KeyUse {
 }
 
 /** What the first use of a key became. */
-export interface Earlier {
+export interface EarlierUse {
   /** Of a message submitted by SMTP. */
   readonly emailId: string | null
   /** JSON: what the API answered. */
@@ -97,7 +97,7 @@ export interface Earlier {
 }
 
 /** What this key made already, or null; throws a Refusal `conflict` when the content differs. */
-export function earlier(read: Read, { workspaceId, key, fingerprint, field }: KeyUse, now: number): Earlier | null {
+export function findEarlierUse(read: Read, { workspaceId, key, fingerprint, field }: KeyUse, now: number): EarlierUse | null {
   const row = byKey(read, { workspaceId, key })[0]
   if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
   if (row.fingerprint !== fingerprint) {

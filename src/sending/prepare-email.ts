@@ -12,8 +12,8 @@ import { formatNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
-import { type Enqueued, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
-import { MOVED_FROM, MovedBytes } from '../storage/writer/write.js'
+import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
 import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
@@ -22,11 +22,11 @@ export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
   /** The domain where the workspace has it verified. */
-  readonly verifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
+  readonly findVerifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
 }
 
-export interface Prepared {
-  readonly enqueued: Enqueued
+export interface PreparedEmail {
+  readonly enqueued: EnqueuedEmail
   /** Of a large message empty once it was committed: its memory goes over to the database. */
   readonly raw: Buffer
   /** Of the first From address: what the limits of a sender domain count. */
@@ -35,19 +35,19 @@ export interface Prepared {
   readonly suppressed: readonly Address[]
 }
 
-export type PrepareEmail = (principal: Principal, submission: Submission) => Prepared
+export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
 
 export function prepareEmail(deps: PrepareDeps): PrepareEmail {
   return (principal, submission) => {
     const { message, header, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
-    const recipients = wantedRecipients(deps, principal.workspaceId, message.recipients)
+    const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const { raw, messageId } = prepareMessage(message.raw, header, origin)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, header)
-    const email = newEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
+    const email = buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 })
     return {
-      enqueued: enqueue(email, recipients, raw.length < MOVED_FROM ? raw : new MovedBytes([raw])),
+      enqueued: enqueue(email, recipients, raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw])),
       raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
@@ -55,7 +55,7 @@ export function prepareEmail(deps: PrepareDeps): PrepareEmail {
   }
 }
 
-interface Found {
+interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
@@ -65,7 +65,7 @@ interface Found {
   readonly utf8: boolean
 }
 
-function newEmail({ principal, submission, summary, domain, recipients, messageId, utf8 }: Found): NewEmail {
+function buildEmail({ principal, submission, summary, domain, recipients, messageId, utf8 }: EmailInput): NewEmail {
   const { message, options } = submission
   return {
     id: submission.emailId,
@@ -77,13 +77,13 @@ function newEmail({ principal, submission, summary, domain, recipients, messageI
     ret: message.ret,
     from_email: summary.from[0].address,
     from_name: summary.from[0].name,
-    to_emails: addressList(summary.to),
-    cc_emails: addressList(summary.cc),
-    bcc_emails: JSON.stringify(unnamed(recipients, [...summary.to, ...summary.cc])),
-    reply_to: addressList(summary.replyTo),
+    to_emails: toAddressJson(summary.to),
+    cc_emails: toAddressJson(summary.cc),
+    bcc_emails: JSON.stringify(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
     tags: JSON.stringify(options.tags),
-    ...tracking(options, domain),
+    ...resolveTracking(options, domain),
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
     created_at: submission.now,
@@ -95,28 +95,28 @@ function newEmail({ principal, submission, summary, domain, recipients, messageI
 
 /** Envelope sender and every From address; gives the domain of the first From. */
 function checkSenders(
-  { verifiedDomain }: PrepareDeps,
+  { findVerifiedDomain }: PrepareDeps,
   principal: Principal,
   envelopeFrom: Address | '',
   from: readonly Author[],
 ): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: string): boolean => verifiedDomain(workspaceId, domain) !== undefined
+  const isVerified = (workspaceId: string, domain: string): boolean => findVerifiedDomain(workspaceId, domain) !== undefined
   if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
   for (const { address } of from) checkSender(principal, address, 'From', isVerified)
   const first = from[0]
-  return first === undefined ? undefined : verifiedDomain(principal.workspaceId, domainOf(first.address))
+  return first === undefined ? undefined : findVerifiedDomain(principal.workspaceId, domainOf(first.address))
 }
 
 /** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
-function wantedRecipients(
+function resolveRecipients(
   { isSuppressed }: PrepareDeps,
   workspaceId: string,
   given: readonly SubmittedRecipient[],
 ): NewRecipient[] {
-  const wanted = new Map<string, NewRecipient>()
+  const byAddress = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt, id } of given) {
-    if (wanted.has(address)) continue
-    wanted.set(address, {
+    if (byAddress.has(address)) continue
+    byAddress.set(address, {
       address,
       suppressed: isSuppressed(workspaceId, address),
       notify: notify === null ? null : formatNotify(notify),
@@ -124,7 +124,7 @@ function wantedRecipients(
       id,
     })
   }
-  const recipients = [...wanted.values()]
+  const recipients = [...byAddress.values()]
   const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
   if (suppressed.length === recipients.length) {
     throw new Refusal('all-recipients-suppressed', 'all recipients are on the suppression list', { suppressed })
@@ -133,12 +133,12 @@ function wantedRecipients(
 }
 
 /** Envelope recipients whom the header does not name: they were blind copies. */
-function unnamed(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
+function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
   const names = new Set(named.map(({ address }) => address?.toLowerCase()))
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
 }
 
-function addressList(list: readonly Mailbox[]): string {
+function toAddressJson(list: readonly Mailbox[]): string {
   return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
@@ -147,7 +147,7 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function tracking(
+function resolveTracking(
   options: SendingOptions,
   domain: SendingDomain | undefined,
 ): { track_opens: 0 | 1; track_clicks: 0 | 1 } {

@@ -9,16 +9,16 @@
  * Refused: no From field or several (RFC 5322 section 3.6), a From that names nobody or
  * is longer than `MAX_LIST`, more Received fields than a message can gather without going in circles.
  */
-import { shown } from '../mail/address.js'
-import { fieldsNamed, fieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
-import { headerText } from '../mail/header-text.js'
-import { listedMailboxes } from '../mail/listed-mailboxes.js'
-import { isUnambiguous, MAX_LIST, mailboxes } from '../mail/mailbox-list.js'
-import { messageDate } from '../mail/message-date.js'
-import { isMessageId, newMessageId } from '../mail/message-id.js'
+import { formatForDisplay } from '../mail/address.js'
+import { findFields, readFieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
+import { decodeHeaderText } from '../mail/header-text.js'
+import { readHeaderMailboxes } from '../mail/listed-mailboxes.js'
+import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../mail/mailbox-list.js'
+import { formatMessageDate } from '../mail/message-date.js'
+import { isMessageId, createMessageId } from '../mail/message-id.js'
 import { REFERENCE_FIELD } from '../mail/reference-field.js'
 import { Refusal } from '../mail/refusal.js'
-import { simpleMailbox } from '../mail/simple-mailbox.js'
+import { parseSimpleMailbox } from '../mail/simple-mailbox.js'
 import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
@@ -26,7 +26,7 @@ export const MAX_RECEIVED = 50
 /** Far above what mail programs write, far below what we can read back. */
 export const MAX_FIELDS = 1_000
 
-export interface Origin {
+export interface MessageOrigin {
   readonly hostname: string
   /** `ESMTPSA` and its like (RFC 3848), or `HTTPS`. */
   readonly protocol: string
@@ -34,40 +34,40 @@ export interface Origin {
   readonly now: number
 }
 
-const taken = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
+const strippedFields = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
 
-export function prepareMessage(raw: Buffer, header: Header, origin: Origin): { raw: Buffer; messageId: string } {
-  const given = fieldsNamed(header, 'message-id')[0]
-  const kept = given === undefined ? '' : fieldValue(raw, given)
-  const messageId = isMessageId(kept) ? kept : newMessageId(origin.emailId, origin.hostname)
+export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigin): { raw: Buffer; messageId: string } {
+  const given = findFields(header, 'message-id')[0]
+  const existingId = given === undefined ? '' : readFieldValue(raw, given)
+  const messageId = isMessageId(existingId) ? existingId : createMessageId(origin.emailId, origin.hostname)
   const { hostname, protocol, emailId, now } = origin
-  const prepend = `Received: by ${hostname} with ${protocol} id ${emailId};\r\n\t${messageDate(now)}\r\n`
+  const prepend = `Received: by ${hostname} with ${protocol} id ${emailId};\r\n\t${formatMessageDate(now)}\r\n`
   const added = [
-    ...(fieldsNamed(header, 'date').length === 0 ? [`Date: ${messageDate(now)}\r\n`] : []),
-    ...(kept === '' ? [`Message-ID: ${messageId}\r\n`] : []),
+    ...(findFields(header, 'date').length === 0 ? [`Date: ${formatMessageDate(now)}\r\n`] : []),
+    ...(existingId === '' ? [`Message-ID: ${messageId}\r\n`] : []),
   ]
   return {
-    raw: spliceHeader(raw, header, { remove: removedFields(header, kept === ''), prepend, append: added.join('') }),
-    messageId: kept === '' ? messageId : kept,
+    raw: spliceHeader(raw, header, { remove: findRemovedFields(header, existingId === ''), prepend, append: added.join('') }),
+    messageId: existingId === '' ? messageId : existingId,
   }
 }
 
 /** An empty Message-ID makes place for a real one. */
-function removedFields(header: Header, withMessageId: boolean): HeaderField[] {
+function findRemovedFields(header: Header, withMessageId: boolean): HeaderField[] {
   return header.fields.filter(
-    ({ name }) => taken.has(name) || isServiceField(name) || (withMessageId && name === 'message-id'),
+    ({ name }) => strippedFields.has(name) || isServiceField(name) || (withMessageId && name === 'message-id'),
   )
 }
 
 /** Who wrote it, to whom, about what; throws a Refusal `malformed-message` or `mail-loop`. */
-export function summarise(raw: Buffer, header: Header): MessageSummary {
+export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
   if (header.fields.length > MAX_FIELDS) {
     throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
   }
-  if (fieldsNamed(header, 'received').length > MAX_RECEIVED) {
+  if (findFields(header, 'received').length > MAX_RECEIVED) {
     throw new Refusal('mail-loop', `more than ${MAX_RECEIVED} Received fields: the message goes in circles`)
   }
-  const from = fieldsNamed(header, 'from')
+  const from = findFields(header, 'from')
   const only = from[0]
   if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })
   if (from.length > 1) {
@@ -75,39 +75,39 @@ export function summarise(raw: Buffer, header: Header): MessageSummary {
       field: 'from',
     })
   }
-  const subject = fieldsNamed(header, 'subject')[0]
+  const subject = findFields(header, 'subject')[0]
   return {
-    from: fromMailboxes(authorList(raw, only)),
-    to: listedMailboxes(raw, header, 'to'),
-    cc: listedMailboxes(raw, header, 'cc'),
-    replyTo: listedMailboxes(raw, header, 'reply-to'),
-    subject: subject === undefined ? '' : headerText(fieldValue(raw, subject)).slice(0, 998),
+    from: parseAuthors(readFromValue(raw, only)),
+    to: readHeaderMailboxes(raw, header, 'to'),
+    cc: readHeaderMailboxes(raw, header, 'cc'),
+    replyTo: readHeaderMailboxes(raw, header, 'reply-to'),
+    subject: subject === undefined ? '' : decodeHeaderText(readFieldValue(raw, subject)).slice(0, 998),
   }
 }
 
-function fromMailboxes(value: string): MessageSummary['from'] {
-  const simple = simpleMailbox(value)
+function parseAuthors(value: string): MessageSummary['from'] {
+  const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
   if (!isUnambiguous(value)) {
-    throw new Refusal('malformed-message', `From: cannot be read in one way alone: ${shown(value)}`, {
+    throw new Refusal('malformed-message', `From: cannot be read in one way alone: ${formatForDisplay(value)}`, {
       field: 'from',
       value,
     })
   }
-  const authors = mailboxes(value).map(({ address, name }) => {
+  const authors = parseMailboxList(value).map(({ address, name }) => {
     if (address !== null) return { address, name }
-    throw new Refusal('malformed-message', `From: not a mail address: ${shown(value)}`, { field: 'from', value })
+    throw new Refusal('malformed-message', `From: not a mail address: ${formatForDisplay(value)}`, { field: 'from', value })
   })
   const [first, ...others] = authors
   if (first === undefined) {
-    throw new Refusal('malformed-message', `From: names no address: ${shown(value)}`, { field: 'from', value })
+    throw new Refusal('malformed-message', `From: names no address: ${formatForDisplay(value)}`, { field: 'from', value })
   }
   return [first, ...others]
 }
 
-function authorList(raw: Buffer, field: HeaderField): string {
-  const value = fieldValue(raw, field)
-  if (value.length <= MAX_LIST) return value
-  const rule = `${value.length} characters of addresses, at most ${MAX_LIST} are allowed`
+function readFromValue(raw: Buffer, field: HeaderField): string {
+  const value = readFieldValue(raw, field)
+  if (value.length <= MAX_LIST_LENGTH) return value
+  const rule = `${value.length} characters of addresses, at most ${MAX_LIST_LENGTH} are allowed`
   throw new Refusal('malformed-message', `From: ${rule}`, { field: 'from' })
 }

@@ -4,10 +4,10 @@
  * It goes to Reply-To where the mail has one, else to From (RFC 5322 section 3.6.2), comes from
  * the address that the mail was written to, and joins its thread (section 3.6.4).
  */
-import { type Address, addressOrNull } from '../mail/address.js'
-import { fieldsNamed, fieldValue, scanHeader } from '../mail/header-fields.js'
-import { type Mailbox, mailboxes } from '../mail/mailbox-list.js'
-import { isName, type NamedAddress } from '../mail/named-address.js'
+import { type Address, tryParseAddress } from '../mail/address.js'
+import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import { type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
+import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import type { Attachment, CustomField, MessageContent } from './message-content.js'
@@ -15,10 +15,10 @@ import type { Attachment, CustomField, MessageContent } from './message-content.
 /** Octets: of what a header field may have, with room for the parent. */
 const MAX_REFERENCES = 7_000
 /** A list that somebody asks to be answered at is short: nobody is made to write to a crowd. */
-const MAX_ANSWERED = 5
+const MAX_REPLY_RECIPIENTS = 5
 const MAX_SUBJECT = 998
 const plainId = /^<[\x21-\x7e]{1,498}>$/
-const isReply = /^\s*re(?:\s*\[\d+\])?\s*:/i
+const replyPrefix = /^\s*re(?:\s*\[\d+\])?\s*:/i
 
 export interface Reply {
   readonly html: string | null
@@ -26,14 +26,14 @@ export interface Reply {
   readonly attachments: readonly Attachment[]
 }
 
-type Answered = Pick<
+type AnsweredEmail = Pick<
   InboundEmail,
   'envelope_to' | 'from_email' | 'from_name' | 'message_id' | 'reference_ids' | 'subject'
 >
 
 /** `raw`: the mail that is answered, where it is kept. Throws a Refusal where there is nobody to answer. */
-export function replyContent(
-  email: Answered,
+export function buildReplyContent(
+  email: AnsweredEmail,
   raw: Buffer | undefined,
   { html, text, attachments }: Reply,
 ): MessageContent {
@@ -41,46 +41,46 @@ export function replyContent(
   if (from === undefined) throw new Error('an inbound email that was written to nobody')
   return {
     from,
-    to: answered(email, raw),
+    to: findReplyRecipients(email, raw),
     cc: [],
     bcc: [],
     replyTo: [],
-    subject: subjectOf(email.subject),
+    subject: buildReplySubject(email.subject),
     html,
     text,
-    fields: threadFields(email),
+    fields: buildThreadFields(email),
     attachments,
     inlineImages: [],
   }
 }
 
-function answered({ from_email, from_name }: Answered, raw: Buffer | undefined): NamedAddress[] {
-  const wanted = raw === undefined ? [] : writable(replyToOf(raw))
-  const to = wanted.length > 0 ? wanted : writable([{ address: addressOrNull(from_email), name: from_name }])
+function findReplyRecipients({ from_email, from_name }: AnsweredEmail, raw: Buffer | undefined): NamedAddress[] {
+  const wanted = raw === undefined ? [] : toNamedAddresses(readReplyTo(raw))
+  const to = wanted.length > 0 ? wanted : toNamedAddresses([{ address: tryParseAddress(from_email), name: from_name }])
   if (to.length > 0) return to
   throw new Refusal('invalid-parameter', 'the email names nobody who could be answered', { field: 'id' })
 }
 
-function replyToOf(raw: Buffer): readonly Mailbox[] {
+function readReplyTo(raw: Buffer): readonly Mailbox[] {
   try {
-    const [field] = fieldsNamed(scanHeader(raw), 'reply-to')
-    return field === undefined ? [] : mailboxes(fieldValue(raw, field)).slice(0, MAX_ANSWERED)
+    const [field] = findFields(scanHeader(raw), 'reply-to')
+    return field === undefined ? [] : parseMailboxList(readFieldValue(raw, field)).slice(0, MAX_REPLY_RECIPIENTS)
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error
   }
 }
 
-function writable(list: readonly Mailbox[]): NamedAddress[] {
-  return list.flatMap(({ address, name }) => (address === null ? [] : [{ address, name: isName(name) ? name : '' }]))
+function toNamedAddresses(list: readonly Mailbox[]): NamedAddress[] {
+  return list.flatMap(({ address, name }) => (address === null ? [] : [{ address, name: isDisplayName(name) ? name : '' }]))
 }
 
-function subjectOf(subject: string): string {
-  return isReply.test(subject) ? subject : `Re: ${subject}`.slice(0, MAX_SUBJECT).trimEnd()
+function buildReplySubject(subject: string): string {
+  return replyPrefix.test(subject) ? subject : `Re: ${subject}`.slice(0, MAX_SUBJECT).trimEnd()
 }
 
 /** The parent stands last; of a long thread the first and the latest stay. */
-function threadFields({ message_id: parent, reference_ids }: Answered): CustomField[] {
+function buildThreadFields({ message_id: parent, reference_ids }: AnsweredEmail): CustomField[] {
   if (parent === null || !plainId.test(parent)) return []
   const [first, ...others] = (JSON.parse(reference_ids) as string[]).filter((id) => plainId.test(id) && id !== parent)
   const kept: string[] = []

@@ -2,35 +2,35 @@
  * When a scheduled message is released: an ISO 8601 date and time with an offset or
  * `Z`, at most 30 days ahead; in the past means now.
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
 export const MAX_AHEAD = 30 * 24 * 3_600_000
 
-const form = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
+const isoPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
 
 /** ISO 8601 with an offset or `Z` as epoch milliseconds; null for anything else, 30 February too. */
-export function momentOf(text: string): number | null {
+export function parseTimestamp(text: string): number | null {
   const at = Date.parse(text)
-  const [, day] = form.exec(text) ?? []
+  const [, day] = isoPattern.exec(text) ?? []
   if (day === undefined || Number.isNaN(at)) return null
   // Date.parse makes 2 March of 30 February.
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? at : null
 }
 
 /** Epoch milliseconds, or null for now. `field`: where the client has written it. */
-export function releaseTime(text: string, now: number, field = 'scheduled_for'): number | null {
-  const at = momentOf(text)
+export function parseReleaseTime(text: string, now: number, field = 'scheduled_for'): number | null {
+  const at = parseTimestamp(text)
   if (at === null) {
     throw new Refusal(
       'malformed-message',
-      `${field}: found "${shown(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,
-      { field, value: shown(text) },
+      `${field}: found "${formatForDisplay(text)}", allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z`,
+      { field, value: formatForDisplay(text) },
     )
   }
   if (at > now + MAX_AHEAD) {
-    const message = `${field}: found "${shown(text)}", allowed: at most 30 days ahead`
-    throw new Refusal('malformed-message', message, { field, value: shown(text) })
+    const message = `${field}: found "${formatForDisplay(text)}", allowed: at most 30 days ahead`
+    throw new Refusal('malformed-message', message, { field, value: formatForDisplay(text) })
   }
   return at <= now ? null : at
 }

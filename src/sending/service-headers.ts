@@ -7,10 +7,10 @@
  * we do not understand is passed over, as its own service would. Where both speak, ours
  * wins. All of these fields are taken out before sending.
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
-import { releaseTime } from './schedule.js'
+import { parseReleaseTime } from './schedule.js'
 import type { SendingOptions, Tag } from './submitted-message.js'
 
 export interface HeaderOptions extends SendingOptions {
@@ -20,57 +20,57 @@ export interface HeaderOptions extends SendingOptions {
 type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[] : HeaderOptions[Key] }
 
 /** `name`: as clients write the field. */
-type Reader = (draft: Draft, value: string, now: number, name: string) => void
+type FieldReader = (draft: Draft, value: string, now: number, name: string) => void
 
 export const MAX_TAGS = 20
 export const MAX_TAG_TEXT = 256
 
-const own: Readonly<Record<string, Reader>> = {
+const serviceReaders: Readonly<Record<string, FieldReader>> = {
   'x-service-track-opens': (draft, value, _now, name) => {
-    draft.trackOpens = flag(name, value)
+    draft.trackOpens = parseFlag(name, value)
   },
   'x-service-track-clicks': (draft, value, _now, name) => {
-    draft.trackClicks = flag(name, value)
+    draft.trackClicks = parseFlag(name, value)
   },
   'x-service-tag': (draft, value, _now, name) => {
     const equals = value.indexOf('=')
     const tag = { name: value.slice(0, Math.max(equals, 0)).trim(), value: value.slice(equals + 1).trim() }
-    if (!isTag(tag)) throw wrong(name, value, `name=value, each of 1 to ${MAX_TAG_TEXT} characters`)
-    if (draft.tags.length >= MAX_TAGS) throw wrong(name, value, `at most ${MAX_TAGS} tags`)
+    if (!isTag(tag)) throw buildFieldRefusal(name, value, `name=value, each of 1 to ${MAX_TAG_TEXT} characters`)
+    if (draft.tags.length >= MAX_TAGS) throw buildFieldRefusal(name, value, `at most ${MAX_TAGS} tags`)
     draft.tags.push(tag)
   },
   'x-service-priority': (draft, value, _now, name) => {
     const word = value.toLowerCase()
-    if (word !== 'high' && word !== 'normal' && word !== 'low') throw wrong(name, value, '"high", "normal" or "low"')
+    if (word !== 'high' && word !== 'normal' && word !== 'low') throw buildFieldRefusal(name, value, '"high", "normal" or "low"')
     draft.priority = word
   },
   'x-service-scheduled-for': (draft, value, now, name) => {
-    draft.scheduledFor = releaseTime(value, now, name)
+    draft.scheduledFor = parseReleaseTime(value, now, name)
   },
   'x-service-idempotency-key': (draft, value, _now, name) => {
     if (value === '' || value.length > MAX_IDEMPOTENCY_KEY) {
-      throw wrong(name, value, `1 to ${MAX_IDEMPOTENCY_KEY} characters`)
+      throw buildFieldRefusal(name, value, `1 to ${MAX_IDEMPOTENCY_KEY} characters`)
     }
     draft.idempotencyKey = value
   },
 }
 
-const dialects: Readonly<Record<string, Reader>> = {
-  'x-pm-tag': (draft, value) => addKindly(draft, 'tag', value),
+const dialectReaders: Readonly<Record<string, FieldReader>> = {
+  'x-pm-tag': (draft, value) => addTagIfValid(draft, 'tag', value),
   'x-pm-trackopens': (draft, value) => {
-    draft.trackOpens ??= kindFlag(value)
+    draft.trackOpens ??= parseDialectFlag(value)
   },
-  'x-mailgun-tag': (draft, value) => addKindly(draft, 'tag', value),
+  'x-mailgun-tag': (draft, value) => addTagIfValid(draft, 'tag', value),
   'x-mailgun-track-clicks': (draft, value) => {
-    draft.trackClicks ??= kindFlag(value)
+    draft.trackClicks ??= parseDialectFlag(value)
   },
   'x-mailgun-track-opens': (draft, value) => {
-    draft.trackOpens ??= kindFlag(value)
+    draft.trackOpens ??= parseDialectFlag(value)
   },
   'x-ses-message-tags': (draft, value) => {
     for (const pair of value.split(',')) {
       const [name = '', ...rest] = pair.split('=')
-      addKindly(draft, name.trim(), rest.join('=').trim())
+      addTagIfValid(draft, name.trim(), rest.join('=').trim())
     }
   },
 }
@@ -80,7 +80,7 @@ export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
 
 /** Is this field an instruction to us, to be taken out? `name` in lower case. */
 export function isServiceField(name: string): boolean {
-  return name.startsWith('x-service-') || Object.hasOwn(dialects, name)
+  return name.startsWith('x-service-') || Object.hasOwn(dialectReaders, name)
 }
 
 /** `fields`: those for which `isServiceField` holds, in their order, values unfolded and trimmed. */
@@ -99,21 +99,21 @@ export function readServiceFields(
   const seen = new Set<string>()
   for (const { name, value } of fields) {
     if (!name.startsWith('x-service-')) continue
-    const read = own[name]
+    const read = serviceReaders[name]
     if (read === undefined) continue
-    const field = asWritten(name)
+    const field = canonicalNameOf(name)
     if (seen.has(name)) throw new Refusal('malformed-message', `${field}: is there twice, allowed: once`, { field })
     if (name !== 'x-service-tag') seen.add(name)
     read(draft, value, now, field)
   }
   for (const { name, value } of fields) {
-    if (Object.hasOwn(dialects, name)) dialects[name]?.(draft, value, now, name)
+    if (Object.hasOwn(dialectReaders, name)) dialectReaders[name]?.(draft, value, now, name)
   }
   return draft
 }
 
 /** `X-Service-Tag` of `x-service-tag`. */
-function asWritten(name: string): string {
+function canonicalNameOf(name: string): string {
   return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }
 
@@ -122,24 +122,24 @@ function isTag({ name, value }: Tag): boolean {
 }
 
 /** What is no tag here is passed over. */
-function addKindly(draft: Draft, name: string, value: string): void {
+function addTagIfValid(draft: Draft, name: string, value: string): void {
   const tag = { name, value }
   if (isTag(tag) && draft.tags.length < MAX_TAGS) draft.tags.push(tag)
 }
 
-function flag(name: string, value: string): boolean {
+function parseFlag(name: string, value: string): boolean {
   const word = value.toLowerCase()
-  if (word !== 'true' && word !== 'false') throw wrong(name, value, '"true" or "false"')
+  if (word !== 'true' && word !== 'false') throw buildFieldRefusal(name, value, '"true" or "false"')
   return word === 'true'
 }
 
 /** The words that the other services take for yes and no. */
-function kindFlag(value: string): boolean | null {
+function parseDialectFlag(value: string): boolean | null {
   const word = value.toLowerCase()
   if (['true', 'yes', 'htmlonly'].includes(word)) return true
   return ['false', 'no'].includes(word) ? false : null
 }
 
-function wrong(field: string, value: string, allowed: string): Refusal {
-  return new Refusal('malformed-message', `${field}: found "${shown(value)}", allowed: ${allowed}`, { field, value })
+function buildFieldRefusal(field: string, value: string, allowed: string): Refusal {
+  return new Refusal('malformed-message', `${field}: found "${formatForDisplay(value)}", allowed: ${allowed}`, { field, value })
 }

@@ -9,37 +9,37 @@
  * changed that the writer would have to undo. It is paid once: an equal request whose
  * email is there already is answered though nothing is left.
  */
-import type { Charge, ChargeEmails } from '../accounts/limits/quota.js'
+import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
-import type { Enqueued } from '../messages/queue/enqueue.js'
+import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, Missed, type Write } from '../storage/writer/write.js'
+import { type Commit, ConstraintViolated, WriteConflict, type Write } from '../storage/writer/write.js'
 import {
-  type Earlier,
-  earlier,
+  type EarlierUse,
+  findEarlierUse,
   expireIdempotency,
   IDEMPOTENCY_LIFETIME,
   insertIdempotency,
   type KeyUse,
 } from './idempotency.js'
-import type { Prepared } from './prepare-email.js'
+import type { PreparedEmail } from './prepare-email.js'
 
-export interface TakeDeps {
+export interface CommitEmailsDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly charge: ChargeEmails
+  readonly charge: EmailCharger
   /** What the commit writes to count the first attempt too, where that can begin at once. Absent: it cannot here. */
-  readonly claim?: (enqueued: Enqueued) => Claim | null
+  readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
   /** Hands what is due now to delivery, in memory, with what it claimed. */
-  readonly handOver: (enqueued: Enqueued, raw: Buffer, claim: Claim | null) => void
+  readonly handOver: (enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null) => void
 }
 
 /** An idempotency key, and what its next use shall be told. */
-export interface Once extends KeyUse {
-  readonly becomes: Earlier
+export interface IdempotentRequest extends KeyUse {
+  readonly becomes: EarlierUse
 }
 
-export interface TakeOptions {
+export interface CommitEmailsOptions {
   /** Several emails of one request: when a quota does not hold all of them, it takes none. */
   readonly batch?: boolean
   /** What is written in the same commit. */
@@ -50,27 +50,27 @@ export interface TakeOptions {
  * Resolves to null once the emails are on disk, or to what an equal request became that was faster.
  * The emails are those of one workspace. Throws a Refusal when a quota is used up.
  */
-export type Take = (
-  emails: readonly Prepared[],
-  once: Once | null,
+export type CommitEmails = (
+  emails: readonly PreparedEmail[],
+  once: IdempotentRequest | null,
   now: number,
-  options?: TakeOptions,
-) => Promise<Earlier | null>
+  options?: CommitEmailsOptions,
+) => Promise<EarlierUse | null>
 
-export function take({ read, commit, charge, claim = () => null, handOver }: TakeDeps): Take {
+export function commitEmails({ read, commit, charge, claim = () => null, handOver }: CommitEmailsDeps): CommitEmails {
   return async (emails, once, now, { batch = false, also = [] } = {}) => {
-    const charged = charge(emails.map(chargeable), now)
+    const charged = charge(emails.map(toChargeable), now)
     const claims = emails.map(({ enqueued }) => claim(enqueued))
     const writes = [
       ...charged.writes,
-      ...(once === null ? [] : onceWrites(once, now)),
+      ...(once === null ? [] : buildKeyWrites(once, now)),
       ...emails.flatMap(({ enqueued }, place) => [...enqueued.writes, ...(claims[place]?.writes ?? [])]),
       ...also,
     ]
     try {
       await commit(writes)
     } catch (error) {
-      return otherwise(read, error, charged, once, now, batch)
+      return resolveFailedCommit(read, error, charged, once, now, batch)
     }
     emails.forEach(({ enqueued, raw }, place) => {
       handOver(enqueued, raw, claims[place] ?? null)
@@ -79,11 +79,11 @@ export function take({ read, commit, charge, claim = () => null, handOver }: Tak
   }
 }
 
-function chargeable({ enqueued, senderDomain }: Prepared): { workspaceId: string; senderDomain: string } {
+function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId: string; senderDomain: string } {
   return { workspaceId: enqueued.email.workspace_id, senderDomain }
 }
 
-function onceWrites({ workspaceId, key, fingerprint, becomes }: Once, now: number): Write[] {
+function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRequest, now: number): Write[] {
   return [
     expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
     insertIdempotency({
@@ -98,16 +98,16 @@ function onceWrites({ workspaceId, key, fingerprint, becomes }: Once, now: numbe
 }
 
 /** A commit that was not made: an equal request was faster, or a quota is used up; else its error. */
-function otherwise(
+function resolveFailedCommit(
   read: Read,
   error: unknown,
   charged: Charge,
-  once: Once | null,
+  once: IdempotentRequest | null,
   now: number,
   batch: boolean,
-): Earlier {
-  const conflict = error instanceof ConstraintViolated || error instanceof Missed
-  const other = conflict && once !== null ? earlier(read, once, now) : null
+): EarlierUse {
+  const conflict = error instanceof ConstraintViolated || error instanceof WriteConflict
+  const other = conflict && once !== null ? findEarlierUse(read, once, now) : null
   if (other !== null) return other
-  throw (error instanceof Missed ? charged.refusal(batch) : null) ?? error
+  throw (error instanceof WriteConflict ? charged.findRefusal(batch) : null) ?? error
 }

@@ -10,10 +10,10 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
-import { mailHost } from '../domains/sending-domains.js'
+import { mailHostOf } from '../domains/sending-domains.js'
 import { type Address, domainOf } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { unsubscribeAddress } from '../mail/unsubscribe-address.js'
+import { createUnsubscribeAddress } from '../mail/unsubscribe-address.js'
 import type { MessageContent } from './message-content.js'
 
 export interface TemplateUse {
@@ -25,10 +25,10 @@ export interface TemplateUse {
 }
 
 /** Throws a Refusal for values that are missing or will not do, and for a template without a body. */
-export type TemplateContent = (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'>
+export type RenderContent = (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'>
 
 /** `secret`: of the unsubscribe addresses. */
-export function templateContent(secret: KeyObject): TemplateContent {
+export function renderContent(secret: KeyObject): RenderContent {
   return ({ template, data, from, recipientId }) => {
     if (template.html === null && template.text === null) {
       const details = { field: 'template_id', value: template.id }
@@ -37,12 +37,12 @@ export function templateContent(secret: KeyObject): TemplateContent {
     return renderTemplate(
       template,
       data,
-      unsubscribeUrl(unsubscribeAddress(secret, recipientId, mailHost(domainOf(from)))),
+      buildUnsubscribeUrl(createUnsubscribeAddress(secret, recipientId, mailHostOf(domainOf(from)))),
     )
   }
 }
 
 /** RFC 6068. Nothing behind the address: a text that is made of the HTML shows all of it. */
-export function unsubscribeUrl(address: string): string {
+export function buildUnsubscribeUrl(address: string): string {
   return `mailto:${address}`
 }

@@ -71,12 +71,12 @@ export const storageFull: SmtpReply = {
 const localError: SmtpReply = { code: 451, status: '4.3.0', text: 'local error, try again later' }
 
 /** The reply to whatever was thrown. */
-export function answer(error: unknown, report: (error: unknown) => void): SmtpReply {
+export function toSmtpReply(error: unknown, report: (error: unknown) => void): SmtpReply {
   if (error instanceof Refusal) {
     const [code, status] = replies[error.kind]
-    return { code, status, text: sayable(error.message) }
+    return { code, status, text: toReplyText(error.message) }
   }
-  if (error instanceof ProtocolFault) return { code: error.code, status: error.status, text: sayable(error.message) }
+  if (error instanceof ProtocolFault) return { code: error.code, status: error.status, text: toReplyText(error.message) }
   report(error)
   return error instanceof StorageFault ? storageFull : localError
 }
@@ -92,6 +92,6 @@ export function asError(reply: SmtpReply): Error {
 }
 
 /** Reply text is ASCII (RFC 5321 section 4.2) on one line. */
-function sayable(text: string): string {
+function toReplyText(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, MAX_TEXT)
 }

@@ -15,22 +15,22 @@ export interface AuthLimitSettings {
 }
 
 export interface AuthLimit {
-  banned(client: string, now: number): boolean
+  isBanned(client: string, now: number): boolean
   /** A wrong key. True: the client is banned from now on. */
-  failed(client: string, now: number): boolean
+  recordFailure(client: string, now: number): boolean
   /** Addresses remembered. */
   size(): number
 }
 
-interface Past {
+interface ClientFailures {
   readonly failedAt: readonly number[]
   readonly bannedUntil: number
 }
 
-export function authLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
-  const clients = new Map<string, Past>()
+export function createAuthLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
+  const clients = new Map<string, ClientFailures>()
 
-  function remember(client: string, past: Past): void {
+  function remember(client: string, past: ClientFailures): void {
     clients.delete(client)
     clients.set(client, past)
     if (clients.size <= maxClients) return
@@ -39,10 +39,10 @@ export function authLimit({ failures, window, ban, maxClients }: AuthLimitSettin
   }
 
   return {
-    banned(client, now) {
+    isBanned(client, now) {
       return (clients.get(client)?.bannedUntil ?? now) > now
     },
-    failed(client, now) {
+    recordFailure(client, now) {
       const recent = (clients.get(client)?.failedAt ?? []).filter((at) => at > now - window)
       const failedAt = [...recent, now].slice(-failures)
       const bannedUntil = failedAt.length >= failures ? now + ban : (clients.get(client)?.bannedUntil ?? 0)

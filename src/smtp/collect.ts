@@ -18,7 +18,7 @@ import { BytePieces } from '../platform/memory/byte-pieces.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import { RecentRate } from '../platform/memory/holders.js'
 
-export interface Collected {
+export interface CollectedMessage {
   readonly raw: Buffer
   /** Gives the memory back; to be called once, when nothing reads the bytes any more. */
   readonly release: () => void
@@ -32,7 +32,7 @@ export class ClientGone extends Error {
 /** Emits `end` soon after its last byte. It is never full, so `write` never asks for a pause. */
 export class IncomingMessage extends EventEmitter {
   /** Once the message has ended. Rejects with a Refusal then, with ClientGone when it breaks off. */
-  readonly collected: Promise<Collected>
+  readonly collected: Promise<CollectedMessage>
   readonly writable = true
   /** As of a stream that somebody reads already. */
   readonly readableFlowing = true
@@ -44,19 +44,19 @@ export class IncomingMessage extends EventEmitter {
   private readonly recent: RecentRate
   private readonly leave: () => void
   private refusal: Refusal | null = null
-  private resolve: (collected: Collected) => void = () => undefined
+  private resolve: (collected: CollectedMessage) => void = () => undefined
   private reject: (reason: Error) => void = () => undefined
 
   constructor(
     private readonly maxSize: number,
-    private readonly budget: Pick<MemoryBudget, 'take' | 'give' | 'enter'>,
-    private readonly full: () => Refusal = noRoom,
+    private readonly budget: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>,
+    private readonly full: () => Refusal = buildNoRoomRefusal,
     /** Milliseconds of a steady clock. */
     now: () => number = () => performance.now(),
   ) {
     super()
     this.recent = new RecentRate(now)
-    this.leave = budget.enter(this)
+    this.leave = budget.addHolder(this)
     this.pieces = new BytePieces(maxSize)
     this.collected = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -80,16 +80,16 @@ export class IncomingMessage extends EventEmitter {
     return this.recent.get()
   }
 
-  giveWay(): void {
+  evict(): void {
     this.refuse(this.full())
   }
 
   write(chunk: Buffer): boolean {
     if (this.refusal !== null) return true
     this.recent.add(chunk.length)
-    if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(tooLarge(this.maxSize))
-    else if (!this.budget.take(chunk.length)) this.refuse(this.full())
-    else if (this.hasGivenWay()) this.budget.give(chunk.length)
+    if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(buildTooLargeRefusal(this.maxSize))
+    else if (!this.budget.acquire(chunk.length)) this.refuse(this.full())
+    else if (this.hasGivenWay()) this.budget.release(chunk.length)
     else this.pieces.add(chunk)
     return true
   }
@@ -103,7 +103,7 @@ export class IncomingMessage extends EventEmitter {
     if (chunk !== undefined) this.write(chunk)
     this.leave()
     this.writableEnded = true
-    if (this.refusal === null) this.resolve(this.whole())
+    if (this.refusal === null) this.resolve(this.takeMessage())
     else this.reject(this.refusal)
     // As a stream would: not while the parser is still in the middle of the last line.
     queueMicrotask(() => this.emit('end'))
@@ -116,12 +116,12 @@ export class IncomingMessage extends EventEmitter {
     this.reject(new ClientGone('the connection closed before the end of the message'))
   }
 
-  private whole(): Collected {
+  private takeMessage(): CollectedMessage {
     const raw = this.pieces.join()
     const { length } = raw // its memory may be moved to another thread before the release
     this.pieces.clear()
     const release = (): void => {
-      this.budget.give(length)
+      this.budget.release(length)
       freeMemory(raw)
     }
     return { raw, release }
@@ -134,15 +134,15 @@ export class IncomingMessage extends EventEmitter {
 
   private drop(): void {
     this.leave()
-    this.budget.give(this.pieces.bytes)
+    this.budget.release(this.pieces.bytes)
     this.pieces.clear()
   }
 }
 
-export function tooLarge(maxSize: number): Refusal {
+export function buildTooLargeRefusal(maxSize: number): Refusal {
   return new Refusal('too-large', `the message is larger than ${maxSize} bytes`, { maxSize })
 }
 
-export function noRoom(): Refusal {
+export function buildNoRoomRefusal(): Refusal {
   return new Refusal('storage-full', 'too many messages are on their way in, try again later')
 }

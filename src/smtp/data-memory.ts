@@ -1,20 +1,20 @@
 /** The memory for the message of a DATA command whose size was declared: waited for, reserved, given back. */
 import type { MemoryBudget } from '../platform/memory/budget.js'
-import { type ReservableMemory, type Reservation, reserve } from '../platform/memory/reservation.js'
+import { type ReservableMemory, type MemoryReservation, reserveMemory } from '../platform/memory/reservation.js'
 
 export class DataMemory {
   private waiting: AbortController | null = null
-  private reserved: Reservation | null = null
+  private reserved: MemoryReservation | null = null
 
   get isWaiting(): boolean {
     return this.waiting !== null
   }
 
   /** False: there was no room in time, or `leave` was called. */
-  async reserve(memory: ReservableMemory, size: number, patience: number): Promise<boolean> {
+  async reserve(memory: ReservableMemory, size: number, timeout: number): Promise<boolean> {
     const waiting = new AbortController()
     this.waiting = waiting
-    const reserved = await reserve(memory, size, { patience, signal: waiting.signal })
+    const reserved = await reserveMemory(memory, size, { timeout, signal: waiting.signal })
     this.waiting = null
     if (waiting.signal.aborted) reserved?.end()
     else this.reserved = reserved
@@ -22,12 +22,12 @@ export class DataMemory {
   }
 
   /** Of what the message takes its memory. */
-  of(memory: MemoryBudget): Pick<MemoryBudget, 'take' | 'give' | 'enter'> {
+  budgetFor(memory: MemoryBudget): Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'> {
     return this.reserved ?? memory
   }
 
   /** Ends the wait, and gives back what is reserved and not used. */
-  leave(): void {
+  release(): void {
     this.waiting?.abort()
     this.reserved?.end()
     this.reserved = null

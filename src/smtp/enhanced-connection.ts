@@ -21,7 +21,7 @@ const statusOfText: ReadonlyMap<string, string> = new Map([
   ['Error: invalid userdata', '5.5.2'],
 ])
 
-const status = /^([245])\.\d{1,3}\.\d{1,3} /
+const statusPattern = /^([245])\.\d{1,3}\.\d{1,3} /
 
 /** The text with the status that it must bear, or as it is where smtp-server's generic one is right. */
 export function withStatus(text: string): string {
@@ -29,8 +29,8 @@ export function withStatus(text: string): string {
   return better === undefined ? text : `${better} ${text}`
 }
 
-export function bearsStatus(code: number, text: string): boolean {
-  return status.exec(text)?.[1] === String(code)[0]
+export function hasStatus(code: number, text: string): boolean {
+  return statusPattern.exec(text)?.[1] === String(code)[0]
 }
 
 export class EnhancedConnection extends SMTPConnection {
@@ -40,6 +40,6 @@ export class EnhancedConnection extends SMTPConnection {
       return
     }
     const text = withStatus(data)
-    super.send(code, text, bearsStatus(code, text) ? false : context)
+    super.send(code, text, hasStatus(code, text) ? false : context)
   }
 }

@@ -1,5 +1,5 @@
 /** What lines of the log say of refusals and faults: short, whatever the client sent. */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { replyText } from './answer.js'
 import type { ProtocolFault, SmtpReply } from './protocol-fault.js'
@@ -25,6 +25,6 @@ export interface ClientError extends Error {
   readonly meta?: { readonly remoteAddress?: string }
 }
 
-export function clientFault({ message, remoteAddress, meta }: ClientError): SessionFacts & { readonly reason: string } {
-  return { client: remoteAddress ?? meta?.remoteAddress ?? '', reason: shown(message) }
+export function clientFaultFacts({ message, remoteAddress, meta }: ClientError): SessionFacts & { readonly reason: string } {
+  return { client: remoteAddress ?? meta?.remoteAddress ?? '', reason: formatForDisplay(message) }
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { MailServer } from './mail-server.js'
 import type { MailSession } from './mail-session.js'
 import type { Endpoint } from './session-gate.js'
-import { stopping } from './session-replies.js'
+import { shutdownReply } from './session-replies.js'
 
 export interface BoundEndpoint extends Endpoint {
   /** TLS from the start. */
@@ -41,16 +41,16 @@ function bind<Server extends MailServer>(server: Server, { host, port }: Endpoin
   })
 }
 
-export function boundEndpoint(server: MailServer): BoundEndpoint {
+export function boundEndpointOf(server: MailServer): BoundEndpoint {
   const { address, port } = server.server.address() as AddressInfo // bound to a port, never to a path
   return { host: address, port, tls: server.tls }
 }
 
 /** Resolves once every connection is closed, after `limit` milliseconds at the latest. */
 export async function stopServers(servers: readonly MailServer[], limit: number): Promise<void> {
-  const sessions = (): readonly MailSession[] => servers.flatMap((server) => [...server.open()])
-  const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.shut(limit, resolve))))
-  for (const session of sessions()) session.finish(stopping, limit)
+  const sessions = (): readonly MailSession[] => servers.flatMap((server) => [...server.openSessions()])
+  const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.stopAccepting(limit, resolve))))
+  for (const session of sessions()) session.finish(shutdownReply, limit)
   const tooLate = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, limit)
     void closed.then(() => clearTimeout(timer))

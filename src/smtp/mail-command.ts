@@ -3,17 +3,17 @@
  * those who submit, RET and ENVID (RFC 3461), AUTH (RFC 4954 section 5: taken, and ignored as
  * its client is known by its key).
  */
-import { type Address, addressOrNull, shown } from '../mail/address.js'
-import { checkedEnvid, type DsnReturn, decodeXtext, parseRet } from '../mail/dsn-parameters.js'
-import { tooLarge } from './collect.js'
+import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
+import { validateEnvid, type DsnReturn, decodeXtext, parseRet } from '../mail/dsn-parameters.js'
+import { buildTooLargeRefusal } from './collect.js'
 import {
-  argumentFault,
+  buildArgumentFault,
   flagOf,
   type PathCommand,
   parsePathCommand,
   refuseUnknown,
   textOf,
-  utf8Fault,
+  buildUtf8Fault,
 } from './path-command.js'
 import { ProtocolFault } from './protocol-fault.js'
 
@@ -30,52 +30,52 @@ export interface MailCommand extends PlainMailCommand {
   readonly envid: string | null
 }
 
-const plain: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8'])
-const submitted: ReadonlySet<string> = new Set([...plain, 'RET', 'ENVID', 'AUTH'])
+const plainParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8'])
+const submissionParameters: ReadonlySet<string> = new Set([...plainParameters, 'RET', 'ENVID', 'AUTH'])
 
 export function parsePlainMail(line: Buffer, maxSize: number): PlainMailCommand {
-  return plainPart(commandOf(line, plain), maxSize)
+  return parsePlainPart(parseCommand(line, plainParameters), maxSize)
 }
 
 export function parseMail(line: Buffer, maxSize: number): MailCommand {
-  const command = commandOf(line, submitted)
+  const command = parseCommand(line, submissionParameters)
   textOf(command, 'AUTH')
   const ret = textOf(command, 'RET')
   const envid = textOf(command, 'ENVID')
   return {
-    ...plainPart(command, maxSize),
+    ...parsePlainPart(command, maxSize),
     ret: ret === null ? null : parseRet(ret),
-    envid: envid === null ? null : checkedEnvid(decodeXtext(envid)),
+    envid: envid === null ? null : validateEnvid(decodeXtext(envid)),
   }
 }
 
-function commandOf(line: Buffer, known: ReadonlySet<string>): PathCommand {
+function parseCommand(line: Buffer, known: ReadonlySet<string>): PathCommand {
   const command = parsePathCommand(line, 'MAIL FROM')
   refuseUnknown(command, known)
   return command
 }
 
-function plainPart(command: PathCommand, maxSize: number): PlainMailCommand {
+function parsePlainPart(command: PathCommand, maxSize: number): PlainMailCommand {
   const smtputf8 = flagOf(command, 'SMTPUTF8')
-  if (!command.ascii && !smtputf8) throw utf8Fault()
+  if (!command.ascii && !smtputf8) throw buildUtf8Fault()
   checkBody(textOf(command, 'BODY'))
-  return { from: senderOf(command), size: declaredSize(textOf(command, 'SIZE'), maxSize), smtputf8 }
+  return { from: senderOf(command), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8 }
 }
 
 function senderOf({ mailbox }: PathCommand): Address | '' {
   if (mailbox === '') return ''
-  const address = addressOrNull(mailbox)
-  if (address === null) throw new ProtocolFault(553, '5.1.7', `not a mail address: ${shown(mailbox)}`)
+  const address = tryParseAddress(mailbox)
+  if (address === null) throw new ProtocolFault(553, '5.1.7', `not a mail address: ${formatForDisplay(mailbox)}`)
   return address
 }
 
-function declaredSize(value: string | null, maxSize: number): number {
+function parseSize(value: string | null, maxSize: number): number {
   if (value === null) return 0
-  if (!/^\d{1,20}$/.test(value)) throw argumentFault('SIZE is a number of bytes')
-  if (Number(value) > maxSize) throw tooLarge(maxSize)
+  if (!/^\d{1,20}$/.test(value)) throw buildArgumentFault('SIZE is a number of bytes')
+  if (Number(value) > maxSize) throw buildTooLargeRefusal(maxSize)
   return Number(value)
 }
 
 function checkBody(value: string | null): void {
-  if (value !== null && !/^(?:7BIT|8BITMIME)$/i.test(value)) throw argumentFault('BODY is 7BIT or 8BITMIME')
+  if (value !== null && !/^(?:7BIT|8BITMIME)$/i.test(value)) throw buildArgumentFault('BODY is 7BIT or 8BITMIME')
 }

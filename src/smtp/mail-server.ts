@@ -15,24 +15,24 @@ import { asError, replyText } from './answer.js'
 import { ClientGone } from './collect.js'
 import { MailSession } from './mail-session.js'
 import type { SmtpReply } from './protocol-fault.js'
-import { ServerPlace } from './server-place.js'
-import type { CommonReason, DoorSettings, SessionGate } from './session-gate.js'
-import { tooManyConnections, tooManyFromNetwork, tooManyFromThere } from './session-replies.js'
+import { ServerSlot } from './server-place.js'
+import type { CommonReason, ListenerSettings, SessionGate } from './session-gate.js'
+import { tooManyConnections, tooManyFromNetwork, tooManyFromAddress } from './session-replies.js'
 
-export type Result<T> = (error?: Error | null, result?: T) => void
+export type Callback<T> = (error?: Error | null, result?: T) => void
 
 /** How long a client that was turned away has to close its side. */
 const REFUSED_LINGER = 1000
 const CLOSE_MARGIN = 60_000
 
 const refusals: Readonly<Partial<Record<CommonReason, SmtpReply>>> = {
-  'connections-of-address': tooManyFromThere,
+  'connections-of-address': tooManyFromAddress,
   'connections-of-network': tooManyFromNetwork,
 }
 
 export abstract class MailServer extends SMTPServer {
   private readonly sessions = new WeakMap<SMTPServerSession, MailSession>()
-  private readonly places = new WeakMap<Socket, ServerPlace>()
+  private readonly slots = new WeakMap<Socket, ServerSlot>()
 
   constructor(
     private readonly base: SessionGate,
@@ -45,16 +45,16 @@ export abstract class MailServer extends SMTPServer {
   protected abstract openSession(
     socket: Socket | TLSSocket,
     options: SMTPConnectionOptions | null | undefined,
-    place: ServerPlace,
+    place: ServerSlot,
   ): MailSession
 
   /** The sessions that are open now. */
-  *open(): Iterable<MailSession> {
+  *openSessions(): Iterable<MailSession> {
     for (const connection of this.connections) if (connection instanceof MailSession) yield connection
   }
 
   /** Accepts nothing new; whoever speaks up is told 421. smtp-server's own end must not come before ours. */
-  shut(limit: number, closed: () => void): void {
+  stopAccepting(limit: number, closed: () => void): void {
     this.options.closeTimeout = limit + CLOSE_MARGIN
     this.close(closed)
   }
@@ -65,7 +65,7 @@ export abstract class MailServer extends SMTPServer {
   }
 
   /** Counts a client in. What keeps it out; null: it has its place. */
-  protected admit(place: ServerPlace, origin: ConnectionOrigin | null): SmtpReply | null {
+  protected admit(place: ServerSlot, origin: ConnectionOrigin | null): SmtpReply | null {
     const reason = place.enter(origin)
     if (reason === null) return null
     this.base.note(reason, { client: place.client })
@@ -74,28 +74,28 @@ export abstract class MailServer extends SMTPServer {
 
   /** Counts a connection as somebody else's. False: there is no place for that one, and it is told so. */
   protected recount(socket: Socket, address: string): boolean {
-    const place = this.places.get(socket) ?? this.newPlace(socket)
+    const place = this.slots.get(socket) ?? this.newSlot(socket)
     place.client = address
-    return this.takePlace(place, originOf(address), false)
+    return this.takeSlot(place, originOf(address), false)
   }
 
-  private newPlace(socket: Socket): ServerPlace {
+  private newSlot(socket: Socket): ServerSlot {
     // The topmost socket: a handshake must not lose the one below it.
-    const place = new ServerPlace(socket, this.base, () => (this._pendingSockets.get(socket) ?? socket).destroy())
+    const place = new ServerSlot(socket, this.base, () => (this._pendingSockets.get(socket) ?? socket).destroy())
     socket.once('close', () => place.leave())
-    this.places.set(socket, place) // STARTTLS takes all listeners off the socket
+    this.slots.set(socket, place) // STARTTLS takes all listeners off the socket
     return place
   }
 
-  private takePlace(place: ServerPlace, origin: ConnectionOrigin | null, handshake: boolean): boolean {
+  private takeSlot(place: ServerSlot, origin: ConnectionOrigin | null, handshake: boolean): boolean {
     const refusal = this.admit(place, origin)
-    if (refusal !== null) turnAway(place.socket, handshake, refusal)
+    if (refusal !== null) refuseConnection(place.socket, handshake, refusal)
     return refusal === null
   }
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    const place = this.newPlace(socket)
-    if (!this.takePlace(place, this.originOf(socket), handshake)) return false
+    const place = this.newSlot(socket)
+    if (!this.takeSlot(place, this.originOf(socket), handshake)) return false
     const release = super._acceptSocket(socket, handshake)
     if (release === false || !this._pendingSockets.has(socket)) return release
     // smtp-server's own limit begins anew with every byte.
@@ -109,15 +109,15 @@ export abstract class MailServer extends SMTPServer {
 
   override _upgrade(socket: Socket, upgraded: (error: TLSError | null, secured?: TLSSocket) => void): void {
     super._upgrade(socket, (error, secured) => {
-      const place = this.places.get(socket)
-      if (secured !== undefined && place !== undefined) this.places.set(secured, place)
+      const place = this.slots.get(socket)
+      if (secured !== undefined && place !== undefined) this.slots.set(secured, place)
       upgraded(error, secured)
     })
   }
 
   override connect(socket: Socket | TLSSocket, socketOptions?: SMTPConnectionOptions | null): void {
     if (socket.destroyed) return // its `close` has been, nobody would ever take the session out
-    const place = this.places.get(socket)
+    const place = this.slots.get(socket)
     if (place === undefined) throw new Error('a connection that was not accepted')
     const session = this.openSession(socket, socketOptions, place)
     place.session = session
@@ -132,25 +132,25 @@ export abstract class MailServer extends SMTPServer {
   }
 
   /** At once: smtp-server's own waits a turn, and takes what comes meanwhile for talking too soon. */
-  override onConnect(_session: SMTPServerSession, done: Result<never>): void {
+  override onConnect(_session: SMTPServerSession, done: Callback<never>): void {
     done()
   }
 
-  override onSecure(_socket: Socket | TLSSocket, _session: SMTPServerSession, done: Result<never>): void {
+  override onSecure(_socket: Socket | TLSSocket, _session: SMTPServerSession, done: Callback<never>): void {
     done()
   }
 
-  override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Result<string>): void {
-    const owner = this.owner(session)
-    owner.receive().then(
+  override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Callback<string>): void {
+    const mailSession = this.sessionOf(session)
+    mailSession.receive().then(
       (text) => done(null, text),
       (error: unknown) => {
-        if (!(error instanceof ClientGone)) done(asError(owner.replyTo(error)))
+        if (!(error instanceof ClientGone)) done(asError(mailSession.replyTo(error)))
       },
     )
   }
 
-  protected owner(session: SMTPServerSession): MailSession {
+  protected sessionOf(session: SMTPServerSession): MailSession {
     const owner = this.sessions.get(session)
     if (owner === undefined) throw new Error('a session that nobody opened')
     return owner
@@ -158,7 +158,7 @@ export abstract class MailServer extends SMTPServer {
 }
 
 /** What the options of all doors have in common. */
-export function doorOptions(settings: DoorSettings, tls: boolean): SMTPServerOptions {
+export function listenerOptions(settings: ListenerSettings, tls: boolean): SMTPServerOptions {
   return {
     name: settings.hostname,
     secure: tls,
@@ -176,7 +176,7 @@ export function doorOptions(settings: DoorSettings, tls: boolean): SMTPServerOpt
   }
 }
 
-function turnAway(socket: Socket, handshake: boolean, reply: SmtpReply): void {
+function refuseConnection(socket: Socket, handshake: boolean, reply: SmtpReply): void {
   socket.on('error', () => undefined)
   if (handshake) {
     socket.destroy()

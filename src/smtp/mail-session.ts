@@ -10,21 +10,21 @@
  * sees a transaction.
  */
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { limitKey } from '../accounts/client-address.js'
-import { type Address, shown } from '../mail/address.js'
+import { addressKeyOf } from '../accounts/client-address.js'
+import { type Address, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Standing } from '../platform/connections/connection-limit.js'
+import type { ConnectionState } from '../platform/connections/connection-limit.js'
 import { TransferWatch } from '../platform/connections/transfer-pace.js'
-import { RESERVED_FROM } from '../platform/memory/reservation.js'
-import { answer, replyText, storageFull } from './answer.js'
-import { IncomingMessage, noRoom } from './collect.js'
+import { RESERVE_FROM_BYTES } from '../platform/memory/reservation.js'
+import { toSmtpReply, replyText, storageFull } from './answer.js'
+import { IncomingMessage, buildNoRoomRefusal } from './collect.js'
 import { DataMemory } from './data-memory.js'
 import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
-import type { ServerPlace } from './server-place.js'
+import type { ServerSlot } from './server-place.js'
 import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
-import { deadlineOver, idle, tooManyFaults, tooSlow } from './session-replies.js'
+import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
 
 export type Done = () => void
 
@@ -52,16 +52,16 @@ export abstract class MailSession extends EnhancedConnection {
   private readonly dataMemory = new DataMemory()
   private watch: TransferWatch | null = null
   private faultCount = 0
-  private farewell: SmtpReply | null = null
+  private closingReply: SmtpReply | null = null
   private deadline: NodeJS.Timeout | undefined
-  private grace: NodeJS.Timeout | undefined
+  private graceTimer: NodeJS.Timeout | undefined
 
   constructor(
     server: Connection[0],
     socket: Connection[1],
     options: Connection[2],
     private readonly base: SessionGate,
-    protected readonly place: ServerPlace,
+    protected readonly place: ServerSlot,
   ) {
     super(server, socket, options)
   }
@@ -74,36 +74,36 @@ export abstract class MailSession extends EnhancedConnection {
   protected abstract progress(): { readonly since: number; readonly proved: boolean }
   protected abstract forgetTransaction(): void
   /** Logs what the client is refused. */
-  protected abstract refused(error: Refusal | ProtocolFault, reply: SmtpReply): void
+  protected abstract onRefused(error: Refusal | ProtocolFault, reply: SmtpReply): void
   /** Of a message for which the memory of all sessions together has no place. */
-  protected noRoom(): Refusal {
-    return noRoom()
+  protected buildNoRoomRefusal(): Refusal {
+    return buildNoRoomRefusal()
   }
 
   /** What its place is used for; null: for a message, or it waits for us. */
-  standing(): Standing | null {
+  state(): ConnectionState | null {
     if (this.dataMemory.isWaiting) return null
     const { since, proved } = this.progress()
-    if (this._dataStream) return this.watch?.isBehind() === true ? { rank: 'slow', since, fresh: false } : null
+    if (this._dataStream) return this.watch?.isBehind() === true ? { rank: 'slow', since, isFresh: false } : null
     const { clock, settings } = this.base
-    return { rank: proved ? 'idle' : 'unproved', since, fresh: clock() - since < settings.givesWayAfter }
+    return { rank: proved ? 'idle' : 'unproved', since, isFresh: clock() - since < settings.givesWayAfter }
   }
 
   /** Ends the session for the sake of another client, which has its place already. */
-  giveWay(): void {
+  evict(): void {
     const late = Boolean(this._dataStream)
     this.note(late ? 'too-slow' : 'idle')
-    if (!this._upgrading) this.say(late ? tooSlow : idle)
+    if (!this._upgrading) this.sendReply(late ? tooSlowReply : idleReply)
     setTimeout(() => this.destroy(), STOP_LINGER).unref()
   }
 
   /** What a line of the log says of this session. */
-  protected facts(): SessionFacts {
+  protected sessionFacts(): SessionFacts {
     const helo = this.hostNameAppearsAs || null
     const envelope = this.envelopeOf()
     return {
       client: this.remoteAddress,
-      ...(helo === null ? {} : { helo: shown(helo) }),
+      ...(helo === null ? {} : { helo: formatForDisplay(helo) }),
       ...(envelope === null ? {} : { from: envelope.from }),
     }
   }
@@ -115,14 +115,14 @@ export abstract class MailSession extends EnhancedConnection {
   }
 
   protected note(reason: CommonReason): void {
-    this.base.note(reason, this.facts())
+    this.base.note(reason, this.sessionFacts())
   }
 
   protected startDeadline(): void {
     const { sessionDeadline, finishWithin } = this.base.settings
     const over = (): void => {
       this.note('deadline')
-      this.finish(deadlineOver, finishWithin)
+      this.finish(deadlineReply, finishWithin)
     }
     this.deadline = setTimeout(over, sessionDeadline).unref()
   }
@@ -133,7 +133,7 @@ export abstract class MailSession extends EnhancedConnection {
     const go = (refusal: Error | null): void => {
       if (refusal === null) super.handler_DATA(command, callback)
       else {
-        this.say(this.replyTo(refusal))
+        this.sendReply(this.replyTo(refusal))
         callback()
       }
     }
@@ -141,22 +141,22 @@ export abstract class MailSession extends EnhancedConnection {
       if (!this._closing && !this._closed) go(refusal)
     }
     const refusal = envelope === null ? null : this.refusalForRoom(envelope.size)
-    const large = envelope !== null && envelope.size > RESERVED_FROM && this.session.envelope.rcptTo.length > 0
-    if (large && refusal === null) this.awaitMemory(envelope.size).then(goOn).catch(go)
+    const large = envelope !== null && envelope.size > RESERVE_FROM_BYTES && this.session.envelope.rcptTo.length > 0
+    if (large && refusal === null) this.waitForMemory(envelope.size).then(goOn).catch(go)
     else go(refusal)
   }
 
-  private async awaitMemory(size: number): Promise<Refusal | null> {
+  private async waitForMemory(size: number): Promise<Refusal | null> {
     const { memoryByClient, settings } = this.base
-    const memory = memoryByClient.of(limitKey(this.remoteAddress))
+    const memory = memoryByClient.forOwner(addressKeyOf(this.remoteAddress))
     const reserved = await this.dataMemory.reserve(memory, size, settings.memoryWait)
-    const refusal = reserved ? this.refusalForRoom(size) : this.noRoom()
-    if (refusal !== null) this.dataMemory.leave()
+    const refusal = reserved ? this.refusalForRoom(size) : this.buildNoRoomRefusal()
+    if (refusal !== null) this.dataMemory.release()
     return refusal
   }
 
   handler_EXPN(_command: Buffer, callback: Done): void {
-    this.say({ code: 502, status: '5.5.1', text: 'EXPN is not implemented' })
+    this.sendReply({ code: 502, status: '5.5.1', text: 'EXPN is not implemented' })
     callback()
   }
 
@@ -165,8 +165,8 @@ export abstract class MailSession extends EnhancedConnection {
     const parser = super._createParser()
     parser.startDataMode = () => {
       const { settings, memory } = this.base
-      const message = new IncomingMessage(settings.maxSize, this.dataMemory.of(memory), () => this.noRoom())
-      message.once('end', () => this.dataMemory.leave())
+      const message = new IncomingMessage(settings.maxSize, this.dataMemory.budgetFor(memory), () => this.buildNoRoomRefusal())
+      message.once('end', () => this.dataMemory.release())
       this.incoming = message
       this.watchPace(parser, message)
       return startDataMode(parser, settings.maxSize, message)
@@ -178,7 +178,7 @@ export abstract class MailSession extends EnhancedConnection {
   private watchPace(parser: SMTPStream, message: IncomingMessage): void {
     const late = (): void => {
       this.note('too-slow')
-      this.say(tooSlow)
+      this.sendReply(tooSlowReply)
     }
     const come = {
       get bytes() {
@@ -197,17 +197,17 @@ export abstract class MailSession extends EnhancedConnection {
   /** Ends the session with this 421: now, or after the message that is coming in. */
   finish(reply: SmtpReply, within: number): void {
     if (!this._dataStream) {
-      this.say(reply)
+      this.sendReply(reply)
       return
     }
-    this.farewell = reply
-    clearTimeout(this.grace)
-    this.grace = setTimeout(() => this.giveUpReceiving(reply), within).unref()
+    this.closingReply = reply
+    clearTimeout(this.graceTimer)
+    this.graceTimer = setTimeout(() => this.giveUpReceiving(reply), within).unref()
   }
 
   private giveUpReceiving(reply: SmtpReply): void {
     // A message that is complete is being stored, and will be answered.
-    if (this._parser !== false && this._parser._dataMode) this.say(reply)
+    if (this._parser !== false && this._parser._dataMode) this.sendReply(reply)
   }
 
   /** Closes the socket without a word. */
@@ -221,12 +221,12 @@ export abstract class MailSession extends EnhancedConnection {
     this.faultCount += 1
     if (this.faultCount < this.base.settings.maxFaults) return
     this.note('faults')
-    this.say(tooManyFaults)
+    this.sendReply(tooManyFaults)
   }
 
   override close(): void {
     super.close()
-    this.dataMemory.leave()
+    this.dataMemory.release()
     if (this._server._closeTimeout) setTimeout(() => this.destroy(), STOP_LINGER).unref()
   }
 
@@ -235,31 +235,31 @@ export abstract class MailSession extends EnhancedConnection {
     super._resetSession()
     this.forgetTransaction()
     this.incoming = null
-    if (this.farewell !== null) this.say(this.farewell)
+    if (this.closingReply !== null) this.sendReply(this.closingReply)
   }
 
   override _onClose(): void {
     super._onClose()
     clearTimeout(this.deadline)
-    clearTimeout(this.grace)
+    clearTimeout(this.graceTimer)
     this.endWatch()
-    this.dataMemory.leave()
+    this.dataMemory.release()
     this.place.leave()
   }
 
   /** The reply to whatever was thrown, which is logged. */
   replyTo(error: unknown): SmtpReply {
-    const reply = this.adapted(answer(error, this.base.report))
-    if (error instanceof Refusal || error instanceof ProtocolFault) this.refused(error, reply)
+    const reply = this.adaptReply(toSmtpReply(error, this.base.report))
+    if (error instanceof Refusal || error instanceof ProtocolFault) this.onRefused(error, reply)
     return reply
   }
 
   /** Where a listener has another code for it. */
-  protected adapted(reply: SmtpReply): SmtpReply {
+  protected adaptReply(reply: SmtpReply): SmtpReply {
     return reply
   }
 
-  protected say(reply: SmtpReply): void {
+  protected sendReply(reply: SmtpReply): void {
     this.send(reply.code, replyText(reply))
   }
 
@@ -270,7 +270,7 @@ export abstract class MailSession extends EnhancedConnection {
     } catch (error) {
       reply = this.replyTo(error)
     }
-    this.say(reply)
+    this.sendReply(reply)
     callback()
   }
 
@@ -280,8 +280,8 @@ export abstract class MailSession extends EnhancedConnection {
   }
 
   protected refusalForRoom(size: number): Refusal | null {
-    if (!this.base.mayTake()) return new Refusal('storage-full', storageFull.text)
+    if (!this.base.hasDiskSpace()) return new Refusal('storage-full', storageFull.text)
     // What is larger waits for its turn.
-    return size > RESERVED_FROM || this.base.memory.hasRoomFor(size) ? null : this.noRoom()
+    return size > RESERVE_FROM_BYTES || this.base.memory.hasRoomFor(size) ? null : this.buildNoRoomRefusal()
   }
 }

@@ -4,8 +4,8 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { assertNever } from '../mail/assert-never.js'
-import { fieldsNamed, scanHeader } from '../mail/header-fields.js'
-import { formInSteps, type MessageForm } from '../mail/message-form.js'
+import { findFields, scanHeader } from '../mail/header-fields.js'
+import { checkLinesInSteps, type LineCheck } from '../mail/message-form.js'
 import { Refusal } from '../mail/refusal.js'
 import { ProtocolFault } from './protocol-fault.js'
 
@@ -13,7 +13,7 @@ const MAX_RECEIVED = 50
 
 /** In steps, between which others have their turn. */
 export async function checkLines(raw: Buffer, lineOctets: number): Promise<void> {
-  const form = await formOf(raw, lineOctets)
+  const form = await scanForm(raw, lineOctets)
   switch (form.kind) {
     case 'ok':
       return
@@ -29,8 +29,8 @@ export async function checkLines(raw: Buffer, lineOctets: number): Promise<void>
   }
 }
 
-async function formOf(raw: Buffer, lineOctets: number): Promise<MessageForm> {
-  const steps = formInSteps(raw, { lineOctets })
+async function scanForm(raw: Buffer, maxLineOctets: number): Promise<LineCheck> {
+  const steps = checkLinesInSteps(raw, { maxLineOctets })
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value
@@ -39,7 +39,7 @@ async function formOf(raw: Buffer, lineOctets: number): Promise<MessageForm> {
 }
 
 export function checkHops(raw: Buffer): void {
-  const hops = fieldsNamed(scanHeader(raw), 'received').length
+  const hops = findFields(scanHeader(raw), 'received').length
   if (hops > MAX_RECEIVED) {
     throw new ProtocolFault(550, '5.4.6', `${hops} Received fields, at most ${MAX_RECEIVED} are allowed: a mail loop`)
   }

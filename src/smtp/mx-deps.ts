@@ -1,16 +1,16 @@
 /** What the MX listener is given: narrow functions of the rooms below, and settings. */
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
-import { leastPace } from '../platform/connections/transfer-pace.js'
+import { minTransferPace } from '../platform/connections/transfer-pace.js'
 import type { Log } from '../platform/log.js'
 import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
 import type { Listing } from '../spam/dnsbl.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
-import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
+import type { ListenerSettings, Endpoint, SessionLimits } from './session-gate.js'
 
 /** A recipient whose mail is ours to take. */
-export interface TakenRecipient {
+export interface AcceptedRecipient {
   /** Who gets the copy of the message: those of one party share it. */
   readonly party: string
   /** There may not be room for a message of any size: it shares one with no other party, which would have to wait for it. */
@@ -19,17 +19,17 @@ export interface TakenRecipient {
 
 export interface MxDeps {
   /** `size`: of the message, as its client declares; 0: it does not say. */
-  recipient(address: Address, size: number): TakenRecipient | RecipientRefusal | RecipientDelay
+  checkRecipient(address: Address, size: number): AcceptedRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** What DNS block lists say of a client; never rejects. */
-  listings(address: string): Promise<readonly Listing[]>
+  findListings(address: string): Promise<readonly Listing[]>
   /** False: the disk is nearly full. */
-  mayTake(): boolean
+  hasDiskSpace(): boolean
   /** Of all listeners together. Absent: this one has only its own limit. */
   readonly memory?: MemoryBudget
   /** Acts after so many milliseconds, unless it is called off. */
-  after(milliseconds: number, act: () => void): () => void
+  schedule(milliseconds: number, act: () => void): () => void
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: MxSettings
@@ -57,7 +57,7 @@ export interface MxLimits extends SessionLimits {
   readonly refuseListedFrom: number | null
 }
 
-export interface MxSettings extends MxLimits, DoorSettings {
+export interface MxSettings extends MxLimits, ListenerSettings {
   readonly listen: readonly Endpoint[]
   /** Networks whose connections begin with a PROXY line, version 1. */
   readonly proxies: readonly string[]
@@ -67,7 +67,7 @@ const MINUTE = 60_000
 const MB = 1_048_576
 
 /** Limits that suit a daemon whose configuration does not name them. */
-export const mxLimits: MxLimits = {
+export const defaultMxLimits: MxLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 50,
   maxConnectionsPerNetwork: 200,
@@ -81,7 +81,7 @@ export const mxLimits: MxLimits = {
   maxFaults: 20,
   idleTimeout: 5 * MINUTE,
   handshakeTimeout: MINUTE / 2,
-  dataPace: leastPace,
+  dataPace: minTransferPace,
   givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,

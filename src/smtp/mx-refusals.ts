@@ -62,7 +62,7 @@ export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict i
 }
 
 /** Why a recipient was refused; null: it was something else that went wrong. */
-export function recipientReason(error: unknown): RecipientRefusal | null {
+export function recipientReasonOf(error: unknown): RecipientRefusal | null {
   return error instanceof Refusal && error.kind in recipientTexts ? (error.kind as RecipientRefusal) : null
 }
 

@@ -12,27 +12,27 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { contains } from '../accounts/keys/key-check.js'
+import { isInNetwork } from '../accounts/keys/key-check.js'
 import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
-import { type ClientError, clientFault } from './line-facts.js'
-import { doorOptions, MailServer } from './mail-server.js'
+import { type ClientError, clientFaultFacts } from './line-facts.js'
+import { listenerOptions, MailServer } from './mail-server.js'
 import type { MxSettings } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
 import { mxReplies } from './mx-refusals.js'
 import { MxSession } from './mx-session.js'
 import type { SmtpReply } from './protocol-fault.js'
-import type { ServerPlace } from './server-place.js'
+import type { ServerSlot } from './server-place.js'
 
 export class MxServer extends MailServer {
   constructor(private readonly gate: MxGate) {
     super(gate, options(gate.settings), false)
-    this.on('error', (error: ClientError) => gate.lines.info(clientFault(error), 'an MX client failed'))
+    this.on('error', (error: ClientError) => gate.lines.info(clientFaultFacts(error), 'an MX client failed'))
   }
 
   protected override openSession(
     socket: Socket | TLSSocket,
     socketOptions: SMTPConnectionOptions | null | undefined,
-    place: ServerPlace,
+    place: ServerSlot,
   ): MxSession {
     return new MxSession(this, socket, socketOptions, this.gate, place)
   }
@@ -43,10 +43,10 @@ export class MxServer extends MailServer {
 
   /** smtp-server knows single addresses alone; our proxies are networks. */
   override _expectsProxyHeader(socket: Socket): boolean {
-    return this.gate.settings.proxies.some((network) => contains(network, socket.remoteAddress ?? ''))
+    return this.gate.settings.proxies.some((network) => isInNetwork(network, socket.remoteAddress ?? ''))
   }
 
-  protected override admit(place: ServerPlace, origin: ConnectionOrigin | null): SmtpReply | null {
+  protected override admit(place: ServerSlot, origin: ConnectionOrigin | null): SmtpReply | null {
     const { newConnections, deps } = this.gate
     if (origin !== null && !newConnections.take(origin.address, deps.clock()).allowed) {
       this.gate.note('connection-rate', { client: place.client })
@@ -64,7 +64,7 @@ export class MxServer extends MailServer {
 
 function options(settings: MxSettings): SMTPServerOptions {
   return {
-    ...doorOptions(settings, false),
+    ...listenerOptions(settings, false),
     disabledCommands: ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'],
     hideDSN: true,
   }

@@ -10,28 +10,28 @@
  */
 import { TLSSocket } from 'node:tls'
 import { type Address, localPartOf } from '../mail/address.js'
-import { recipientFacts } from '../mail/recipient-facts.js'
+import { toRecipientLogFields } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
-import { type Listing, weightOf } from '../spam/dnsbl.js'
+import { type Listing, totalWeight } from '../spam/dnsbl.js'
 import { storageFull } from './answer.js'
 import { refusalFacts } from './line-facts.js'
 import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
 import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkHops, checkLines } from './message-lines.js'
-import type { TakenRecipient } from './mx-deps.js'
+import type { AcceptedRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
-import { isRefusal, mxReplies, recipientReason, recipientTexts, tarpitDelay } from './mx-refusals.js'
+import { isRefusal, mxReplies, recipientReasonOf, recipientTexts, tarpitDelay } from './mx-refusals.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parsePlainRcpt } from './rcpt-command.js'
-import type { ServerPlace } from './server-place.js'
+import type { ServerSlot } from './server-place.js'
 import { recipientOk, senderOk } from './session-replies.js'
 
 type Connection = ConstructorParameters<typeof MailSession>
 
 interface Transaction {
   readonly mail: PlainMailCommand
-  readonly recipients: Map<Address, TakenRecipient>
+  readonly recipients: Map<Address, AcceptedRecipient>
 }
 
 export class MxSession extends MailSession {
@@ -50,7 +50,7 @@ export class MxSession extends MailSession {
     socket: Connection[1],
     options: Connection[2],
     private readonly gate: MxGate,
-    place: ServerPlace,
+    place: ServerSlot,
   ) {
     super(server, socket, options, gate, place)
     this.advancedAt = place.since
@@ -59,7 +59,7 @@ export class MxSession extends MailSession {
   override init(): void {
     const { deps, settings } = this.gate
     this.startDeadline()
-    this.listings = deps.listings(this.remoteAddress)
+    this.listings = deps.findListings(this.remoteAddress)
     this._setListeners(() => this.wait(settings.greetingDelay, () => this.greet()))
   }
 
@@ -86,7 +86,7 @@ export class MxSession extends MailSession {
   }
 
   private refuseEarlyTalker(): void {
-    this.say(this.refusalFor('early-talker'))
+    this.sendReply(this.refusalFor('early-talker'))
     this.close()
   }
 
@@ -96,7 +96,7 @@ export class MxSession extends MailSession {
 
   override handler_RCPT(command: Buffer, callback: Done): void {
     const say = (reply: SmtpReply): void => {
-      this.say(reply)
+      this.sendReply(reply)
       callback()
     }
     this.rcpt(command).then(say, (error: unknown) => this.refuseRecipient(error, say))
@@ -120,7 +120,7 @@ export class MxSession extends MailSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.recipient(address, mail.size)
+    const verdict = this.gate.deps.checkRecipient(address, mail.size)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.refusalFor(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
@@ -134,7 +134,7 @@ export class MxSession extends MailSession {
   }
 
   /** What does not go into this message, the client brings with the next (RFC 5321 section 4.5.3.1.10). */
-  private requirePlace(recipients: Transaction['recipients'], recipient: Address, to: TakenRecipient): void {
+  private requirePlace(recipients: Transaction['recipients'], recipient: Address, to: AcceptedRecipient): void {
     const { party, alone } = to
     const { maxRecipients, maxParties } = this.gate.settings
     if (recipients.size >= maxRecipients) {
@@ -153,12 +153,12 @@ export class MxSession extends MailSession {
   private async isRefusedAsListed(recipient: Address): Promise<boolean> {
     const { refuseListedFrom } = this.gate.settings
     if (refuseListedFrom === null || localPartOf(recipient).toLowerCase() === 'postmaster') return false
-    return weightOf(await this.listings) >= refuseListedFrom
+    return totalWeight(await this.listings) >= refuseListedFrom
   }
 
   private refuseRecipient(error: unknown, say: (reply: SmtpReply) => void): void {
     const reply = this.replyTo(error)
-    if (recipientReason(error) === null) {
+    if (recipientReasonOf(error) === null) {
       say(reply)
       return
     }
@@ -215,22 +215,22 @@ export class MxSession extends MailSession {
   }
 
   /** Load is shed by ending the session, so that its memory and its place are free. */
-  protected override noRoom(): Refusal {
+  protected override buildNoRoomRefusal(): Refusal {
     return new Refusal('unavailable', mxReplies.memory.text, { reason: 'memory' })
   }
 
   /** A full disk is a fault of ours like any other: 451. */
-  protected override adapted(reply: SmtpReply): SmtpReply {
+  protected override adaptReply(reply: SmtpReply): SmtpReply {
     return reply.status === storageFull.status ? { ...reply, code: 451 } : reply
   }
 
-  protected override refused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
+  protected override onRefused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
     const about = refusalFacts(error, reply)
-    const reason = about.reason === 'memory' ? about.reason : recipientReason(error)
-    if (reason !== null) this.gate.note(reason, { ...this.facts(), ...about })
+    const reason = about.reason === 'memory' ? about.reason : recipientReasonOf(error)
+    if (reason !== null) this.gate.note(reason, { ...this.sessionFacts(), ...about })
     else {
-      const to = recipientFacts(this.transaction?.recipients.keys() ?? [])
-      this.gate.lines.info({ ...this.facts(), ...to, ...about }, 'a message was refused')
+      const to = toRecipientLogFields(this.transaction?.recipients.keys() ?? [])
+      this.gate.lines.info({ ...this.sessionFacts(), ...to, ...about }, 'a message was refused')
     }
   }
 
@@ -240,13 +240,13 @@ export class MxSession extends MailSession {
   }
 
   private refusalFor(reason: keyof typeof mxReplies, more: { readonly recipient?: Address } = {}): SmtpReply {
-    this.gate.note(reason, { ...this.facts(), ...more })
+    this.gate.note(reason, { ...this.sessionFacts(), ...more })
     return mxReplies[reason]
   }
 
   /** One thing at a time is waited for: the parser gives out no command meanwhile. */
   private wait(milliseconds: number, act: Done): void {
     if (milliseconds === 0) act()
-    else this.callOff = this.gate.deps.after(milliseconds, act)
+    else this.callOff = this.gate.deps.schedule(milliseconds, act)
   }
 }

@@ -5,9 +5,9 @@
  * written to is decided by `recipient`, and a message is answered 250 once `accept` has
  * resolved.
  */
-import { type BoundEndpoint, bindServers, boundEndpoint, stopServers } from './listening.js'
+import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './listening.js'
 import type { MxDeps } from './mx-deps.js'
-import { mxGate } from './mx-gate.js'
+import { createMxGate } from './mx-gate.js'
 import type { MxReason } from './mx-refusals.js'
 import { MxServer } from './mx-server.js'
 import type { TlsPair } from './session-gate.js'
@@ -28,14 +28,14 @@ export interface MxListener {
 }
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function listenForMail(deps: MxDeps): Promise<MxListener> {
-  const gate = mxGate(deps)
+export async function startMxListener(deps: MxDeps): Promise<MxListener> {
+  const gate = createMxGate(deps)
   const wanted = deps.settings.listen.map((endpoint) => ({ ...endpoint, tls: false }))
   const servers = await bindServers(wanted, () => new MxServer(gate))
   return {
-    endpoints: servers.map(boundEndpoint),
-    connections: () => gate.connections.open(),
-    bytesInFlight: () => gate.memory.used(),
+    endpoints: servers.map(boundEndpointOf),
+    connections: () => gate.connections.countOpen(),
+    bytesInFlight: () => gate.memory.usedBytes(),
     refusals: () => gate.refusals(),
     updateSecureContext(tls) {
       for (const server of servers) server.updateSecureContext({ ...tls })

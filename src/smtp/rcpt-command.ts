@@ -3,14 +3,14 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, addressOrNull, shown } from '../mail/address.js'
-import { checkedOrcpt, decodeXtext, parseNotify } from '../mail/dsn-parameters.js'
+import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
+import { validateOrcpt, decodeXtext, parseNotify } from '../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../sending/submitted-message.js'
-import { type PathCommand, parsePathCommand, refuseUnknown, textOf, utf8Fault } from './path-command.js'
+import { type PathCommand, parsePathCommand, refuseUnknown, textOf, buildUtf8Fault } from './path-command.js'
 import { ProtocolFault } from './protocol-fault.js'
 
-const none: ReadonlySet<string> = new Set()
-const submitted: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
+const noParameters: ReadonlySet<string> = new Set()
+const submissionParameters: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 
 export interface RcptContext {
   readonly hostname: string
@@ -19,36 +19,36 @@ export interface RcptContext {
 }
 
 export function parsePlainRcpt(line: Buffer, context: RcptContext): Address {
-  return recipientOf(commandOf(line, context, none), context.hostname)
+  return recipientOf(parseCommand(line, context, noParameters), context.hostname)
 }
 
 export function parseRcpt(line: Buffer, context: RcptContext): SubmittedRecipient {
-  const command = commandOf(line, context, submitted)
+  const command = parseCommand(line, context, submissionParameters)
   const notify = textOf(command, 'NOTIFY')
   const orcpt = textOf(command, 'ORCPT')
   return {
     address: recipientOf(command, context.hostname),
     notify: notify === null ? null : parseNotify(notify),
-    orcpt: orcpt === null ? null : checkedOrcpt(decodedOrcpt(orcpt)),
+    orcpt: orcpt === null ? null : validateOrcpt(decodeOrcpt(orcpt)),
   }
 }
 
-function commandOf(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySet<string>): PathCommand {
+function parseCommand(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySet<string>): PathCommand {
   const command = parsePathCommand(line, 'RCPT TO')
   refuseUnknown(command, known)
-  if (!command.ascii && !smtputf8) throw utf8Fault()
+  if (!command.ascii && !smtputf8) throw buildUtf8Fault()
   return command
 }
 
 function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
   const full = /^postmaster$/i.test(mailbox) ? `${mailbox}@${hostname}` : mailbox
-  const address = addressOrNull(full)
-  if (address === null) throw new ProtocolFault(553, '5.1.3', `not a mail address: ${shown(mailbox)}`)
+  const address = tryParseAddress(full)
+  if (address === null) throw new ProtocolFault(553, '5.1.3', `not a mail address: ${formatForDisplay(mailbox)}`)
   return address
 }
 
 /** The address of the type `utf-8` has an encoding of its own (RFC 6533 section 3). */
-function decodedOrcpt(orcpt: string): string {
+function decodeOrcpt(orcpt: string): string {
   const address = orcpt.indexOf(';') + 1
   const type = orcpt.slice(0, address)
   const encoded = orcpt.slice(address)

@@ -5,16 +5,16 @@
  * socket which has shown nothing yet.
  */
 import type { Socket } from 'node:net'
-import type { ConnectionOrigin, Occupant, Place, Shortage, Standing } from '../platform/connections/connection-limit.js'
+import type { ConnectionOrigin, LimitedConnection, ConnectionSlot, ReachedLimit, ConnectionState } from '../platform/connections/connection-limit.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
 
-export class ServerPlace implements Occupant {
+export class ServerSlot implements LimitedConnection {
   /** When the connection was accepted. */
   readonly since: number
-  session: Occupant | null = null
+  session: LimitedConnection | null = null
   /** The client's address, as far as it is known. */
   client: string
-  private place: Place | null = null
+  private place: ConnectionSlot | null = null
 
   constructor(
     readonly socket: Socket,
@@ -33,25 +33,25 @@ export class ServerPlace implements Occupant {
   /** Counts it, as this origin from now on. What keeps it out, or null: it has its place. */
   enter(origin: ConnectionOrigin | null): CommonReason | null {
     this.leave()
-    const place = this.gate.connections.enter(origin, this)
+    const place = this.gate.connections.acquire(origin, this)
     if (typeof place === 'string') return reasons[place]
     this.place = place
     return null
   }
 
   leave(): void {
-    this.place?.leave()
+    this.place?.release()
   }
 
-  standing(): Standing | null {
-    if (this.session !== null) return this.session.standing()
+  state(): ConnectionState | null {
+    if (this.session !== null) return this.session.state()
     const { clock, settings } = this.gate
-    return { rank: 'unproved', since: this.since, fresh: clock() - this.since < settings.givesWayAfter }
+    return { rank: 'unproved', since: this.since, isFresh: clock() - this.since < settings.givesWayAfter }
   }
 
-  giveWay(): void {
+  evict(): void {
     if (this.session !== null) {
-      this.session.giveWay()
+      this.session.evict()
       return
     }
     this.gate.note('idle', { client: this.client })
@@ -59,7 +59,7 @@ export class ServerPlace implements Occupant {
   }
 }
 
-const reasons: Readonly<Record<Shortage, CommonReason>> = {
+const reasons: Readonly<Record<ReachedLimit, CommonReason>> = {
   full: 'connections',
   'too-many-of-address': 'connections-of-address',
   'too-many-of-network': 'connections-of-network',

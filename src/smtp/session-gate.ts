@@ -1,6 +1,6 @@
 /** What all sessions of one listener share, at whichever door: the limits, and where bugs are reported. */
 import type { Clock } from '../platform/clock.js'
-import type { ConnectionLimit, ConnectionLimitSettings } from '../platform/connections/connection-limit.js'
+import type { ConnectionLimiter, ConnectionLimitSettings } from '../platform/connections/connection-limit.js'
 import type { TransferPace } from '../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { MemoryShares } from '../platform/memory/shares.js'
@@ -45,7 +45,7 @@ export interface TlsPair {
   readonly cert: string
 }
 
-export interface DoorSettings extends SessionLimits {
+export interface ListenerSettings extends SessionLimits {
   readonly hostname: string
   readonly tls: TlsPair
 }
@@ -72,15 +72,15 @@ export interface SessionFacts {
 }
 
 export interface SessionGate {
-  readonly settings: DoorSettings
+  readonly settings: ListenerSettings
   readonly clock: Clock
   /** Counts and logs that a client is turned away. */
   readonly note: (reason: CommonReason, about: SessionFacts) => void
-  readonly connections: ConnectionLimit
+  readonly connections: ConnectionLimiter
   readonly memory: MemoryBudget
   /** The same, by client: of what large messages reserve. */
   readonly memoryByClient: MemoryShares
   /** False: the disk is nearly full. */
-  readonly mayTake: () => boolean
+  readonly hasDiskSpace: () => boolean
   readonly report: (error: unknown) => void
 }

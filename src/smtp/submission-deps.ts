@@ -4,12 +4,12 @@
 import type { Principal } from '../accounts/principal.js'
 import type { Address } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
-import { leastPace } from '../platform/connections/transfer-pace.js'
+import { minTransferPace } from '../platform/connections/transfer-pace.js'
 import type { Log } from '../platform/log.js'
 import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
-import type { DoorSettings, Endpoint, SessionLimits } from './session-gate.js'
+import type { ListenerSettings, Endpoint, SessionLimits } from './session-gate.js'
 
 export interface SubmissionDeps {
   /** Who the key belongs to. Throws a Refusal: bad-credentials. */
@@ -21,7 +21,7 @@ export interface SubmissionDeps {
   /** Resolves once the message is on disk. */
   accept(principal: Principal, message: SubmittedMessage): Promise<{ readonly emailId: string }>
   /** False: the disk is nearly full. */
-  mayTake(): boolean
+  hasDiskSpace(): boolean
   /** Of all listeners together. Absent: this one has only its own limit. */
   readonly memory?: MemoryBudget
   readonly clock: Clock
@@ -39,7 +39,7 @@ export interface SubmissionLimits extends SessionLimits {
   readonly authFailures: AuthLimitSettings
 }
 
-export interface SubmissionSettings extends SubmissionLimits, DoorSettings {
+export interface SubmissionSettings extends SubmissionLimits, ListenerSettings {
   readonly listen: readonly Endpoint[]
   readonly listenTls: readonly Endpoint[]
   readonly allowPlaintextLoopback: boolean
@@ -49,7 +49,7 @@ const MINUTE = 60_000
 const MB = 1_048_576
 
 /** Limits that suit a daemon whose configuration does not name them. */
-export const submissionLimits: SubmissionLimits = {
+export const defaultSubmissionLimits: SubmissionLimits = {
   maxConnections: 1000,
   maxConnectionsPerAddress: 200,
   maxConnectionsPerNetwork: 500,
@@ -66,7 +66,7 @@ export const submissionLimits: SubmissionLimits = {
   idleTimeout: 5 * MINUTE,
   handshakeTimeout: MINUTE / 2,
   loginTimeout: MINUTE / 2,
-  dataPace: leastPace,
+  dataPace: minTransferPace,
   givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,

@@ -1,11 +1,11 @@
 /** What all sessions of a submission listener share: the limits, what they are given, where bugs are reported. */
 
-import { limitKey } from '../accounts/client-address.js'
-import { ClientLines } from '../platform/connections/client-lines.js'
-import { connectionLimit } from '../platform/connections/connection-limit.js'
-import { memoryBudget } from '../platform/memory/budget.js'
-import { memoryShares } from '../platform/memory/shares.js'
-import { type AuthLimit, authLimit } from './auth-limit.js'
+import { addressKeyOf } from '../accounts/client-address.js'
+import { ClientLog } from '../platform/connections/client-lines.js'
+import { createConnectionLimiter } from '../platform/connections/connection-limit.js'
+import { createMemoryBudget } from '../platform/memory/budget.js'
+import { createMemoryShares } from '../platform/memory/shares.js'
+import { type AuthLimit, createAuthLimit } from './auth-limit.js'
 import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
 import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'
 
@@ -13,7 +13,7 @@ export interface SubmissionGate extends SessionGate {
   readonly deps: SubmissionDeps
   readonly settings: SubmissionSettings
   readonly authLimit: AuthLimit
-  readonly lines: ClientLines
+  readonly lines: ClientLog
   readonly note: (reason: SubmissionReason, about: SessionFacts) => void
 }
 
@@ -24,21 +24,21 @@ export type SubmissionReason =
   /** No key in time. */
   | 'login-timeout'
 
-export function submissionGate(deps: SubmissionDeps): SubmissionGate {
+export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {
   const { settings, log } = deps
-  const lines = new ClientLines(log, limitKey)
-  const memory = memoryBudget(settings.maxBytesInFlight, deps.memory)
+  const lines = new ClientLog(log, addressKeyOf)
+  const memory = createMemoryBudget(settings.maxBytesInFlight, deps.memory)
   return {
     deps,
     settings,
     clock: deps.clock,
     lines,
     note: (reason, about) => lines.info({ ...about, reason }, 'a submission client was turned away'),
-    authLimit: authLimit(settings.authFailures),
-    connections: connectionLimit(settings),
+    authLimit: createAuthLimit(settings.authFailures),
+    connections: createConnectionLimiter(settings),
     memory,
-    memoryByClient: memoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
-    mayTake: () => deps.mayTake(),
+    memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
+    hasDiskSpace: () => deps.hasDiskSpace(),
     report: (error) => log.error({ err: error }, 'submission failed'),
   }
 }

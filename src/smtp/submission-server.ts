@@ -13,9 +13,9 @@ import type {
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
-import { type ClientError, clientFault } from './line-facts.js'
-import { doorOptions, MailServer, type Result } from './mail-server.js'
-import type { ServerPlace } from './server-place.js'
+import { type ClientError, clientFaultFacts } from './line-facts.js'
+import { listenerOptions, MailServer, type Callback } from './mail-server.js'
+import type { ServerSlot } from './server-place.js'
 import type { SubmissionSettings } from './submission-deps.js'
 import type { SubmissionGate } from './submission-gate.js'
 import { SubmissionSession } from './submission-session.js'
@@ -26,7 +26,7 @@ export class SubmissionServer extends MailServer {
     tls: boolean,
   ) {
     super(gate, options(gate.settings, tls), tls)
-    this.on('error', (error: ClientError) => gate.lines.info(clientFault(error), 'a submission client failed'))
+    this.on('error', (error: ClientError) => gate.lines.info(clientFaultFacts(error), 'a submission client failed'))
   }
 
   /** A network that the operator trusts is not held to the limit of strangers' networks. */
@@ -44,13 +44,13 @@ export class SubmissionServer extends MailServer {
   }
 
   *submissions(): Iterable<SubmissionSession> {
-    for (const session of this.open()) if (session instanceof SubmissionSession) yield session
+    for (const session of this.openSessions()) if (session instanceof SubmissionSession) yield session
   }
 
   protected override openSession(
     socket: Socket | TLSSocket,
     socketOptions: SMTPConnectionOptions | null | undefined,
-    place: ServerPlace,
+    place: ServerSlot,
   ): SubmissionSession {
     return new SubmissionSession(this, socket, socketOptions, this.gate, place)
   }
@@ -58,16 +58,16 @@ export class SubmissionServer extends MailServer {
   override onAuth(
     { password }: SMTPServerAuthentication,
     session: SMTPServerSession,
-    done: Result<SMTPServerAuthenticationResponse>,
+    done: Callback<SMTPServerAuthenticationResponse>,
   ): void {
-    const owner = this.owner(session)
+    const owner = this.sessionOf(session)
     if (owner instanceof SubmissionSession) owner.authenticate(password ?? '', done)
   }
 }
 
 function options(settings: SubmissionSettings, tls: boolean): SMTPServerOptions {
   return {
-    ...doorOptions(settings, tls),
+    ...listenerOptions(settings, tls),
     authMethods: ['PLAIN', 'LOGIN'],
     allowInsecureAuth: true, // the session decides: TLS or loopback
     disabledCommands: ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL'],

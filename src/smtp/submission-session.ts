@@ -4,12 +4,12 @@
  * Invariant: MAIL has a principal. What holds for every session stands in `mail-session.ts`.
  */
 
-import { isLoopback, limitKey } from '../accounts/client-address.js'
+import { isLoopback, addressKeyOf } from '../accounts/client-address.js'
 import { keyPrefixOf } from '../accounts/keys/api-keys.js'
 import type { Principal } from '../accounts/principal.js'
-import { recipientFacts } from '../mail/recipient-facts.js'
+import { toRecipientLogFields } from '../mail/recipient-facts.js'
 import { Refusal } from '../mail/refusal.js'
-import { answer, asError } from './answer.js'
+import { toSmtpReply, asError } from './answer.js'
 import { greetAtOnce } from './greeting.js'
 import { refusalFacts } from './line-facts.js'
 import { parseMail } from './mail-command.js'
@@ -17,11 +17,11 @@ import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkLines } from './message-lines.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parseRcpt } from './rcpt-command.js'
-import type { ServerPlace } from './server-place.js'
+import type { ServerSlot } from './server-place.js'
 import type { SessionFacts } from './session-gate.js'
-import { banned, cannotAuthenticate, loginLate, recipientOk, senderOk } from './session-replies.js'
+import { bannedReply, cannotAuthenticate, loginTimeoutReply, recipientOk, senderOk } from './session-replies.js'
 import type { SubmissionGate } from './submission-gate.js'
-import { submittedMessage, type Transaction } from './transaction.js'
+import { toSubmittedMessage, type Transaction } from './transaction.js'
 
 const WRONG_KEY = 535
 
@@ -38,7 +38,7 @@ export class SubmissionSession extends MailSession {
     socket: ConstructorParameters<typeof MailSession>[1],
     options: ConstructorParameters<typeof MailSession>[2],
     private readonly gate: SubmissionGate,
-    place: ServerPlace,
+    place: ServerSlot,
   ) {
     super(server, socket, options, gate, place)
     this.lastSaid = place.since
@@ -61,9 +61,9 @@ export class SubmissionSession extends MailSession {
     const { settings, clock } = this.gate
     const passed = clock() - this.place.since
     const late = (): void => {
-      this.gate.note('login-timeout', this.facts())
+      this.gate.note('login-timeout', this.sessionFacts())
       if (this._upgrading) this.destroy()
-      else this.say(loginLate)
+      else this.sendReply(loginTimeoutReply)
     }
     this.loginTimer = setTimeout(late, Math.max(0, settings.loginTimeout - passed)).unref()
   }
@@ -84,18 +84,18 @@ export class SubmissionSession extends MailSession {
     return { since: proved ? this.lastSaid : this.place.since, proved }
   }
 
-  protected override facts(): SessionFacts {
+  protected override sessionFacts(): SessionFacts {
     const { principal, keyPrefix } = this
     return {
-      ...super.facts(),
+      ...super.sessionFacts(),
       ...(principal === null ? {} : { workspace: principal.workspaceId }),
       ...(keyPrefix === null ? {} : { key: keyPrefix }),
     }
   }
 
-  protected override refused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
-    const to = recipientFacts(this.transaction?.recipients.keys() ?? [])
-    this.gate.lines.info({ ...this.facts(), ...to, ...refusalFacts(error, reply) }, 'a submission was refused')
+  protected override onRefused(error: Refusal | ProtocolFault, reply: SmtpReply): void {
+    const to = toRecipientLogFields(this.transaction?.recipients.keys() ?? [])
+    this.gate.lines.info({ ...this.sessionFacts(), ...to, ...refusalFacts(error, reply) }, 'a submission was refused')
   }
 
   private refusalAtConnect(): SmtpReply | null {
@@ -103,11 +103,11 @@ export class SubmissionSession extends MailSession {
     try {
       this.trustedAs = deps.trusted(this.remoteAddress)
       if (this.trustedAs !== null) return null
-      if (!authLimit.banned(limitKey(this.remoteAddress), deps.clock())) return null
-      this.gate.note('banned', this.facts())
-      return banned
+      if (!authLimit.isBanned(addressKeyOf(this.remoteAddress), deps.clock())) return null
+      this.gate.note('banned', this.sessionFacts())
+      return bannedReply
     } catch (error) {
-      return { ...answer(error, report), code: 421 }
+      return { ...toSmtpReply(error, report), code: 421 }
     }
   }
 
@@ -120,9 +120,9 @@ export class SubmissionSession extends MailSession {
 
   override handler_AUTH(command: Buffer, callback: Done): void {
     if (!this.mayAuthenticate()) {
-      this.say({ code: 538, status: '5.7.11', text: 'Must issue a STARTTLS command first' })
+      this.sendReply({ code: 538, status: '5.7.11', text: 'Must issue a STARTTLS command first' })
     } else if (this.transaction !== null) {
-      this.say({ code: 503, status: '5.5.1', text: 'AUTH is not allowed during a mail transaction' })
+      this.sendReply({ code: 503, status: '5.5.1', text: 'AUTH is not allowed during a mail transaction' })
     } else {
       super.handler_AUTH(command, callback)
       return
@@ -184,10 +184,10 @@ export class SubmissionSession extends MailSession {
       await checkLines(raw, settings.maxLineLength)
       const { smtputf8 } = transaction.mail
       const protocol = this.protocol({ smtputf8, authenticated: Boolean(this.session.user) })
-      const { emailId } = await deps.accept(transaction.principal, submittedMessage(transaction, raw, protocol))
+      const { emailId } = await deps.accept(transaction.principal, toSubmittedMessage(transaction, raw, protocol))
       this.forgiveFaults()
-      const to = recipientFacts(transaction.recipients.keys())
-      deps.log.info({ ...this.facts(), email: emailId, ...to, bytes: raw.length }, 'a submission was accepted')
+      const to = toRecipientLogFields(transaction.recipients.keys())
+      deps.log.info({ ...this.sessionFacts(), email: emailId, ...to, bytes: raw.length }, 'a submission was accepted')
       return `2.0.0 Ok: queued as ${emailId}`
     } finally {
       release()
@@ -197,8 +197,8 @@ export class SubmissionSession extends MailSession {
   /** The key of an AUTH exchange; too many wrong ones end the session. */
   authenticate(key: string, done: (error?: Error | null, result?: { readonly user: Principal }) => void): void {
     const { authLimit, deps } = this.gate
-    const client = limitKey(this.remoteAddress)
-    const result = authLimit.banned(client, deps.clock()) ? banned : this.principalOf(key)
+    const client = addressKeyOf(this.remoteAddress)
+    const result = authLimit.isBanned(client, deps.clock()) ? bannedReply : this.principalOf(key)
     if ('workspaceId' in result) {
       clearTimeout(this.loginTimer)
       this.keyPrefix = keyPrefixOf(key)
@@ -213,22 +213,22 @@ export class SubmissionSession extends MailSession {
 
   private noteWrongKey(key: string, { text }: SmtpReply): void {
     const prefix = keyPrefixOf(key)
-    const about = { ...this.facts(), ...(prefix === null ? {} : { key: prefix }) }
+    const about = { ...this.sessionFacts(), ...(prefix === null ? {} : { key: prefix }) }
     this.gate.lines.warn({ ...about, listener: 'submission', reason: text }, 'a login failed')
   }
 
   private countWrongKey(client: string): void {
     const { authLimit, deps, settings } = this.gate
     this.authFailureCount += 1
-    const nowBanned = authLimit.failed(client, deps.clock())
-    if (nowBanned || this.authFailureCount >= settings.maxAuthFailures) this.say(banned)
+    const nowBanned = authLimit.recordFailure(client, deps.clock())
+    if (nowBanned || this.authFailureCount >= settings.maxAuthFailures) this.sendReply(bannedReply)
   }
 
   private principalOf(key: string): Principal | SmtpReply {
     try {
       return this.gate.deps.authenticate(key, this.remoteAddress)
     } catch (error) {
-      const reply = answer(error, this.gate.report)
+      const reply = toSmtpReply(error, this.gate.report)
       return error instanceof Refusal ? reply : cannotAuthenticate
     }
   }

@@ -1,10 +1,10 @@
 /** The submission listener: all its sockets and what they share. */
 import type { Principal } from '../accounts/principal.js'
-import { type BoundEndpoint, bindServers, boundEndpoint, stopServers } from './listening.js'
+import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './listening.js'
 import type { SmtpReply } from './protocol-fault.js'
 import type { TlsPair } from './session-gate.js'
 import type { SubmissionDeps } from './submission-deps.js'
-import { submissionGate } from './submission-gate.js'
+import { createSubmissionGate } from './submission-gate.js'
 import { SubmissionServer } from './submission-server.js'
 
 export interface SubmissionListener {
@@ -22,28 +22,28 @@ export interface SubmissionListener {
   stop(limit: number): Promise<void>
 }
 
-const revoked: SmtpReply = { code: 421, status: '4.7.0', text: 'Your access has ended' }
+const accessEndedReply: SmtpReply = { code: 421, status: '4.7.0', text: 'Your access has ended' }
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function listenForSubmissions(deps: SubmissionDeps): Promise<SubmissionListener> {
+export async function startSubmissionListener(deps: SubmissionDeps): Promise<SubmissionListener> {
   const { listen, listenTls, finishWithin } = deps.settings
-  const gate = submissionGate(deps)
+  const gate = createSubmissionGate(deps)
   const wanted = [
     ...listen.map((endpoint) => ({ ...endpoint, tls: false })),
     ...listenTls.map((endpoint) => ({ ...endpoint, tls: true })),
   ]
   const servers = await bindServers(wanted, (tls) => new SubmissionServer(gate, tls))
   return {
-    endpoints: servers.map(boundEndpoint),
-    connections: () => gate.connections.open(),
-    bytesInFlight: () => gate.memory.used(),
+    endpoints: servers.map(boundEndpointOf),
+    connections: () => gate.connections.countOpen(),
+    bytesInFlight: () => gate.memory.usedBytes(),
     updateSecureContext(tls) {
       for (const server of servers) server.updateSecureContext({ ...tls })
     },
     endSessions(where) {
       for (const server of servers) {
         for (const session of server.submissions()) {
-          if (session.principal !== null && where(session.principal)) session.finish(revoked, finishWithin)
+          if (session.principal !== null && where(session.principal)) session.finish(accessEndedReply, finishWithin)
         }
       }
     },

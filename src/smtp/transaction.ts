@@ -11,7 +11,7 @@ export interface Transaction {
   readonly recipients: Map<Address, SubmittedRecipient>
 }
 
-export function submittedMessage({ mail, recipients }: Transaction, raw: Buffer, protocol: string): SubmittedMessage {
+export function toSubmittedMessage({ mail, recipients }: Transaction, raw: Buffer, protocol: string): SubmittedMessage {
   const { from, envid, ret, smtputf8 } = mail
   return { envelopeFrom: from, envid, ret, smtputf8, recipients: [...recipients.values()], raw, protocol }
 }

@@ -5,43 +5,43 @@
  * Limit: 20 listings.
  */
 import type { Arrival } from '../messages/inbound/inbound-email.js'
-import { hundredths, type SpamContribution, type SpamThresholds } from './spam-report.js'
+import { roundScore, type SpamContribution, type SpamThresholds } from './spam-report.js'
 
 const MAX_LISTINGS = 20
 /** Hardly any mail program does it, most programs that send to long lists do; alone it flags nobody. */
-const EARLY_TALKER = 2.5
+const EARLY_TALKER_SCORE = 2.5
 
-export function arrivalContributions({ earlyTalker, listings }: Arrival): readonly SpamContribution[] {
-  const listed = listings.slice(0, MAX_LISTINGS).map(({ zone, weight, answer }) => ({
+export function collectArrivalContributions({ earlyTalker, listings }: Arrival): readonly SpamContribution[] {
+  const listingContributions = listings.slice(0, MAX_LISTINGS).map(({ zone, weight, answer }) => ({
     name: `DNSBL_${symbolOf(zone)}`,
     score: weight,
     description: `the client is listed at ${zone} (${answer})`,
   }))
-  if (!earlyTalker) return listed
+  if (!earlyTalker) return listingContributions
   return [
-    ...listed,
-    { name: 'EARLY_TALKER', score: EARLY_TALKER, description: 'the client spoke before it was greeted' },
+    ...listingContributions,
+    { name: 'EARLY_TALKER', score: EARLY_TALKER_SCORE, description: 'the client spoke before it was greeted' },
   ]
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasonTexts: Readonly<Record<string, string>> = {
   'dmarc-quarantine': "the author's domain asks to treat what it does not vouch for as spam",
   'dmarc-reject': "the author's domain asks to refuse what it does not vouch for",
   'several-author-domains': 'its authors are of several domains, or of none that can be asked',
 }
 
 /** A message that is spam whatever its score: what lifts `score` to the least of spam, by the reason's name. */
-export function liftingContribution(
+export function buildLiftContribution(
   { spamReason }: Arrival,
   score: number,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
   if (spamReason === null) return []
-  const why = reasons[spamReason] ?? 'it was taken as spam when it came'
+  const why = reasonTexts[spamReason] ?? 'it was taken as spam when it came'
   return [
     {
       name: symbolOf(spamReason),
-      score: Math.max(0, hundredths(thresholds.spam - score)),
+      score: Math.max(0, roundScore(thresholds.spam - score)),
       description: `${why}: lifts the score to that of spam`,
     },
   ]

@@ -8,7 +8,7 @@
  * Addresses that are not public are not asked for. Answers are kept by the resolver.
  */
 import ipaddr from 'ipaddr.js'
-import type { Lookup } from '../platform/dns/resolver.js'
+import type { LookupResult } from '../platform/dns/resolver.js'
 
 export interface BlockList {
   readonly zone: string
@@ -23,35 +23,35 @@ export interface Listing extends BlockList {
 
 export interface DnsblDeps {
   readonly lists: readonly BlockList[]
-  readonly addresses: (name: string) => Promise<Lookup<string>>
+  readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
   /** Milliseconds for all lists together. */
   readonly timeLimit: number
 }
 
 /** Never rejects. In the order of the lists. */
-export async function listingsOf(client: string, deps: DnsblDeps): Promise<readonly Listing[]> {
-  const reversed = reversedAddress(client)
+export async function findListings(client: string, deps: DnsblDeps): Promise<readonly Listing[]> {
+  const reversed = reverseAddress(client)
   if (reversed === null || deps.lists.length === 0) return []
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<readonly Listing[]>((resolve) => {
     timer = setTimeout(resolve, deps.timeLimit, [])
   })
-  const found = await Promise.all(deps.lists.map((list) => Promise.race([listings(reversed, list, deps), late])))
+  const found = await Promise.all(deps.lists.map((list) => Promise.race([queryList(reversed, list, deps), late])))
   clearTimeout(timer)
   return found.flat()
 }
 
 /** What a client's listings weigh together. */
-export function weightOf(listings: readonly Listing[]): number {
-  return listings.reduce((sum, { weight }) => sum + weight, 0)
+export function totalWeight(clientListings: readonly Listing[]): number {
+  return clientListings.reduce((sum, { weight }) => sum + weight, 0)
 }
 
-async function listings(
+async function queryList(
   reversed: string,
   list: BlockList,
-  { addresses }: Pick<DnsblDeps, 'addresses'>,
+  { resolveAddresses }: Pick<DnsblDeps, 'resolveAddresses'>,
 ): Promise<readonly Listing[]> {
-  const lookup = await addresses(`${reversed}.${list.zone}`).catch(() => null)
+  const lookup = await resolveAddresses(`${reversed}.${list.zone}`).catch(() => null)
   if (lookup?.kind !== 'records') return []
   // A list that answers twice is one list: its weight counts once, for its first answer.
   const answer = lookup.records.find(isListing)
@@ -63,7 +63,7 @@ function isListing(answer: string): boolean {
 }
 
 /** `192.0.2.99` as `99.2.0.192`, IPv6 by its 32 nibbles; null: no public address. */
-export function reversedAddress(client: string): string | null {
+export function reverseAddress(client: string): string | null {
   if (!ipaddr.isValid(client)) return null
   const address = ipaddr.process(client)
   if (address.range() !== 'unicast') return null

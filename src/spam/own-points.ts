@@ -12,21 +12,21 @@
  * domains) is evidence of its own and is added, and so is whatever speaks for a message.
  */
 import type { Arrival } from '../messages/inbound/inbound-email.js'
-import { arrivalContributions } from './arrival-points.js'
-import { limitingTrust } from './bayes/classifier-limits.js'
-import { type BayesContribution, bayesContribution } from './bayes/points.js'
+import { collectArrivalContributions } from './arrival-points.js'
+import { limitClassifier } from './bayes/classifier-limits.js'
+import { type BayesContribution, buildBayesContribution } from './bayes/points.js'
 import type { TokenCount } from './bayes/score.js'
 import { authenticationRules } from './rules/authentication.js'
 import { gtubeRules } from './rules/gtube.js'
 import { impersonationRules } from './rules/impersonation.js'
-import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from './spam-report.js'
+import { roundScore, type SpamContribution, type SpamThresholds, sumScores } from './spam-report.js'
 
-const pretences = new Set(impersonationRules.map(({ name }) => name))
+const impersonationRuleNames = new Set(impersonationRules.map(({ name }) => name))
 
-const outsideContent = new Set([...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name))
+const nonContentRuleNames = new Set([...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name))
 
 /** From so many points on the classifier takes a message for spam: a probability of 0.9. */
-const AGREES = 5
+const AGREEMENT_SCORE = 5
 
 export interface ClassifierOpinion {
   readonly probability: number
@@ -35,7 +35,7 @@ export interface ClassifierOpinion {
 }
 
 /** `rules`: those that hold. `opinion`: null: the classifier has learned too little to have one. */
-export function ownContributions(
+export function collectOwnContributions(
   rules: readonly SpamContribution[],
   opinion: ClassifierOpinion | null,
   arrival: Arrival,
@@ -43,38 +43,38 @@ export function ownContributions(
 ): readonly SpamContribution[] {
   return [
     ...rules,
-    ...(opinion === null ? [] : learnedContributions(rules, opinion, thresholds)),
-    ...arrivalContributions(arrival),
+    ...(opinion === null ? [] : collectClassifierContributions(rules, opinion, thresholds)),
+    ...collectArrivalContributions(arrival),
   ]
 }
 
-function learnedContributions(
+function collectClassifierContributions(
   rules: readonly SpamContribution[],
   { probability, recent }: ClassifierOpinion,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const said = bayesContribution(probability)
+  const said = buildBayesContribution(probability)
   const dmarcPass = rules.some(({ name }) => name === 'DMARC_PASS')
-  const content = totalScore(rules.filter(({ name }) => !outsideContent.has(name)))
-  const pretence = totalScore(rules.filter(({ name }) => pretences.has(name)))
-  const limits = limitingTrust(said, { recent, dmarcPass, content, pretence }, thresholds)
-  return [said, ...limits, ...joining(content, said, totalScore([said, ...limits]), thresholds)]
+  const contentScore = sumScores(rules.filter(({ name }) => !nonContentRuleNames.has(name)))
+  const impersonationScore = sumScores(rules.filter(({ name }) => impersonationRuleNames.has(name)))
+  const limits = limitClassifier(said, { recent, dmarcPass, contentScore, impersonationScore }, thresholds)
+  return [said, ...limits, ...mergeEvidence(contentScore, said, sumScores([said, ...limits]), thresholds)]
 }
 
 /** What the classifier's opinion makes of what the rules on content said; `learned`: the points left to it. */
-function joining(
+function mergeEvidence(
   content: number,
   said: BayesContribution,
   learned: number,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
-  const twice = countedTwice(content, learned)
+  const twice = overlapOf(content, learned)
   const joined = content + learned - twice
-  const agrees = said.score >= Math.min(AGREES, thresholds.spam)
+  const agrees = said.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
   const most = agrees ? joined : thresholds.spam - 0.01
   return [
-    ...lowering('SAME_EVIDENCE', twice, 'rules and classifier look at the same words: what both found counts once'),
-    ...lowering(
+    ...buildReduction('SAME_EVIDENCE', twice, 'rules and classifier look at the same words: what both found counts once'),
+    ...buildReduction(
       'CLASSIFIER_DOUBTS',
       joined - most,
       'the classifier does not take it for spam: rules on content alone make it suspicious at most',
@@ -82,11 +82,11 @@ function joining(
   ]
 }
 
-function lowering(name: string, by: number, description: string): readonly SpamContribution[] {
-  return by > 0 ? [{ name, score: -hundredths(by), description }] : []
+function buildReduction(name: string, by: number, description: string): readonly SpamContribution[] {
+  return by > 0 ? [{ name, score: -roundScore(by), description }] : []
 }
 
 /** What to take off the sum of two scores that stand for the same evidence. */
-export function countedTwice(one: number, other: number): number {
+export function overlapOf(one: number, other: number): number {
   return one > 0 && other > 0 ? Math.min(one, other) : 0
 }

@@ -7,27 +7,27 @@
  */
 
 import type { Authentication } from '../messages/inbound/authentication-results.js'
-import { foldedResults } from '../messages/inbound/folded-results.js'
+import { summarizeResults } from '../messages/inbound/folded-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
-import { type SpamCircumstances, spamMessage } from './spam-input.js'
+import { type SpamContext, buildSpamMessage } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
 
-export type CircumstantialRecord = Pick<
+export type InboundOrigin = Pick<
   InboundEmail,
   'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'
 >
 
-export function receivedSpamMessage(email: CircumstantialRecord, raw: Buffer, parts: MimeParts): SpamMessage {
-  return spamMessage(raw, parts, circumstancesOf(email))
+export function buildInboundSpamMessage(email: InboundOrigin, raw: Buffer, parts: MimeParts): SpamMessage {
+  return buildSpamMessage(raw, parts, spamContextOf(email))
 }
 
-export interface RecordedCircumstances extends SpamCircumstances {
+export interface RecordedContext extends SpamContext {
   readonly origin: SpamOrigin
 }
 
-export function circumstancesOf(email: CircumstantialRecord): RecordedCircumstances {
-  const results = resultsOf(email)
+export function spamContextOf(email: InboundOrigin): RecordedContext {
+  const results = parseResults(email)
   return {
     receivedAt: email.received_at,
     origin: {
@@ -36,11 +36,11 @@ export function circumstancesOf(email: CircumstantialRecord): RecordedCircumstan
       helo: email.helo,
       reverseName: results?.iprev.name ?? null,
     },
-    authentication: results === null ? null : words(results),
+    authentication: results === null ? null : toSpamAuthentication(results),
   }
 }
 
-function resultsOf({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {
+function parseResults({ authentication }: Pick<InboundEmail, 'authentication'>): Authentication | null {
   const kept = JSON.parse(authentication) as Partial<Authentication>
   const { spf, dkim, dmarc, iprev } = kept
   if (spf === undefined || dkim === undefined || dmarc === undefined || iprev === undefined) return null
@@ -48,7 +48,7 @@ function resultsOf({ authentication }: Pick<InboundEmail, 'authentication'>): Au
 }
 
 /** Of several signatures the best speaks; SPF keeps its full word, of which `softfail` weighs too. */
-function words(results: Authentication): SpamAuthentication {
-  const { dkim_result: dkim, dmarc_result: dmarc } = foldedResults(results)
+function toSpamAuthentication(results: Authentication): SpamAuthentication {
+  const { dkim_result: dkim, dmarc_result: dmarc } = summarizeResults(results)
   return { spf: results.spf.result, dkim, dmarc, iprev: results.iprev.result }
 }

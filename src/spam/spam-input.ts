@@ -6,13 +6,13 @@
  *
  * Limits: 1,000 fields, 8 KB of each value; 500,000 characters of text and of HTML.
  */
-import { fieldValue, type Header, scanHeader } from '../mail/header-fields.js'
-import { headerText } from '../mail/header-text.js'
-import { listWithin, type Mailbox, mailboxes } from '../mail/mailbox-list.js'
+import { readFieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { decodeHeaderText } from '../mail/header-text.js'
+import { truncateList, type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
-import { dateOf } from './facts/field-date.js'
-import { mimeOutline } from './facts/mime-outline.js'
+import { parseFieldDate } from './facts/field-date.js'
+import { scanMimeOutline } from './facts/mime-outline.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from './spam-message.js'
 
 const MAX_FIELDS = 1_000
@@ -23,7 +23,7 @@ const MAX_LISTS = 10
 const MAX_MAILBOXES = 200
 
 /** What is known of a message apart from its bytes. */
-export interface SpamCircumstances {
+export interface SpamContext {
   /** Null for a message out of a file: then its topmost Received field tells, or its Date. */
   readonly receivedAt: number | null
   readonly origin: SpamOrigin | null
@@ -31,19 +31,19 @@ export interface SpamCircumstances {
 }
 
 /** `parts`: what the reader of messages made of `raw`. */
-export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCircumstances): SpamMessage {
-  const header = headerOf(raw)
-  const outline = mimeOutline(raw, header)
+export function buildSpamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamContext): SpamMessage {
+  const header = scanHeaderOrEmpty(raw)
+  const outline = scanMimeOutline(raw, header)
   const fields = header.fields.slice(0, MAX_FIELDS).map((field) => ({
     name: field.name,
-    value: fieldValue(raw, field).slice(0, MAX_VALUE),
+    value: readFieldValue(raw, field).slice(0, MAX_VALUE),
   }))
   return {
     fields,
-    subject: headerText(fields.find(({ name }) => name === 'subject')?.value ?? ''),
-    from: boxes(fields, 'from'),
-    replyTo: boxes(fields, 'reply-to'),
-    to: boxes(fields, 'to'),
+    subject: decodeHeaderText(fields.find(({ name }) => name === 'subject')?.value ?? ''),
+    from: readMailboxes(fields, 'from'),
+    replyTo: readMailboxes(fields, 'reply-to'),
+    to: readMailboxes(fields, 'to'),
     text: parts.text?.slice(0, MAX_BODY) ?? null,
     html: parts.html?.slice(0, MAX_BODY) ?? null,
     attachments: parts.attachments.map(({ filename, content_type, size }) => ({
@@ -54,20 +54,20 @@ export function spamMessage(raw: Buffer, parts: MimeParts, circumstances: SpamCi
     parts: outline.parts,
     pages: outline.pages,
     size: raw.length,
-    receivedAt: circumstances.receivedAt ?? arrival(fields),
+    receivedAt: circumstances.receivedAt ?? readArrivalTime(fields),
     origin: circumstances.origin,
     authentication: circumstances.authentication,
   }
 }
 
-function arrival(fields: readonly SpamField[]): number {
+function readArrivalTime(fields: readonly SpamField[]): number {
   const value = (name: string): string => fields.find((field) => field.name === name)?.value ?? ''
   const received = value('received')
-  const dates = [dateOf(received.slice(received.lastIndexOf(';') + 1)), dateOf(value('date'))]
+  const dates = [parseFieldDate(received.slice(received.lastIndexOf(';') + 1)), parseFieldDate(value('date'))]
   return dates.find((date) => date !== null) ?? 0
 }
 
-function headerOf(raw: Buffer): Header {
+function scanHeaderOrEmpty(raw: Buffer): Header {
   try {
     return scanHeader(raw)
   } catch (error) {
@@ -76,11 +76,11 @@ function headerOf(raw: Buffer): Header {
   }
 }
 
-function boxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
+function readMailboxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
   try {
     const values = fields.filter((field) => field.name === name).slice(0, MAX_LISTS)
     // A value of the full length may have been cut within its last mailbox.
-    return values.flatMap(({ value }) => mailboxes(listWithin(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
+    return values.flatMap(({ value }) => parseMailboxList(truncateList(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error

@@ -4,7 +4,7 @@
  * Pure. Scores are kept to a hundredth, so that a sum shows as its parts add up.
  */
 
-import { spamFacts } from './facts/spam-facts.js'
+import { collectSpamFacts } from './facts/spam-facts.js'
 import { spamRules } from './rules/all-rules.js'
 import type { SpamMessage } from './spam-message.js'
 
@@ -30,24 +30,24 @@ export interface SpamThresholds {
 
 export const defaultSpamThresholds: SpamThresholds = { suspicious: 4, spam: 8 }
 
-export function spamReport(message: SpamMessage): SpamReport {
-  const facts = spamFacts(message)
+export function scoreByRules(message: SpamMessage): SpamReport {
+  const facts = collectSpamFacts(message)
   const contributions = spamRules
     .filter((rule) => rule.test(facts))
     .map(({ name, weight, description }) => ({ name, score: weight, description }))
     .sort((a, b) => b.score - a.score)
-  return { score: totalScore(contributions), contributions }
+  return { score: sumScores(contributions), contributions }
 }
 
-export function totalScore(contributions: readonly SpamContribution[]): number {
-  return hundredths(contributions.reduce((sum, { score }) => sum + score, 0))
+export function sumScores(contributions: readonly SpamContribution[]): number {
+  return roundScore(contributions.reduce((sum, { score }) => sum + score, 0))
 }
 
-export function hundredths(score: number): number {
+export function roundScore(score: number): number {
   return Math.round(score * 100) / 100
 }
 
-export function spamStatus(score: number, thresholds: SpamThresholds = defaultSpamThresholds): SpamStatus {
+export function spamStatusOf(score: number, thresholds: SpamThresholds = defaultSpamThresholds): SpamStatus {
   if (score >= thresholds.spam) return 'spam'
   return score >= thresholds.suspicious ? 'suspicious' : 'clean'
 }

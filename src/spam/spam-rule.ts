@@ -12,6 +12,6 @@ export interface SpamRule {
 }
 
 /** A rule that looks for a pattern in the words of a message, in lower case. */
-export function wording(name: string, weight: number, description: string, pattern: RegExp): SpamRule {
-  return { name, weight, description, test: ({ lower }) => pattern.test(lower) }
+export function wordingRule(name: string, weight: number, description: string, pattern: RegExp): SpamRule {
+  return { name, weight, description, test: ({ lowerText }) => pattern.test(lowerText) }
 }

@@ -4,12 +4,12 @@
  * ever holds up the daemon, whatever a stranger has written.
  */
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
-import { bayesTokens } from './bayes/tokens.js'
-import { type SpamCircumstances, spamMessage } from './spam-input.js'
+import { tokenizeMessage } from './bayes/tokens.js'
+import { type SpamContext, buildSpamMessage } from './spam-input.js'
 import type { SpamMessage } from './spam-message.js'
-import { type SpamContribution, spamReport } from './spam-report.js'
+import { type SpamContribution, scoreByRules } from './spam-report.js'
 
-export interface SpamStudy {
+export interface ContentAnalysis {
   /** Of the rules that hold. */
   readonly rules: readonly SpamContribution[]
   /** What the classifier looks up. */
@@ -17,13 +17,13 @@ export interface SpamStudy {
 }
 
 /** A `Study` of messages/mime/mime-parts-protocol: `facts` are `SpamCircumstances`. */
-export function study(raw: Buffer, parts: MimeParts, facts: unknown): SpamStudy {
-  return studyOf(spamMessage(raw, parts, facts as SpamCircumstances))
+export function analyzeContent(raw: Buffer, parts: MimeParts, facts: unknown): ContentAnalysis {
+  return analyzeMessage(buildSpamMessage(raw, parts, facts as SpamContext))
 }
 
-export function studyOf(message: SpamMessage): SpamStudy {
-  return { rules: spamReport(message).contributions, tokens: bayesTokens(message) }
+export function analyzeMessage(message: SpamMessage): ContentAnalysis {
+  return { rules: scoreByRules(message).contributions, tokens: tokenizeMessage(message) }
 }
 
 /** This module, for the processes. */
-export const studyModule = new URL(import.meta.url)
+export const analysisModule = new URL(import.meta.url)

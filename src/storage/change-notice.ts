@@ -7,13 +7,13 @@
  */
 import { sql } from 'kysely'
 import { prepareWrite, type Read } from './prepared.js'
-import { serviceState, setServiceState } from './service-state.js'
+import { readServiceState, setServiceState } from './service-state.js'
 import type { Write } from './writer/write.js'
 
-const ASKED = 'change_asked'
-const NOTICED = 'change_noticed'
+const ANNOUNCED_KEY = 'change_asked'
+const ACKNOWLEDGED_KEY = 'change_noticed'
 
-const countUp = prepareWrite<{ key: string }>(({ db, slot }) =>
+const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
   db
     .insertInto('service_state')
     .values({ key: slot('key'), value: '1' })
@@ -25,19 +25,19 @@ const countUp = prepareWrite<{ key: string }>(({ db, slot }) =>
 )
 
 /** In the commit that the daemon is to take note of. */
-export function askForNotice(): Write {
-  return countUp({ key: ASKED })
+export function announceChange(): Write {
+  return incrementState({ key: ANNOUNCED_KEY })
 }
 
-export function noticeAsked(read: Read): number {
-  return Number(serviceState(read, { key: ASKED })[0]?.value ?? 0)
+export function readAnnouncedChange(read: Read): number {
+  return Number(readServiceState(read, { key: ANNOUNCED_KEY })[0]?.value ?? 0)
 }
 
-export function noticeGiven(read: Read): number {
-  return Number(serviceState(read, { key: NOTICED })[0]?.value ?? 0)
+export function readAcknowledgedChange(read: Read): number {
+  return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
 }
 
 /** `asked`: read before anything was forgotten. */
-export function giveNotice(asked: number): Write {
-  return setServiceState({ key: NOTICED, value: String(asked) })
+export function acknowledgeChange(asked: number): Write {
+  return setServiceState({ key: ACKNOWLEDGED_KEY, value: String(asked) })
 }

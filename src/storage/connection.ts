@@ -22,7 +22,7 @@ export interface ConnectionOptions {
 const CACHE_KB = 4096
 
 /** The file must be there: a path that vanished must not become an empty database. */
-export function connect({ file, maxPages, busyTimeout = 10_000 }: ConnectionOptions): SQLite.Database {
+export function openConnection({ file, maxPages, busyTimeout = 10_000 }: ConnectionOptions): SQLite.Database {
   const db = new SQLite(file, { fileMustExist: true, timeout: busyTimeout })
   try {
     db.pragma('synchronous = FULL')

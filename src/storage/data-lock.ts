@@ -19,16 +19,16 @@ export interface DataLock {
 }
 
 /** Those of this process. V8 would close a database that nothing refers to any more, and the lock with it. */
-const held = new Set<SQLite.Database>()
+const heldLocks = new Set<SQLite.Database>()
 
 /** Milliseconds: another may be looking (`isDataFolderHeld`), which takes less than one. */
-const LOOKS_END_WITHIN = 250
+const CHECK_TIMEOUT = 250
 
 export function lockDataFolder(folder: string): DataLock {
   const file = join(folder, 'daemon.lock')
   // Never open a lock file that is there: closing it again would drop a lock that this process holds.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-  const db = new SQLite(file, { timeout: LOOKS_END_WITHIN })
+  const db = new SQLite(file, { timeout: CHECK_TIMEOUT })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('begin exclusive')
@@ -37,10 +37,10 @@ export function lockDataFolder(folder: string): DataLock {
     if (!(error instanceof SQLite.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error
     throw new DataFolderHeld(`a running daemon (or a restore) holds the data folder ${folder}: stop it first`)
   }
-  held.add(db)
+  heldLocks.add(db)
   return {
     release: () => {
-      held.delete(db)
+      heldLocks.delete(db)
       db.close()
     },
   }

@@ -11,9 +11,9 @@ export interface Database {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits made so far by the writer: many writes share one. */
-  readonly commits: () => number
+  readonly countCommits: () => number
   /** Gives up to `pages` free pages back to the file system: called now and then, after deletions. */
-  readonly reclaim: (pages: number) => Promise<void>
+  readonly reclaimPages: (pages: number) => Promise<void>
   /** Finishes what was asked for, then closes both connections. */
   readonly close: () => Promise<void>
 }

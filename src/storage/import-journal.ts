@@ -7,12 +7,12 @@ import type { Write } from './writer/write.js'
 
 export interface ImportJournal<Report> {
   /** Where a run before has ended; null: this is the first. */
-  readonly from: { readonly rows: number; readonly report: Report } | null
+  readonly resumeFrom: { readonly rows: number; readonly report: Report } | null
   /**
    * For the commit that takes in the rows up to `rows`, with the report on all of them. They miss
    * where the import must not go on.
    */
-  readonly note: (rows: number, report: Report) => readonly Write[]
+  readonly recordProgress: (rows: number, report: Report) => readonly Write[]
   /** Throws where the import must not go on: asked before each portion, and again after each miss. */
-  readonly check: () => void
+  readonly assertMayContinue: () => void
 }

@@ -8,7 +8,7 @@
 import type SQLite from 'better-sqlite3'
 import { Kysely, type Migration, Migrator, SqliteDialect } from 'kysely'
 
-const table = 'kysely_migration'
+const migrationTable = 'kysely_migration'
 
 export type Migrations = Readonly<Record<string, Migration>>
 
@@ -21,21 +21,21 @@ export class NewerDatabase extends Error {
   }
 }
 
-export function appliedMigrations(db: SQLite.Database): string[] {
-  const present = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = ?`).get(table)
+export function listAppliedMigrations(db: SQLite.Database): string[] {
+  const present = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = ?`).get(migrationTable)
   if (present === undefined) return []
-  return db.prepare<[], string>(`select name from ${table} order by name`).pluck().all()
+  return db.prepare<[], string>(`select name from ${migrationTable} order by name`).pluck().all()
 }
 
 /** `name`: what the operator calls the file. */
 export function refuseNewer(db: SQLite.Database, migrations: Migrations, name = db.name): void {
-  const unknown = appliedMigrations(db).filter((name) => !(name in migrations))
+  const unknown = listAppliedMigrations(db).filter((name) => !(name in migrations))
   if (unknown.length > 0) throw new NewerDatabase(name, unknown)
 }
 
 export async function migrate(db: SQLite.Database, migrations: Migrations): Promise<void> {
   refuseNewer(db, migrations)
-  if (appliedMigrations(db).length === Object.keys(migrations).length) return
+  if (listAppliedMigrations(db).length === Object.keys(migrations).length) return
   db.exec('begin immediate')
   try {
     refuseNewer(db, migrations)

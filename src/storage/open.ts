@@ -10,20 +10,20 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
-import { type ConnectionOptions, connect } from './connection.js'
+import { type ConnectionOptions, openConnection } from './connection.js'
 import type { Database } from './database.js'
-import { storageError } from './health/faults.js'
+import { toStorageError } from './health/faults.js'
 import { type Migrations, migrate, refuseNewer } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
-import { statementCache } from './writer/statement-cache.js'
+import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
   /** See `WriterOptions`. */
   readonly restartAfter?: number
-  readonly start?: (options: ConnectionOptions) => Worker
+  readonly startThread?: (options: ConnectionOptions) => Worker
 }
 
 /** Where the database of a data folder lies. */
@@ -32,17 +32,17 @@ export function databaseFile(dataDir: string): string {
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
-  const reader = await upToDate(options).catch((error: unknown) => {
-    throw storageError(error)
+  const reader = await openReader(options).catch((error: unknown) => {
+    throw toStorageError(error)
   })
   try {
     const writer = await Writer.open(options)
     return {
-      read: readOn(reader),
+      read: createRead(reader),
       commit: (writes) => writer.commit(writes),
-      reclaim: (pages) => writer.reclaim(pages),
+      reclaimPages: (pages) => writer.reclaimPages(pages),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
-      commits: () => writer.commits(),
+      countCommits: () => writer.countCommits(),
       close: async () => {
         await writer.close()
         reader.close()
@@ -54,10 +54,10 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
-async function upToDate(options: OpenOptions): Promise<SQLite.Database> {
+async function openReader(options: OpenOptions): Promise<SQLite.Database> {
   const { file, busyTimeout, migrations = ours } = options
-  create(file)
-  const db = connect({ file, busyTimeout })
+  createFile(file)
+  const db = openConnection({ file, busyTimeout })
   try {
     refuseNewer(db, migrations)
     // On a file that is not empty this would be a write, at every start of every command.
@@ -73,7 +73,7 @@ async function upToDate(options: OpenOptions): Promise<SQLite.Database> {
 }
 
 /** With a mode that keeps others out; the WAL takes after it. Never opens a file that is there: closing it would drop SQLite's locks. */
-function create(file: string): void {
+function createFile(file: string): void {
   if (existsSync(file)) return
   try {
     closeSync(openSync(file, 'wx', 0o600))
@@ -96,13 +96,13 @@ async function useWal(db: SQLite.Database): Promise<void> {
   }
 }
 
-function readOn(db: SQLite.Database): Read {
-  const statement = statementCache(db)
+function createRead(db: SQLite.Database): Read {
+  const statement = createStatementCache(db)
   return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
     try {
       return statement(sql).all(parameters) as Row[]
     } catch (error) {
-      throw storageError(error)
+      throw toStorageError(error)
     }
   }
 }

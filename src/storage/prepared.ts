@@ -25,7 +25,7 @@ import type { Tables } from './tables/tables.js'
 import type { Write } from './writer/write.js'
 
 /** A Kysely that compiles and cannot run: where statements come from. */
-export const statements = new Kysely<Tables>({
+export const queryBuilder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new DummyDriver(),
@@ -38,21 +38,21 @@ class Slot {
   constructor(readonly name: string) {}
 }
 
-export interface Builder<Values> {
+export interface StatementBuilder<Values> {
   readonly db: Kysely<Tables>
   /** The place of a value; typed as the value, so that Kysely checks the column. */
   readonly slot: <Name extends keyof Values & string>(name: Name) => Values[Name]
 }
 
-interface Prepared<Values> {
+interface PreparedStatement<Values> {
   readonly sql: string
   readonly bind: (values: Values) => unknown[]
 }
 
-function prepare<Values extends object>(build: (builder: Builder<Values>) => Compilable): Prepared<Values> {
+function prepare<Values extends object>(build: (builder: StatementBuilder<Values>) => Compilable): PreparedStatement<Values> {
   const slot = <Name extends keyof Values & string>(name: Name): Values[Name] =>
     new Slot(name) as unknown as Values[Name]
-  const { sql, parameters } = build({ db: statements, slot }).compile()
+  const { sql, parameters } = build({ db: queryBuilder, slot }).compile()
   return {
     sql,
     bind: (values) =>
@@ -64,7 +64,7 @@ function prepare<Values extends object>(build: (builder: Builder<Values>) => Com
 
 /** A write with slots. `rows`: how many rows it must touch, when that matters. */
 export function prepareWrite<Values extends object>(
-  build: (builder: Builder<Values>) => Compilable,
+  build: (builder: StatementBuilder<Values>) => Compilable,
   rows?: number,
 ): (values: Values) => Write {
   const { sql, bind } = prepare(build)
@@ -78,31 +78,31 @@ export function prepareWrite<Values extends object>(
 export type Read = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
 
 /** Takes the builder of a read; the rows have the type that Kysely infers. */
-type ReadMaker<Values> = <Query extends Compilable<unknown>>(
-  build: (builder: Builder<Values>) => Query,
+type ReadFactory<Values> = <Query extends Compilable<unknown>>(
+  build: (builder: StatementBuilder<Values>) => Query,
 ) => (read: Read, values: Values) => InferResult<Query>
 
 /** A read with slots. Called twice, because TypeScript cannot infer one type parameter and be told another. */
-export function prepareRead<Values extends object>(): ReadMaker<Values> {
-  return <Query extends Compilable<unknown>>(build: (builder: Builder<Values>) => Query) => {
+export function prepareRead<Values extends object>(): ReadFactory<Values> {
+  return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
     const { sql, bind } = prepare<Values>(build)
     return (read: Read, values: Values) => read(sql, bind(values)) as InferResult<Query>
   }
 }
 
 /** Runs a read that is put together for one use: lists with filters. */
-export function select<Row>(read: Read, query: Compilable<Row>): Row[] {
+export function runQuery<Row>(read: Read, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile()
   return read(sql, parameters)
 }
 
 /** SQLite's own number of a row: an index ends in it where the table has no other key that rows are kept by. */
-export function rowNumber(table: string): RawBuilder<number> {
+export function rowidOf(table: string): RawBuilder<number> {
   return sql<number>`${sql.id(table, 'rowid')}`
 }
 
 /** A write that is put together for one use: only the columns that somebody has named. It must touch `rows`. */
-export function writeOf(query: Compilable, rows: number): Write {
+export function toWrite(query: Compilable, rows: number): Write {
   const { sql, parameters } = query.compile()
   return { sql, parameters, rows }
 }

@@ -2,14 +2,14 @@
 import { prepareRead, prepareWrite } from './prepared.js'
 
 /** The id of the operator's workspace: see `accounts/operator-workspace.ts`. */
-export const OPERATOR_WORKSPACE = 'operator_workspace'
+export const OPERATOR_WORKSPACE_KEY = 'operator_workspace'
 
-export const serviceState = prepareRead<{ key: string }>()(({ db, slot }) =>
+export const readServiceState = prepareRead<{ key: string }>()(({ db, slot }) =>
   db.selectFrom('service_state').select('value').where('key', '=', slot('key')),
 )
 
 /** The first value stays: two processes that start at once agree. */
-export const keepServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
+export const initServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
   db
     .insertInto('service_state')
     .values({ key: slot('key'), value: slot('value') })

@@ -8,14 +8,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Entries of an index that one read walks over at most. */
-export const STEP = 5_000
+export const INDEX_STEP = 5_000
 /** Rows of a table that one read looks into at most: each costs a search of its own. */
 export const ROW_STEP = 250
 
 let lastStep: Promise<void> = Promise.resolve()
 
 /** Resolves when the next step of a walk may run. */
-export function nextStep(): Promise<void> {
+export function waitForStep(): Promise<void> {
   lastStep = lastStep.then(() => nextTurn())
   return lastStep
 }
@@ -24,15 +24,15 @@ export function nextStep(): Promise<void> {
  * The place of the last of `offset` rows behind `top`; null: there are not as many. `skip` finds
  * the row that comes behind `place` and `count` more rows.
  */
-export async function placeAfter<Place>(
-  top: Place,
+export async function seekOffset<Position>(
+  top: Position,
   offset: number,
-  skip: (place: Place, count: number) => Place | undefined,
-): Promise<Place | null> {
+  skip: (place: Position, count: number) => Position | undefined,
+): Promise<Position | null> {
   let place = top
-  for (let left = offset; left > 0; left -= STEP) {
-    if (left < offset) await nextStep()
-    const next = skip(place, Math.min(left, STEP) - 1)
+  for (let left = offset; left > 0; left -= INDEX_STEP) {
+    if (left < offset) await waitForStep()
+    const next = skip(place, Math.min(left, INDEX_STEP) - 1)
     if (next === undefined) return null
     place = next
   }

@@ -7,10 +7,10 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from './prepared.js'
 
-const serialRow = prepareRead<object>()(({ db }) => db.selectFrom('zone_serial').select('serial'))
+const selectSerial = prepareRead<object>()(({ db }) => db.selectFrom('zone_serial').select('serial'))
 
-export function zoneSerial(read: Read): number {
-  const [row] = serialRow(read, {})
+export function readZoneSerial(read: Read): number {
+  const [row] = selectSerial(read, {})
   if (row === undefined) throw new Error('the zone has no serial')
   return row.serial
 }

@@ -7,28 +7,28 @@
  * meanwhile is known, not added. Two lines with one address are one new address and one that
  * is known.
  */
-import { shown } from '../mail/address.js'
+import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { type Clock, timestamp } from '../platform/clock.js'
+import { type Clock, formatTimestamp } from '../platform/clock.js'
 import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
-import { type CsvBytes, CsvFault, type CsvRow, csvRows } from '../platform/csv/rows.js'
+import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, Missed, type Write } from '../storage/writer/write.js'
+import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
 import {
   isRefusedLine,
   type Provider,
   type ProviderColumns,
   type ProviderLine,
-  providerColumns,
-  providerLine,
+  parseProviderColumns,
+  parseProviderLine,
 } from './provider-columns.js'
 import { addNewSuppression, findSuppression, type NewSuppression, type SuppressionReason } from './suppressions.js'
 
 /** Lines of a file. */
 export const MAX_LINES = 250_000
 /** Lines of one commit: some ten milliseconds of the writer. */
-const PORTION = 200
+const BATCH_SIZE = 200
 
 export interface SuppressionImport {
   readonly workspaceId: string
@@ -46,7 +46,7 @@ export interface SuppressionReport {
   readonly refusals: readonly RefusedLine[]
 }
 
-interface Records {
+interface ImportDeps {
   readonly read: Read
   /** Whoever remembers lists hears of it. */
   readonly commit: Commit
@@ -61,54 +61,54 @@ interface Records {
 type NoteEnd = (report: SuppressionReport) => readonly Write[]
 
 /** The rows of a file that was read through (`countLines`), from where the journal says. Rejects with what the journal throws. */
-export async function takeSuppressions(
-  deps: Records,
+export async function importSuppressions(
+  deps: ImportDeps,
   wanted: SuppressionImport,
   file: CsvBytes,
   journal: ImportJournal<SuppressionReport>,
   noteEnd: NoteEnd = () => [],
 ): Promise<SuppressionReport> {
-  const before = journal.from
-  let report = before?.report ?? NOTHING
-  let refused: RefusedLine[] = []
-  let portion: NewSuppression[] = []
+  const before = journal.resumeFrom
+  let report = before?.report ?? EMPTY_REPORT
+  let refusedLines: RefusedLine[] = []
+  let batch: NewSuppression[] = []
   let rows = 0
-  const takeIn = async (end: NoteEnd): Promise<void> => {
-    const so = { ...report, ...RefusedLines.from(report).with(refused) }
-    report = await commitPortion(deps, { suppressions: portion, rows, report: so }, journal, end)
-    portion = []
-    refused = []
+  const flushBatch = async (end: NoteEnd): Promise<void> => {
+    const so = { ...report, ...RefusedLines.fromSummary(report).toSummary(refusedLines) }
+    report = await commitBatch(deps, { suppressions: batch, rows, report: so }, journal, end)
+    batch = []
+    refusedLines = []
   }
-  for await (const { row, columns } of linesOf(file)) {
+  for await (const { row, columns } of readLines(file)) {
     rows += 1
     if (before !== null && rows <= before.rows) continue
     report = { ...report, provider: columns.provider }
     if (row.cells.some((cell) => cell !== '')) {
-      const line = providerLine(columns, row)
-      if (isRefusedLine(line)) refused.push(line)
-      else portion.push(suppressionOf(line, columns.provider, wanted, deps.clock()))
+      const line = parseProviderLine(columns, row)
+      if (isRefusedLine(line)) refusedLines.push(line)
+      else batch.push(toSuppression(line, columns.provider, wanted, deps.clock()))
     }
-    if (rows % PORTION === 0) await takeIn(() => [])
+    if (rows % BATCH_SIZE === 0) await flushBatch(() => [])
   }
-  await takeIn(noteEnd)
+  await flushBatch(noteEnd)
   return report
 }
 
-const NOTHING: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
+const EMPTY_REPORT: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
 
 /** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
 export async function countLines(file: Buffer): Promise<number> {
   let lines = 0
   let columns: ProviderColumns | null = null
   try {
-    for await (const rows of csvRows(file)) {
+    for await (const rows of readCsvRows(file)) {
       const [first] = rows
       if (columns === null && first !== undefined) {
-        columns = columnsOf(first)
-        lines -= columns.named ? 1 : 0
+        columns = parseColumns(first)
+        lines -= columns.hasHeader ? 1 : 0
       }
       lines += rows.length
-      if (lines > MAX_LINES) throw tooMany()
+      if (lines > MAX_LINES) throw buildLimitRefusal()
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error
@@ -119,10 +119,10 @@ export async function countLines(file: Buffer): Promise<number> {
   return lines
 }
 
-function columnsOf(first: CsvRow): ProviderColumns {
-  const columns = providerColumns(first)
+function parseColumns(first: CsvRow): ProviderColumns {
+  const columns = parseProviderColumns(first)
   if (columns !== null) return columns
-  const names = shown(first.cells.join(', '))
+  const names = formatForDisplay(first.cells.join(', '))
   const rule = 'must be the names of the columns, with one for the address, such as "email"'
   throw new Refusal('invalid-parameter', `file: line ${first.line} ${rule}, not ${names}`, {
     field: 'file',
@@ -130,23 +130,23 @@ function columnsOf(first: CsvRow): ProviderColumns {
   })
 }
 
-interface ReadLine {
+interface CsvLine {
   readonly row: CsvRow
   readonly columns: ProviderColumns
 }
 
-async function* linesOf(file: CsvBytes): AsyncGenerator<ReadLine> {
+async function* readLines(file: CsvBytes): AsyncGenerator<CsvLine> {
   let columns: ProviderColumns | null = null
-  for await (const rows of csvRows(file)) {
+  for await (const rows of readCsvRows(file)) {
     for (const row of rows) {
       const isFirst = columns === null
-      columns ??= columnsOf(row)
-      if (!isFirst || !columns.named) yield { row, columns }
+      columns ??= parseColumns(row)
+      if (!isFirst || !columns.hasHeader) yield { row, columns }
     }
   }
 }
 
-function suppressionOf(
+function toSuppression(
   line: ProviderLine,
   provider: Provider,
   { workspaceId, reason }: SuppressionImport,
@@ -158,18 +158,18 @@ function suppressionOf(
     ...(why === 'hard_bounce' && line.diagnostic !== null ? { diagnostic_code: line.diagnostic } : {}),
     ...(why === 'spam_complaint' ? { feedback_type: 'abuse' } : {}),
     imported_from: provider,
-    ...(line.moment === null ? {} : { suppressed_at: momentOf(line.moment) }),
+    ...(line.moment === null ? {} : { suppressed_at: formatMoment(line.moment) }),
   }
   return { workspaceId, email: line.email, reason: why, sourceEmailId: null, metadata, at: now }
 }
 
 /** Seconds since 1970, or whatever dates are written like; what is neither stays as it is. */
-function momentOf(text: string): string {
+function formatMoment(text: string): string {
   const at = /^\d{9,10}(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text)
-  return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? timestamp(Math.floor(at)) : shown(text)
+  return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? formatTimestamp(Math.floor(at)) : formatForDisplay(text)
 }
 
-interface Portion {
+interface Batch {
   readonly suppressions: readonly NewSuppression[]
   /** Of the file, up to its end. */
   readonly rows: number
@@ -178,29 +178,29 @@ interface Portion {
 }
 
 /** Resolves to the report on all rows up to its end. */
-async function commitPortion(
-  { read, commit }: Records,
-  { suppressions, rows, report: before }: Portion,
+async function commitBatch(
+  { read, commit }: ImportDeps,
+  { suppressions, rows, report: before }: Batch,
   journal: ImportJournal<SuppressionReport>,
   noteEnd: NoteEnd,
 ): Promise<SuppressionReport> {
   for (;;) {
-    journal.check()
-    const news = newOnes(read, suppressions)
-    const known = before.known + suppressions.length - news.length
-    const report = { ...before, added: before.added + news.length, known }
-    const writes = [...journal.note(rows, report), ...news, ...(report.added > 0 ? noteEnd(report) : [])]
+    journal.assertMayContinue()
+    const newWrites = addNewSuppressions(read, suppressions)
+    const known = before.known + suppressions.length - newWrites.length
+    const report = { ...before, added: before.added + newWrites.length, known }
+    const writes = [...journal.recordProgress(rows, report), ...newWrites, ...(report.added > 0 ? noteEnd(report) : [])]
     try {
       if (writes.length > 0) await commit(writes)
       return report
     } catch (error) {
-      if (!(error instanceof Missed)) throw error
+      if (!(error instanceof WriteConflict)) throw error
       // Another request has added one of them meanwhile, or the import must not go on.
     }
   }
 }
 
-function newOnes(read: Read, portion: readonly NewSuppression[]): readonly Write[] {
+function addNewSuppressions(read: Read, portion: readonly NewSuppression[]): readonly Write[] {
   const seen = new Set<string>()
   return portion.flatMap((suppression) => {
     const key = suppression.email.toLowerCase()
@@ -211,6 +211,6 @@ function newOnes(read: Read, portion: readonly NewSuppression[]): readonly Write
   })
 }
 
-function tooMany(): Refusal {
+function buildLimitRefusal(): Refusal {
   return new Refusal('too-large', `file: has more than ${MAX_LINES} lines`, { field: 'file', limit: MAX_LINES })
 }

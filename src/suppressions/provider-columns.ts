@@ -12,10 +12,10 @@
  * and Mailgun do not tell which of their lists they are. A failure that was only temporary is
  * no reason, whoever says so.
  */
-import { type Address, addressOrNull, shown } from '../mail/address.js'
-import { unguarded } from '../platform/csv/cells.js'
+import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
+import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
-import { type CsvRow, UNREADABLE } from '../platform/csv/rows.js'
+import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
 import type { SuppressionReason } from './suppressions.js'
 
 export type Provider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
@@ -23,9 +23,9 @@ export type Provider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
 export interface ProviderColumns {
   readonly provider: Provider
   /** False: the first line is one of the list already. */
-  readonly named: boolean
+  readonly hasHeader: boolean
   /** Place of each column that is known. */
-  readonly at: Readonly<Partial<Record<Field, number>>>
+  readonly indexes: Readonly<Partial<Record<Field, number>>>
 }
 
 type Field = 'email' | 'reason' | 'origin' | 'status' | 'text' | 'tags' | 'moment'
@@ -40,7 +40,7 @@ export interface ProviderLine {
   readonly moment: string | null
 }
 
-const fieldsOf: Readonly<Record<Provider, Readonly<Record<string, Field>>>> = {
+const fieldsByProvider: Readonly<Record<Provider, Readonly<Record<string, Field>>>> = {
   postmark: { emailaddress: 'email', suppressionreason: 'reason', origin: 'origin', createdat: 'moment' },
   ses: { emailaddress: 'email', reason: 'reason', lastupdatetime: 'moment' },
   mailgun: { address: 'email', code: 'status', error: 'text', tags: 'tags', createdat: 'moment' },
@@ -59,7 +59,7 @@ const fieldsOf: Readonly<Record<Provider, Readonly<Record<string, Field>>>> = {
 }
 
 /** Names that a provider's files have and no other's. */
-const signs: readonly (readonly [Provider, readonly string[]])[] = [
+const providerSignatures: readonly (readonly [Provider, readonly string[]])[] = [
   ['postmark', ['emailaddress', 'suppressionreason']],
   ['ses', ['emailaddress', 'reason']],
   ['mailgun', ['address', 'code']],
@@ -71,23 +71,23 @@ const signs: readonly (readonly [Provider, readonly string[]])[] = [
 ]
 
 /** Null: there is no column for the address, or it is there twice. */
-export function providerColumns({ cells }: CsvRow): ProviderColumns | null {
+export function parseProviderColumns({ cells }: CsvRow): ProviderColumns | null {
   const names = cells.map((cell) => cell.toLowerCase().replace(/[\s._-]/g, ''))
-  if (addressOrNull(cells[0]?.trim() ?? '') !== null) {
-    return { provider: cells.length === 1 ? 'list' : 'ses', named: false, at: { email: 0, reason: 1 } }
+  if (tryParseAddress(cells[0]?.trim() ?? '') !== null) {
+    return { provider: cells.length === 1 ? 'list' : 'ses', hasHeader: false, indexes: { email: 0, reason: 1 } }
   }
-  const provider = signs.find(([, wanted]) => wanted.every((name) => names.includes(name)))?.[0] ?? 'list'
-  const at: Partial<Record<Field, number>> = {}
+  const provider = providerSignatures.find(([, wanted]) => wanted.every((name) => names.includes(name)))?.[0] ?? 'list'
+  const indexes: Partial<Record<Field, number>> = {}
   for (const [place, name] of names.entries()) {
-    const field = Object.hasOwn(fieldsOf[provider], name) ? fieldsOf[provider][name] : undefined
+    const field = Object.hasOwn(fieldsByProvider[provider], name) ? fieldsByProvider[provider][name] : undefined
     if (field === undefined) continue
-    if (field === 'email' && at.email !== undefined) return null
-    at[field] ??= place
+    if (field === 'email' && indexes.email !== undefined) return null
+    indexes[field] ??= place
   }
-  return at.email === undefined ? null : { provider, named: true, at }
+  return indexes.email === undefined ? null : { provider, hasHeader: true, indexes }
 }
 
-const words: Readonly<Record<string, SuppressionReason>> = {
+const reasonWords: Readonly<Record<string, SuppressionReason>> = {
   hardbounce: 'hard_bounce',
   bounce: 'hard_bounce',
   bounced: 'hard_bounce',
@@ -111,30 +111,30 @@ const words: Readonly<Record<string, SuppressionReason>> = {
   optout: 'unsubscribe',
 }
 
-const temporary = new Set(['softbounce', 'soft', 'transient', 'temporary', 'block', 'blocked', 'deferred'])
+const temporaryWords = new Set(['softbounce', 'soft', 'transient', 'temporary', 'block', 'blocked', 'deferred'])
 
-export function providerLine(columns: ProviderColumns, row: CsvRow): ProviderLine | RefusedLine {
-  const cell = (field: Field): string => unguarded(row.cells[columns.at[field] ?? -1] ?? '').trim()
-  const refused = (field: string, reason: string, value: string): RefusedLine => ({
+export function parseProviderLine(columns: ProviderColumns, row: CsvRow): ProviderLine | RefusedLine {
+  const cell = (field: Field): string => unescapeFormula(row.cells[columns.indexes[field] ?? -1] ?? '').trim()
+  const refuseLine = (field: string, reason: string, value: string): RefusedLine => ({
     line: row.line,
     field,
     reason,
-    value: shown(value),
+    value: formatForDisplay(value),
   })
   const given = cell('email')
-  const email = addressOrNull(given)
-  if (email === null || given.includes(UNREADABLE)) return refused('email', 'is no mail address, local@domain', given)
+  const email = tryParseAddress(given)
+  if (email === null || given.includes(REPLACEMENT_CHARACTER)) return refuseLine('email', 'is no mail address, local@domain', given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')
-  const meant =
+  const meaning =
     columns.provider === 'sendgrid' || columns.provider === 'mailgun'
       ? meaningOfFailure(status, text, cell('tags'))
       : meaningOfWord(columns.provider, word, cell('origin'))
-  if (meant === 'temporary') return refused('reason', 'was a temporary failure, which is no reason', word || status)
-  if (meant === 'another') return refused('status', 'blames something else than the address', status)
-  if (meant === 'unknown') return refused('reason', 'is no reason that is known', word)
-  return { email, reason: meant, diagnostic: shortened(status, text), moment: cell('moment') || null }
+  if (meaning === 'temporary') return refuseLine('reason', 'was a temporary failure, which is no reason', word || status)
+  if (meaning === 'another') return refuseLine('status', 'blames something else than the address', status)
+  if (meaning === 'unknown') return refuseLine('reason', 'is no reason that is known', word)
+  return { email, reason: meaning, diagnostic: formatDiagnostic(status, text), moment: cell('moment') || null }
 }
 
 export function isRefusedLine(line: ProviderLine | RefusedLine): line is RefusedLine {
@@ -146,22 +146,22 @@ type Meaning = SuppressionReason | null | 'temporary' | 'another' | 'unknown'
 function meaningOfWord(provider: Provider, word: string, origin: string): Meaning {
   if (word === '') return null
   const key = word.toLowerCase().replace(/[^a-z]/g, '')
-  if (temporary.has(key)) return 'temporary'
+  if (temporaryWords.has(key)) return 'temporary'
   // What the recipient has asked for is manual to Postmark too.
   if (provider === 'postmark' && key === 'manualsuppression' && origin.toLowerCase() === 'recipient')
     return 'unsubscribe'
-  return Object.hasOwn(words, key) ? (words[key] ?? 'unknown') : 'unknown'
+  return Object.hasOwn(reasonWords, key) ? (reasonWords[key] ?? 'unknown') : 'unknown'
 }
 
 /** A full mailbox, the system, the network, the content, policy (RFC 3463): none of them is for good. */
-const another = /^5\.(?:2\.2|2\.3|[34567]\.)/
+const unrelatedStatus = /^5\.(?:2\.2|2\.3|[34567]\.)/
 /** An enhanced code within what a server has said, and no part of an address. */
-const enhanced = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
+const enhancedCode = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
 
 function meaningOfFailure(status: string, text: string, tags: string): Meaning {
   if (/^4/.test(status)) return 'temporary'
   // Mailgun gives the code of three digits beside a text that tells more.
-  if (another.test(status.includes('.') ? status : (enhanced.exec(text)?.[0] ?? ''))) return 'another'
+  if (unrelatedStatus.test(status.includes('.') ? status : (enhancedCode.exec(text)?.[0] ?? ''))) return 'another'
   if (status !== '') return 'hard_bounce'
   if (tags !== '') return 'unsubscribe'
   if (text === '') return null
@@ -169,9 +169,9 @@ function meaningOfFailure(status: string, text: string, tags: string): Meaning {
   return meant === 'unknown' ? 'hard_bounce' : meant
 }
 
-const LONGEST_TEXT = 500
+const MAX_TEXT_LENGTH = 500
 
-function shortened(status: string, text: string): string | null {
+function formatDiagnostic(status: string, text: string): string | null {
   const words = [status, text].filter((part) => part !== '').join(' ')
-  return words === '' ? null : words.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, LONGEST_TEXT)
+  return words === '' ? null : words.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, MAX_TEXT_LENGTH)
 }

@@ -12,74 +12,74 @@
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
-import { addedBy, isSuppressed, type Suppression } from './suppressions.js'
+import { findAddedSuppression, isSuppressed, type Suppression } from './suppressions.js'
 
-export interface SuppressionBook {
+export interface SuppressionCache {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   /** The same commit, whose additions the book hears of. */
   readonly watch: (commit: Commit) => Commit
   readonly drop: () => void
 }
 
-export interface BookLimits {
-  readonly list: number
-  readonly inAll: number
+export interface CacheLimits {
+  readonly addressesPerList: number
+  readonly totalAddresses: number
 }
 
-const usual: BookLimits = { list: 10_000, inAll: 100_000 }
+const defaultLimits: CacheLimits = { addressesPerList: 10_000, totalAddresses: 100_000 }
 
-const firstAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+const selectAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
   db.selectFrom('suppressions').select('email').where('workspace_id', '=', slot('workspaceId')).limit(slot('limit')),
 )
 
-export function suppressionBook({ read }: { readonly read: Read }, limits: BookLimits = usual): SuppressionBook {
+export function createSuppressionCache({ read }: { readonly read: Read }, limits: CacheLimits = defaultLimits): SuppressionCache {
   /** Null: too long to be kept. */
   const lists = new Map<string, Set<string> | null>()
-  let inAll = 0
+  let cachedTotal = 0
 
-  function listOf(workspaceId: string): Set<string> | null {
+  function loadList(workspaceId: string): Set<string> | null {
     const known = lists.get(workspaceId)
     if (known !== undefined) return known
-    const rows = firstAddresses(read, { workspaceId, limit: limits.list + 1 })
-    const list = rows.length > limits.list ? null : new Set(rows.map(({ email }) => email))
+    const rows = selectAddresses(read, { workspaceId, limit: limits.addressesPerList + 1 })
+    const list = rows.length > limits.addressesPerList ? null : new Set(rows.map(({ email }) => email))
     const size = 1 + (list?.size ?? 0)
-    if (inAll + size > limits.inAll) drop()
-    inAll += size
+    if (cachedTotal + size > limits.totalAddresses) drop()
+    cachedTotal += size
     lists.set(workspaceId, list)
     return list
   }
 
-  function add({ workspace_id: workspaceId, email }: Suppression): void {
+  function addAddress({ workspace_id: workspaceId, email }: Suppression): void {
     const list = lists.get(workspaceId)
     if (list == null || list.has(email)) return
-    if (inAll >= limits.inAll) drop()
-    else if (list.size >= limits.list) {
+    if (cachedTotal >= limits.totalAddresses) drop()
+    else if (list.size >= limits.addressesPerList) {
       lists.set(workspaceId, null)
-      inAll -= list.size
+      cachedTotal -= list.size
     } else {
       list.add(email)
-      inAll += 1
+      cachedTotal += 1
     }
   }
 
   function drop(): void {
     lists.clear()
-    inAll = 0
+    cachedTotal = 0
   }
 
   return {
     isSuppressed: (workspaceId, address) => {
-      const list = listOf(workspaceId)
+      const list = loadList(workspaceId)
       if (list !== null && !list.has(address.toLowerCase())) return false
       return isSuppressed(read, workspaceId, address)
     },
     watch: (commit) => (writes) => {
-      if (!writes.some((write) => addedBy(write) !== null)) return commit(writes)
+      if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
       // Also where nobody can tell whether they are on disk.
       return commit(writes).finally(() => {
         for (const write of writes) {
-          const added = addedBy(write)
-          if (added !== null) add(added)
+          const added = findAddedSuppression(write)
+          if (added !== null) addAddress(added)
         }
       })
     },

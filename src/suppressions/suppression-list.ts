@@ -18,16 +18,16 @@ export interface SuppressionPage {
   readonly limit: number
 }
 
-interface Page {
+interface PageQuery {
   workspaceId: string
   before: string
   limit: number
 }
 
 /** Greater than any id, which is hexadecimal. */
-const END = 'g'
+const MAX_ID = 'g'
 
-const ofWorkspace = prepareRead<Page>()(({ db, slot }) =>
+const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')
     .selectAll()
@@ -37,7 +37,7 @@ const ofWorkspace = prepareRead<Page>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-const byReason = prepareRead<Page & { reason: SuppressionReason }>()(({ db, slot }) =>
+const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')
     .selectAll()
@@ -49,6 +49,6 @@ const byReason = prepareRead<Page & { reason: SuppressionReason }>()(({ db, slot
 )
 
 export function listSuppressions(read: Read, { workspaceId, reason, after, limit }: SuppressionPage): Suppression[] {
-  const page = { workspaceId, before: after ?? END, limit }
-  return reason === undefined ? ofWorkspace(read, page) : byReason(read, { ...page, reason })
+  const page = { workspaceId, before: after ?? MAX_ID, limit }
+  return reason === undefined ? selectPage(read, page) : selectPageByReason(read, { ...page, reason })
 }

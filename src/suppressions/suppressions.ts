@@ -9,7 +9,7 @@ import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import { type Commit, Missed, type Write } from '../storage/writer/write.js'
+import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
 export type SuppressionReason = Suppression['reason']
@@ -31,7 +31,7 @@ export interface NewSuppression {
 
 type Builder = Parameters<Parameters<typeof prepareWrite<Suppression>>[0]>[0]
 
-const unlessThere = ({ db, slot }: Builder) =>
+const insertIfAbsent = ({ db, slot }: Builder) =>
   db
     .insertInto('suppressions')
     .values({
@@ -45,36 +45,36 @@ const unlessThere = ({ db, slot }: Builder) =>
     })
     .onConflict((conflict) => conflict.columns(['workspace_id', 'email']).doNothing())
 
-const insert = prepareWrite<Suppression>(unlessThere)
+const insert = prepareWrite<Suppression>(insertIfAbsent)
 /** Misses where the address is on the list. */
-const insertNew = prepareWrite<Suppression>(unlessThere, 1)
+const insertNew = prepareWrite<Suppression>(insertIfAbsent, 1)
 
 /** A write that puts an address on a list, which whoever remembers lists has to hear of. */
-interface Addition extends Write {
+interface SuppressionWrite extends Write {
   readonly suppression: Suppression
 }
 
 /** What a write puts on a list; null: nothing. */
-export function addedBy(write: Write): Suppression | null {
-  return 'suppression' in write ? (write as Addition).suppression : null
+export function findAddedSuppression(write: Write): Suppression | null {
+  return 'suppression' in write ? (write as SuppressionWrite).suppression : null
 }
 
 export function addSuppression(suppression: NewSuppression): Write {
-  const row = rowOf(suppression)
-  return adding(insert(row), row)
+  const row = toRow(suppression)
+  return withSuppression(insert(row), row)
 }
 
 /** Misses where the address is on the list. */
 export function addNewSuppression(suppression: NewSuppression): Write {
-  const row = rowOf(suppression)
-  return adding(insertNew(row), row)
+  const row = toRow(suppression)
+  return withSuppression(insertNew(row), row)
 }
 
-function adding(write: Write, suppression: Suppression): Addition {
+function withSuppression(write: Write, suppression: Suppression): SuppressionWrite {
   return { suppression, ...write }
 }
 
-function rowOf({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewSuppression): Suppression {
+function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewSuppression): Suppression {
   return {
     id: uuidv7(at),
     workspace_id: workspaceId,
@@ -86,7 +86,7 @@ function rowOf({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
   }
 }
 
-export interface Suppressed {
+export interface SuppressResult {
   /** The one that is on the list now. */
   readonly record: Suppression
   readonly isNew: boolean
@@ -96,14 +96,14 @@ export interface Suppressed {
 export async function suppress(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   wanted: NewSuppression,
-): Promise<Suppressed> {
-  const row = rowOf(wanted)
+): Promise<SuppressResult> {
+  const row = toRow(wanted)
   for (;;) {
     try {
-      await commit([adding(insertNew(row), row)])
+      await commit([withSuppression(insertNew(row), row)])
       return { record: row, isNew: true }
     } catch (error) {
-      if (!(error instanceof Missed)) throw error
+      if (!(error instanceof WriteConflict)) throw error
     }
     const [record] = suppressionByEmail(read, row)
     if (record !== undefined) return { record, isNew: false }

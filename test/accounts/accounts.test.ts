@@ -1,31 +1,31 @@
 /** Workspaces and keys: who is let in, from where, until when, and how soon a revocation counts. */
 import t from 'tap'
-import { actsOfWorkspace, forgetActs, NEWEST, operator, recordAct } from '../../src/accounts/audit-log.js'
-import { hashKey, insertKey, keyByHash, keysOfWorkspace, newKey, revokeKey } from '../../src/accounts/keys/api-keys.js'
-import { admit, contains, type HeldKey } from '../../src/accounts/keys/key-check.js'
-import { limitsWithin } from '../../src/accounts/keys/key-limits.js'
-import { keyRing } from '../../src/accounts/keys/key-ring.js'
+import { auditEntriesOfWorkspace, removeOldAuditEntries, BEFORE_NEWEST, operatorActor, recordAuditEntry } from '../../src/accounts/audit-log.js'
+import { hashKey, insertKey, keyByHash, keysOfWorkspace, generateKey, revokeKey } from '../../src/accounts/keys/api-keys.js'
+import { authenticateKey, isInNetwork, type KeyWithRole } from '../../src/accounts/keys/key-check.js'
+import { narrowLimits } from '../../src/accounts/keys/key-limits.js'
+import { createApiKeyCache } from '../../src/accounts/keys/key-ring.js'
 import { countDomainCreation } from '../../src/accounts/limits/domain-creations.js'
-import { areas, permission, requirePermission } from '../../src/accounts/permissions.js'
-import { keylessSender } from '../../src/accounts/principal.js'
-import { slugOf } from '../../src/accounts/slug.js'
-import { allWorkspaces, foundWorkspace, ownerOf } from '../../src/accounts/workspaces.js'
+import { areas, permissionFor, requirePermission } from '../../src/accounts/permissions.js'
+import { createKeylessPrincipal } from '../../src/accounts/principal.js'
+import { buildUniqueSlug } from '../../src/accounts/slug.js'
+import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
-import { Missed, type Write } from '../../src/storage/writer/write.js'
+import { WriteConflict, type Write } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
-const made = newKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
+const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
 
 t.test('a key is a secret of which only a hash is kept', async (t) => {
   t.match(made.secret, /^ph_[A-Za-z0-9_-]{43}$/)
   t.equal(made.row.key_hash, hashKey(made.secret))
   t.equal(made.row.key_prefix, made.secret.slice(0, 11))
   t.notOk(JSON.stringify(made.row).includes(made.secret))
-  t.not(newKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 }).secret, made.secret)
+  t.not(generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 }).secret, made.secret)
   for (const name of ['', '  ', 'x'.repeat(101)]) {
-    t.throws(() => newKey({ workspaceId: 'ws_1', userId: 'u', name, now: 1 }), {
+    t.throws(() => generateKey({ workspaceId: 'ws_1', userId: 'u', name, now: 1 }), {
       name: 'Refusal',
       kind: 'invalid-parameter',
     })
@@ -33,8 +33,8 @@ t.test('a key is a secret of which only a hash is kept', async (t) => {
 })
 
 t.test('who may act with a key', async (t) => {
-  const row = (more: Partial<HeldKey>): HeldKey => ({ ...made.row, role: 'member', ...more })
-  const cases: readonly (readonly [what: string, row: HeldKey | undefined, from: string, refusal: RegExp | null])[] = [
+  const row = (more: Partial<KeyWithRole>): KeyWithRole => ({ ...made.row, role: 'member', ...more })
+  const cases: readonly (readonly [what: string, row: KeyWithRole | undefined, from: string, refusal: RegExp | null])[] = [
     ['a full key', row({}), '192.0.2.1', null],
     ['an unknown one', undefined, '192.0.2.1', /wrong or revoked/],
     ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],
@@ -48,13 +48,13 @@ t.test('who may act with a key', async (t) => {
     ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
   ]
   for (const [what, key, from, refusal] of cases) {
-    const act = (): unknown => admit(key, from, 5000)
+    const act = (): unknown => authenticateKey(key, from, 5000)
     if (refusal === null) t.match(act(), { workspaceId: 'ws_1', keyId: made.row.id }, what)
     else t.throws(act, { name: 'Refusal', message: refusal }, what)
   }
-  t.equal(contains('0.0.0.0/1', '127.0.0.1'), true)
-  t.equal(contains('192.0.2.0/24', '2001:db8::1'), false)
-  t.equal(contains('nonsense', '192.0.2.1'), false)
+  t.equal(isInNetwork('0.0.0.0/1', '127.0.0.1'), true)
+  t.equal(isInNetwork('192.0.2.0/24', '2001:db8::1'), false)
+  t.equal(isInNetwork('nonsense', '192.0.2.1'), false)
 })
 
 t.test('what a role and the scopes of a key allow', async (t) => {
@@ -70,16 +70,16 @@ t.test('what a role and the scopes of a key allow', async (t) => {
   }
   for (const [who, expected] of Object.entries(table)) {
     const [role, scopes = ''] = who.split(' ')
-    const principal = { role, scopes: scopes.split(',') } as Parameters<typeof permission>[0]
+    const principal = { role, scopes: scopes.split(',') } as Parameters<typeof permissionFor>[0]
     t.same(
-      areas.map((area) => permission(principal, area)),
+      areas.map((area) => permissionFor(principal, area)),
       expected,
       who,
     )
   }
-  const reader = { ...keylessSender('ws_1'), scopes: ['read'] as const }
+  const reader = { ...createKeylessPrincipal('ws_1'), scopes: ['read'] as const }
   t.throws(() => requirePermission(reader, 'send'), { name: 'Refusal', kind: 'forbidden', message: /scopes \(read\)/ })
-  const member = { ...keylessSender('ws_1'), scopes: ['full'] as const }
+  const member = { ...createKeylessPrincipal('ws_1'), scopes: ['full'] as const }
   t.throws(() => requirePermission(member, 'admin'), { name: 'Refusal', kind: 'forbidden', message: /role "member"/ })
 })
 
@@ -92,8 +92,8 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
     reads += 1
     return database.read(sql, parameters)
   }
-  const ring = keyRing({ read, commit: database.commit, clock: () => now })
-  const { workspaceId, userId, writes } = foundWorkspace(
+  const ring = createApiKeyCache({ read, commit: database.commit, clock: () => now })
+  const { workspaceId, userId, writes } = buildWorkspaceWithOwner(
     database.read,
     'Own',
     parseAddress('o@a.test'),
@@ -101,7 +101,7 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
     begun,
   )
   await database.commit(writes)
-  const key = newKey({
+  const key = generateKey({
     workspaceId,
     userId,
     name: 'n',
@@ -109,52 +109,52 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
     expiresAt: begun + 900_000,
     allowedDomains: ['a.test'],
   })
-  t.throws(() => ring.admit(key.secret, '192.0.2.1'), { name: 'Refusal', kind: 'bad-credentials' })
+  t.throws(() => ring.authenticate(key.secret, '192.0.2.1'), { name: 'Refusal', kind: 'bad-credentials' })
   await database.commit([insertKey(key.row)])
-  const principal = ring.admit(key.secret, '192.0.2.1')
+  const principal = ring.authenticate(key.secret, '192.0.2.1')
   t.same(
     principal,
     { workspaceId, keyId: key.row.id, userId, role: 'owner', scopes: ['full'], allowedDomains: ['a.test'] },
     'an unknown key is not remembered',
   )
   const before = reads
-  for (let n = 0; n < 10; n += 1) ring.admit(key.secret, '192.0.2.1')
-  t.equal(ring.stillValid(principal), true)
+  for (let n = 0; n < 10; n += 1) ring.authenticate(key.secret, '192.0.2.1')
+  t.equal(ring.isStillValid(principal), true)
   t.equal(reads, before, 'from memory')
 
   const lastUsed = (): number | null => keyByHash(database.read, { hash: key.row.key_hash })[0]?.last_used_at ?? null
-  await until('the use is noted', () => lastUsed() === begun)
+  await waitUntil('the use is noted', () => lastUsed() === begun)
   now = begun + 59_999
-  ring.admit(key.secret, '192.0.2.1')
+  ring.authenticate(key.secret, '192.0.2.1')
   now = begun + 60_000
-  ring.admit(key.secret, '192.0.2.1')
-  await until('the next use is noted', () => lastUsed() === begun + 60_000)
+  ring.authenticate(key.secret, '192.0.2.1')
+  await waitUntil('the next use is noted', () => lastUsed() === begun + 60_000)
 
   now = begun + 900_000
-  t.equal(ring.stillValid(principal), false, 'expired')
-  t.throws(() => ring.admit(key.secret, '192.0.2.1'), /expired/)
+  t.equal(ring.isStillValid(principal), false, 'expired')
+  t.throws(() => ring.authenticate(key.secret, '192.0.2.1'), /expired/)
   now = begun + 70_000
   await database.commit([revokeKey({ workspaceId, id: key.row.id, at: now })])
   ring.drop()
-  t.equal(ring.stillValid(principal), false, 'revoked')
-  t.throws(() => ring.admit(key.secret, '192.0.2.1'), /revoked/)
-  t.equal(ring.stillValid({ ...principal, keyId: 'nothing' }), false)
-  t.equal(ring.stillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
+  t.equal(ring.isStillValid(principal), false, 'revoked')
+  t.throws(() => ring.authenticate(key.secret, '192.0.2.1'), /revoked/)
+  t.equal(ring.isStillValid({ ...principal, keyId: 'nothing' }), false)
+  t.equal(ring.isStillValid({ ...principal, keyId: null }), true, 'a trusted network has no key to lose')
 })
 
 t.test('the times of last use in memory are bounded', async (t) => {
   const written: string[] = []
   const owner = { ...made.row, role: 'owner' as const, allowed_networks: '[]', scopes: '["full"]' }
-  const ring = keyRing({
+  const ring = createApiKeyCache({
     read: <Row>(_sql: string, [hash]: readonly unknown[]) => [{ ...owner, id: String(hash), key_hash: hash }] as Row[],
     commit: async ([write]) => void written.push(String(write?.parameters)),
     clock: () => 1_000_000,
   })
-  for (let n = 0; n < 10_001; n += 1) ring.admit(`key ${n}`, '192.0.2.1')
+  for (let n = 0; n < 10_001; n += 1) ring.authenticate(`key ${n}`, '192.0.2.1')
   t.equal(written.length, 10_001)
-  ring.admit('key 0', '192.0.2.1')
+  ring.authenticate('key 0', '192.0.2.1')
   t.equal(written.length, 10_002, 'the oldest are forgotten, and noted once more')
-  ring.admit('key 10000', '192.0.2.1')
+  ring.authenticate('key 10000', '192.0.2.1')
   t.equal(written.length, 10_002, 'the newest are not')
 })
 
@@ -165,19 +165,19 @@ t.test('a key that was revoked is forgotten, and no other with it', async (t) =>
     asked.push(String(parameters[0]))
     return database.read(sql, parameters)
   }
-  const ring = keyRing({ read, commit: database.commit, clock: () => 1000 })
-  const founded = foundWorkspace(database.read, 'Own', parseAddress('o@a.test'), UNLIMITED, 500)
+  const ring = createApiKeyCache({ read, commit: database.commit, clock: () => 1000 })
+  const founded = buildWorkspaceWithOwner(database.read, 'Own', parseAddress('o@a.test'), UNLIMITED, 500)
   const { workspaceId, userId } = founded
-  const [lost, kept] = [1, 2].map((n) => newKey({ workspaceId, userId, name: `key ${n}`, now: 500 }))
+  const [lost, kept] = [1, 2].map((n) => generateKey({ workspaceId, userId, name: `key ${n}`, now: 500 }))
   if (lost === undefined || kept === undefined) throw new Error('no keys')
   await database.commit([...founded.writes, insertKey(lost.row), insertKey(kept.row)])
-  for (const { secret } of [lost, kept]) ring.admit(secret, '192.0.2.1')
+  for (const { secret } of [lost, kept]) ring.authenticate(secret, '192.0.2.1')
   await database.commit([revokeKey({ workspaceId, id: lost.row.id, at: 900 })])
   asked.length = 0
   ring.forget(lost.row.id)
   ring.forget('nothing')
-  t.throws(() => ring.admit(lost.secret, '192.0.2.1'), /revoked/)
-  ring.admit(kept.secret, '192.0.2.1')
+  t.throws(() => ring.authenticate(lost.secret, '192.0.2.1'), /revoked/)
+  ring.authenticate(kept.secret, '192.0.2.1')
   t.same(asked, [lost.row.key_hash])
 })
 
@@ -185,18 +185,18 @@ t.test('a key is revoked once, and only by its workspace', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([insertKey(made.row)])
   const { id } = made.row
-  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_2', id, at: 1 })]), Missed)
+  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_2', id, at: 1 })]), WriteConflict)
   await database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 1 })])
-  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 2 })]), Missed)
+  await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 2 })]), WriteConflict)
   t.match(keysOfWorkspace(database.read, { workspaceId: 'ws_1' }), [{ id, revoked_at: 1 }])
   t.notOk(JSON.stringify(keysOfWorkspace(database.read, { workspaceId: 'ws_1' })).includes(made.row.key_hash))
 })
 
 t.test('a workspace is born with its owner and a key; people can own several', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const first = foundWorkspace(database.read, 'Café au lait', parseAddress('Owner@A.test'), 'pro', 1000)
+  const first = buildWorkspaceWithOwner(database.read, 'Café au lait', parseAddress('Owner@A.test'), 'pro', 1000)
   await database.commit(first.writes)
-  const second = foundWorkspace(database.read, 'cafe AU lait!', parseAddress('owner@a.test'), UNLIMITED, 2000)
+  const second = buildWorkspaceWithOwner(database.read, 'cafe AU lait!', parseAddress('owner@a.test'), UNLIMITED, 2000)
   await database.commit(second.writes)
   t.equal(second.userId, first.userId)
   t.match(allWorkspaces(database.read, {}), [
@@ -209,7 +209,7 @@ t.test('a workspace is born with its owner and a key; people can own several', a
 
 t.test('a slug is made of words, and of something where there are none', async (t) => {
   const taken = new Set(['acme', 'acme-2', 'workspace'])
-  const slug = (name: string): string => slugOf(name, (wanted) => taken.has(wanted))
+  const slug = (name: string): string => buildUniqueSlug(name, (wanted) => taken.has(wanted))
   t.same(['Acme', 'a  B_c', 'Ünïcode Größe', '漢字', ' -- '].map(slug), [
     'acme-3',
     'a-b-c',
@@ -228,9 +228,9 @@ t.test('a key may give another at most what it has itself', async (t) => {
   }
   const free = { expiresAt: null, allowedNetworks: [], allowedDomains: [] }
   const unasked = { expiresAt: undefined, allowedNetworks: undefined, allowedDomains: undefined }
-  t.same(limitsWithin(own, unasked), own)
-  t.same(limitsWithin(free, unasked), free)
-  t.same(limitsWithin(free, own), own)
+  t.same(narrowLimits(own, unasked), own)
+  t.same(narrowLimits(free, unasked), free)
+  t.same(narrowLimits(free, own), own)
   const within: readonly object[] = [
     { expiresAt: 5000 },
     { expiresAt: 1 },
@@ -239,7 +239,7 @@ t.test('a key may give another at most what it has itself', async (t) => {
     { allowedDomains: ['b.test'] },
   ]
   for (const less of within) {
-    t.same(limitsWithin(own, { ...unasked, ...less }), { ...own, ...less }, JSON.stringify(less))
+    t.same(narrowLimits(own, { ...unasked, ...less }), { ...own, ...less }, JSON.stringify(less))
   }
   const beyond: readonly object[] = [
     { expiresAt: null },
@@ -255,11 +255,11 @@ t.test('a key may give another at most what it has itself', async (t) => {
   for (const more of beyond) {
     const [field = ''] = Object.keys(more)
     t.throws(
-      () => limitsWithin(own, { ...unasked, ...more }),
+      () => narrowLimits(own, { ...unasked, ...more }),
       { name: 'Refusal', kind: 'forbidden' },
       JSON.stringify(more),
     )
-    t.same(limitsWithin(free, { ...unasked, ...more }), { ...free, ...more }, `${field} of a free key`)
+    t.same(narrowLimits(free, { ...unasked, ...more }), { ...free, ...more }, `${field} of a free key`)
   }
 })
 
@@ -287,17 +287,17 @@ t.test('ten domains in any sixty minutes', async (t) => {
 t.test('acts are kept as long as they must, and go in small steps', async (t) => {
   const { database } = await temporaryDatabase(t)
   const act = (at: number): Write =>
-    recordAct({ workspaceId: 'ws_1', actor: operator, action: 'domain.deleted', target: 'd', at })
+    recordAuditEntry({ workspaceId: 'ws_1', actor: operatorActor, action: 'domain.deleted', target: 'd', at })
   await database.commit(Array.from({ length: 1200 }, (_, n) => act(n)))
   await database.commit([act(5000)])
   const left = (): number => database.read('select 1 from audit_log', []).length
-  t.equal(await forgetActs(database, 1100), true)
+  t.equal(await removeOldAuditEntries(database, 1100), true)
   t.ok(left() > 600 && left() < 900, String(left()))
-  while (await forgetActs(database, 1100));
+  while (await removeOldAuditEntries(database, 1100));
   t.equal(left(), 101)
-  t.match(actsOfWorkspace(database.read, { workspaceId: 'ws_1', before: NEWEST, limit: 2 }), [
+  t.match(auditEntriesOfWorkspace(database.read, { workspaceId: 'ws_1', before: BEFORE_NEWEST, limit: 2 }), [
     { seq: 1201, at: 5000, actor: 'operator', details: '{}' },
     { seq: 1200 },
   ])
-  t.same(actsOfWorkspace(database.read, { workspaceId: 'ws_2', before: NEWEST, limit: 2 }), [])
+  t.same(auditEntriesOfWorkspace(database.read, { workspaceId: 'ws_2', before: BEFORE_NEWEST, limit: 2 }), [])
 })

@@ -1,9 +1,9 @@
 /** A workspace with one of everything that the daemon's routes can make. */
-import { fileInbound } from '../../src/messages/inbound/inbound-email.js'
+import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { TestDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 export interface Populated {
   readonly ids: readonly string[]
@@ -43,9 +43,9 @@ async function filed(app: TestDaemon, workspaceId: string, domain: string, subje
   const envelope = JSON.stringify([`info@${domain}`])
   const email = inboundMail({ id, workspace_id: workspaceId, domain, envelope_to: envelope })
   await app.daemon.database.commit(
-    fileInbound(email, Buffer.from(`From: ${subject}@b.test\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`)),
+    storeInbound(email, Buffer.from(`From: ${subject}@b.test\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`)),
   )
   const processed = `select 1 from inbound_emails where id = ? and status = 'processed'`
-  await until('it is looked at', () => app.rows(processed, id)[0])
+  await waitUntil('it is looked at', () => app.rows(processed, id)[0])
   return id
 }

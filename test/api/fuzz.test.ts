@@ -50,7 +50,7 @@ const words = [
   '',
 ]
 
-function encoded(text: string): string {
+function encodeSegment(text: string): string {
   // A lone surrogate is no text that could be sent.
   return encodeURIComponent(Buffer.from(text).toString())
 }
@@ -58,7 +58,7 @@ function encoded(text: string): string {
 /** A path with something at every parameter: an id that is there, one that is not, anything. */
 function paths({ path }: Route, ids: readonly string[]): fc.Arbitrary<string> {
   const value = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ids) }, fc.string({ unit: 'binary' }))
-  return value.map((id) => `/v1${path.replace(/:\w+/g, encoded(id) || 'x')}`)
+  return value.map((id) => `/v1${path.replace(/:\w+/g, encodeSegment(id) || 'x')}`)
 }
 
 function queries({ query }: Route, more: readonly string[]): fc.Arbitrary<string> {
@@ -70,7 +70,7 @@ function queries({ query }: Route, more: readonly string[]): fc.Arbitrary<string
   )
   return fc
     .array(fc.tuple(name, value), { maxLength: 3 })
-    .map((pairs) => pairs.map(([left, right]) => `${encoded(left)}=${encoded(right)}`).join('&'))
+    .map((pairs) => pairs.map(([left, right]) => `${encodeSegment(left)}=${encodeSegment(right)}`).join('&'))
 }
 
 /** What no program sends that means well. */
@@ -93,9 +93,9 @@ interface Given {
   readonly headers: Readonly<Record<string, string>>
 }
 
-function given(route: Route, all: readonly string[]): fc.Arbitrary<Given> {
+function requestsOf(route: Route, all: readonly string[]): fc.Arbitrary<Given> {
   const { body } = route
-  if ('receive' in route) return forms(all)
+  if ('fileDescription' in route) return forms(all)
   if (body === null) return fc.constant({ body: undefined, headers: {} })
   const bodies = fc.oneof({ weight: 12, arbitrary: arbitraryOf(body, all) }, { weight: 1, arbitrary: hostile })
   return bodies.map((value) => ({ body: value, headers: {} }))
@@ -121,7 +121,7 @@ const otherTypes = ['text/csv', 'multipart/form-data', 'multipart/form-data; bou
   'content-type': type,
 }))
 
-async function answered(request: Promise<RestAnswer>): Promise<RestAnswer> {
+async function waitForAnswer(request: Promise<RestAnswer>): Promise<RestAnswer> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('never answered')), PATIENCE)
@@ -164,13 +164,13 @@ t.test('no request makes the door answer a 5xx, hang, or tell or change anything
     const requests = fc.record({
       path: paths(route, ids),
       query: queries(route, [...ids, ...workspaces]),
-      given: given(route, [...words, ...ids, ...workspaces]),
+      given: requestsOf(route, [...words, ...ids, ...workspaces]),
     })
     // A key that revokes itself would ask nothing more.
     const key = await freshKey(app)
     const ask = async ({ path, query, given }: { path: string; query: string; given: Given }): Promise<void> => {
       const target = query === '' ? path : `${path}?${query}`
-      const answer = await answered(app.rest(route.method, target, { key, ...given }))
+      const answer = await waitForAnswer(app.rest(route.method, target, { key, ...given }))
       if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`)
       if (answer.status >= 400) checkError(answer)
       const body = Buffer.isBuffer(given.body) ? given.body.toString() : JSON.stringify(given.body ?? null)

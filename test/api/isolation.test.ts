@@ -7,20 +7,20 @@
  * asks that without a signature they lead nobody anywhere.
  */
 import t, { type Test } from 'tap'
-import { insertKey, newKey } from '../../src/accounts/keys/api-keys.js'
+import { insertKey, generateKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
 import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/http/output/answer.js'
-import { isForAll, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
-import { fileInbound } from '../../src/messages/inbound/inbound-email.js'
+import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
+import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables/tables.js'
 import { fileForm } from '../helpers/file-form.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -169,7 +169,7 @@ function expected(route: ClosedRoute): Expected {
 
 /** Those that need a key. */
 function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
-  return app.daemon.routes.filter((route): route is ClosedRoute => !isForAll(route))
+  return app.daemon.routes.filter((route): route is ClosedRoute => !isPublic(route))
 }
 
 /** One resource of each kind in a workspace. */
@@ -181,18 +181,18 @@ async function things(app: TestDaemon, key: string, domain: string): Promise<Rea
   }
   const fields = [`X-Service-Scheduled-For: ${soon(app.now())}`]
   return {
-    emails: await app.accepted({ key, from: `app@${domain}`, to: ['bob@b.test'], fields }),
+    emails: await app.submitAccepted({ key, from: `app@${domain}`, to: ['bob@b.test'], fields }),
     'api-keys': await made('/v1/api-keys', { name: `key of ${domain}` }),
     domains: await made('/v1/domains', { domain: `new.${domain}` }),
     suppressions: await made('/v1/suppressions', { email: `gone@${domain}` }),
-    inbound: await filed(app, key, domain),
+    inbound: await inboundIn(app, key, domain),
     templates: await made('/v1/templates', { name: 'n', subject: `of ${domain}`, text: 't' }),
     contacts: await made('/v1/contacts', { email: `contact@${domain}` }),
     audiences: await made('/v1/audiences', { name: `readers of ${domain}` }),
     imports: await importOf(app, key),
     workspaces: workspaceOf(app, key),
     members: await memberIn(app, key, domain),
-    invitations: await invitedTo(app, key, domain),
+    invitations: await inviteGuest(app, key, domain),
   }
 }
 
@@ -206,8 +206,8 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
   const answer = await app.rest('POST', '/v1/suppressions/import', { key, ...file })
   if (answer.status !== 202) throw new Error(answer.text)
   const { import_id: id } = answer.json<{ readonly data: { readonly import_id: string } }>().data
-  await until('it is over', () => app.rows(`select 1 from imports where id = ? and status = 'completed'`, id)[0])
-  await until(
+  await waitUntil('it is over', () => app.rows(`select 1 from imports where id = ? and status = 'completed'`, id)[0])
+  await waitUntil(
     'its file is gone',
     () => app.rows('select 1 from import_chunks where import_id = ?', id)[0] === undefined,
   )
@@ -223,7 +223,7 @@ async function memberIn(app: TestDaemon, key: string, domain: string): Promise<s
   return id
 }
 
-async function invitedTo(app: TestDaemon, key: string, domain: string): Promise<string> {
+async function inviteGuest(app: TestDaemon, key: string, domain: string): Promise<string> {
   const body = { workspaceId: workspaceOf(app, key), email: `guest@${domain}`, role: 'member' }
   const answer = await app.rest('POST', '/v1/members', { key, body })
   if (answer.status !== 201) throw new Error(answer.text)
@@ -231,7 +231,7 @@ async function invitedTo(app: TestDaemon, key: string, domain: string): Promise<
 }
 
 /** An email that came in, as the listener files it. */
-async function filed(app: TestDaemon, key: string, domain: string): Promise<string> {
+async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const id = uuidv7(app.now())
   const email = inboundMail({
     id,
@@ -240,9 +240,9 @@ async function filed(app: TestDaemon, key: string, domain: string): Promise<stri
     envelope_to: JSON.stringify([`info@${domain}`]),
   })
   await app.daemon.database.commit(
-    fileInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
+    storeInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),
   )
-  await until(
+  await waitUntil(
     'it is looked at',
     () => app.rows(`select 1 from inbound_emails where id = ? and status = 'processed'`, id)[0],
   )
@@ -312,7 +312,7 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
     const query = named === 'query' ? `?workspaceId=${workspaceId}` : ''
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}${query}`
     const given = { ...body?.(app.now()), ...(named === 'body' ? { workspaceId } : {}) }
-    const request = 'receive' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
+    const request = 'fileDescription' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
     return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {
@@ -370,7 +370,7 @@ async function keysOfAll(app: TestDaemon): Promise<ReadonlyMap<string, string>> 
     const userId = await memberWith(app, role)
     for (const scopes of scopeSets) {
       const list = scopes === '' ? [] : (scopes.split(',') as Scope[])
-      const key = newKey({ workspaceId: app.workspaceId, userId, name: 'k', now: app.now(), scopes: list })
+      const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'k', now: app.now(), scopes: list })
       await commit([insertKey(key.row)])
       keys.set(`${role} ${scopes}`, key.secret)
     }
@@ -410,7 +410,7 @@ async function walkRoles(
   keys: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
-  const request = 'receive' in route ? fileForm('') : route.body === null ? {} : { body: {} }
+  const request = 'fileDescription' in route ? fileForm('') : route.body === null ? {} : { body: {} }
   for (const role of everybody) {
     for (const scopes of scopeSets) {
       const key = keys.get(`${role} ${scopes}`) ?? ''

@@ -6,20 +6,20 @@ import { z } from 'zod'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../src/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
 import { emailRequest } from '../../src/api/emails/email-request.js'
-import { clientAddress, clientScheme, type Peer, proxiesOf } from '../../src/api/http/client-address.js'
-import { inputRefusal, ofAddress, parse } from '../../src/api/http/input/input.js'
+import { findClientAddress, findClientScheme, type Peer, createProxyCheck } from '../../src/api/http/client-address.js'
+import { toInputRefusal, addressIssue, parseInput } from '../../src/api/http/input/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/http/input/json-body.js'
 import { address, domainName, moment, network } from '../../src/api/http/input/values.js'
-import { isForeign } from '../../src/api/http/origin.js'
-import { answer, type ErrorBody, errorHeaders } from '../../src/api/http/output/answer.js'
-import { hasLargeText, jsonInSteps } from '../../src/api/http/output/json-in-steps.js'
+import { isForeignOrigin } from '../../src/api/http/origin.js'
+import { toErrorBody, type ErrorBody, errorHeaders } from '../../src/api/http/output/answer.js'
+import { hasLargeText, stringifyInSteps } from '../../src/api/http/output/json-in-steps.js'
 import type { Call } from '../../src/api/http/route.js'
-import { resourcePath } from '../../src/api/http/routing.js'
-import { contentDisposition, downloadType, fileName, safeName } from '../../src/api/inbound/attachment-file.js'
-import { shown } from '../../src/mail/address.js'
+import { toResourcePath } from '../../src/api/http/routing.js'
+import { formatContentDisposition, downloadTypeOf, fileNameOf, sanitizeFileName } from '../../src/api/inbound/attachment-file.js'
+import { formatForDisplay } from '../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
-import { releaseTime } from '../../src/sending/schedule.js'
-import { ConstraintViolated, Missed, StorageFault } from '../../src/storage/writer/write.js'
+import { parseReleaseTime } from '../../src/sending/schedule.js'
+import { ConstraintViolated, WriteConflict, StorageFault } from '../../src/storage/writer/write.js'
 
 function refusal(work: () => unknown): Refusal {
   try {
@@ -32,7 +32,7 @@ function refusal(work: () => unknown): Refusal {
 }
 
 const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>
-  answer(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error
+  toErrorBody(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error
 
 const names: readonly (readonly [given: string, safe: string])[] = [
   ['report.pdf', 'report.pdf'],
@@ -64,17 +64,17 @@ const names: readonly (readonly [given: string, safe: string])[] = [
 ]
 
 t.test('the name of a file that somebody downloads does no harm', (t) => {
-  for (const [given, safe] of names) t.equal(safeName(given), safe, given.slice(0, 40))
+  for (const [given, safe] of names) t.equal(sanitizeFileName(given), safe, given.slice(0, 40))
   const header = /^attachment; filename="[\x20\x21\x23-\x5b\x5d-\x7e]+"(; filename\*=UTF-8''[\w!#$&+.^`|~%-]+)?$/
   const property = fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (given) => {
-    const name = safeName(given)
+    const name = sanitizeFileName(given)
     t.ok(Buffer.byteLength(name) <= 200 && name !== '' && !/^[.\s]|[/\\\p{Cc}]/u.test(name), name)
-    t.match(contentDisposition(given), header)
+    t.match(formatContentDisposition(given), header)
   })
   fc.assert(property, { numRuns: 500, seed: 5 })
-  t.equal(contentDisposition('a.pdf'), 'attachment; filename="a.pdf"')
+  t.equal(formatContentDisposition('a.pdf'), 'attachment; filename="a.pdf"')
   const odd = `attachment; filename="_uro (1)'_.txt"; filename*=UTF-8''%E2%82%ACuro%20%281%29%27%25.txt`
-  t.equal(contentDisposition("€uro (1)'%.txt"), odd)
+  t.equal(formatContentDisposition("€uro (1)'%.txt"), odd)
   t.end()
 })
 
@@ -86,7 +86,7 @@ t.test('types that a browser would run are downloaded as bytes', (t) => {
     'application/vnd.ms-excel',
     'application/ms-tnef',
   ]) {
-    t.equal(downloadType(type), type)
+    t.equal(downloadTypeOf(type), type)
   }
   const run = [
     'text/html',
@@ -102,9 +102,9 @@ t.test('types that a browser would run are downloaded as bytes', (t) => {
     'application/x-shockwave-flash',
     'application/java-archive',
   ]
-  for (const type of run) t.equal(downloadType(type), 'application/octet-stream', type)
-  t.equal(fileName({ filename: null, content_type: 'application/pdf' }, 0), 'attachment-1.pdf')
-  t.equal(fileName({ filename: null, content_type: 'constructor' }, 1), 'attachment-2')
+  for (const type of run) t.equal(downloadTypeOf(type), 'application/octet-stream', type)
+  t.equal(fileNameOf({ filename: null, content_type: 'application/pdf' }, 0), 'attachment-1.pdf')
+  t.equal(fileNameOf({ filename: null, content_type: 'constructor' }, 1), 'attachment-2')
   t.end()
 })
 
@@ -165,9 +165,9 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
 
 t.test('everything else is a bug, or a fault of the database, and says nothing', async (t) => {
   const reported: unknown[] = []
-  const bugs = [new Missed('sql'), new ConstraintViolated('sql'), new TypeError('x'), 'text', undefined, null]
+  const bugs = [new WriteConflict('sql'), new ConstraintViolated('sql'), new TypeError('x'), 'text', undefined, null]
   for (const bug of [...bugs, new StorageFault('SQLITE_IOERR', 'disk')]) {
-    const { error } = answer(bug, (err) => reported.push(err))
+    const { error } = toErrorBody(bug, (err) => reported.push(err))
     const fault = bug instanceof StorageFault
     t.equal(error.status, fault ? 503 : 500)
     t.equal(error.details, undefined)
@@ -205,7 +205,7 @@ t.test('a refusal that names one field is told in the form of the interface', as
 
 t.test('what a schema finds wrong is told by code, field and value', async (t) => {
   const address = z.string().superRefine((text, context) => {
-    if (!text.includes('@')) context.addIssue({ code: 'custom', message: 'no address', params: ofAddress })
+    if (!text.includes('@')) context.addIssue({ code: 'custom', message: 'no address', params: addressIssue })
   })
   const schema = z.strictObject({
     to: z.union([address, z.array(address), z.strictObject({ address })]),
@@ -240,29 +240,29 @@ t.test('what a schema finds wrong is told by code, field and value', async (t) =
     [undefined, 'missing-field', '', null],
   ]
   for (const [given, kind, field, value] of rows) {
-    const { kind: found, details, message } = refusal(() => parse(schema, given))
+    const { kind: found, details, message } = refusal(() => parseInput(schema, given))
     t.equal(found, kind, JSON.stringify(given))
     const errors = details['errors'] as readonly { readonly field: string; readonly value: unknown }[]
     t.same(errors.find((error) => error.field === field)?.value, value, `${JSON.stringify(given)}: ${field}`)
     t.ok(message.startsWith(field), message)
   }
-  const several = refusal(() => parse(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
+  const several = refusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
   t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
-  t.equal(inputRefusal([], {}).kind, 'invalid-parameter')
+  t.equal(toInputRefusal([], {}).kind, 'invalid-parameter')
   t.match(
-    refusal(() => parse(schema, { to: 5 })),
+    refusal(() => parseInput(schema, { to: 5 })),
     { message: 'to: must be text, a list or an object' },
   )
   t.match(
-    refusal(() => parse(schema, undefined)),
+    refusal(() => parseInput(schema, undefined)),
     { message: 'a body is required' },
   )
-  const endless = refusal(() => parse(z.array(z.string()), Array(5_000).fill(1)))
+  const endless = refusal(() => parseInput(z.array(z.string()), Array(5_000).fill(1)))
   t.equal((endless.details['errors'] as readonly unknown[]).length, 100)
 })
 
 /** A list or object that counts how often somebody looks into it. */
-function watched<T extends object>(target: T): { readonly value: T; readonly looks: () => number } {
+function countReads<T extends object>(target: T): { readonly value: T; readonly looks: () => number } {
   let looks = 0
   const value = new Proxy(target, {
     get: (inner, name) => {
@@ -276,26 +276,26 @@ function watched<T extends object>(target: T): { readonly value: T; readonly loo
 t.test('what is too many is not looked into', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   for (const field of ['to', 'cc', 'bcc', 'reply_to', 'attachments', 'inline_images', 'tags']) {
-    const { value, looks } = watched(Array<string>(49_000).fill('bob@b.test'))
-    const { details } = refusal(() => parse(emailRequest, { ...email, [field]: value }))
+    const { value, looks } = countReads(Array<string>(49_000).fill('bob@b.test'))
+    const { details } = refusal(() => parseInput(emailRequest, { ...email, [field]: value }))
     t.match((details['errors'] as unknown[])[0], { field, message: /^at most/ })
     t.equal(looks(), 0, field)
   }
-  const fields = watched(Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`X-${n}`, 'a'])))
+  const fields = countReads(Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`X-${n}`, 'a'])))
   t.match(
-    refusal(() => parse(emailRequest, { ...email, headers: fields.value })),
+    refusal(() => parseInput(emailRequest, { ...email, headers: fields.value })),
     { message: 'headers: at most 50 header fields' },
   )
   t.equal(fields.looks(), 0)
-  const many = watched(Array<unknown>(49_000).fill(email))
+  const many = countReads(Array<unknown>(49_000).fill(email))
   const { body } = batchRoute({} as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
   t.match(
-    refusal(() => parse(body, many.value)),
+    refusal(() => parseInput(body, many.value)),
     { message: 'at most 100 emails' },
   )
   t.equal(many.looks(), 0)
-  t.equal((parse(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
+  t.equal((parseInput(emailRequest, { ...email, to: Array(50).fill('bob@b.test') }) as { to: unknown[] }).to.length, 50)
 })
 
 t.test('the messages of a batch are bounded together', async (t) => {
@@ -316,7 +316,7 @@ t.test('the messages of a batch are bounded together', async (t) => {
   const { body, run } = batchRoute(deps as unknown as BatchDeps)
   if (body === null) throw new Error('a batch has a body')
   const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, rawBody: Buffer.alloc(0) }
-  const given = parse(body, Array(20).fill(email))
+  const given = parseInput(body, Array(20).fill(email))
   await t.rejects(Promise.resolve(run({ ...call, body: given } as unknown as Call)), {
     name: 'Refusal',
     kind: 'too-large',
@@ -325,14 +325,14 @@ t.test('the messages of a batch are bounded together', async (t) => {
 })
 
 t.test('of what is wrong no more is looked at than is told of', async (t) => {
-  const keys = watched(Array<string>(49_000).fill('colour'))
+  const keys = countReads(Array<string>(49_000).fill('colour'))
   const unknown: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: keys.value }
-  inputRefusal([unknown], {})
+  toInputRefusal([unknown], {})
   t.ok(keys.looks() <= 1_000, String(keys.looks()))
   const two: z.core.$ZodIssue = { code: 'unrecognized_keys', path: [], message: '', keys: ['x', 'y'] }
   const union: z.core.$ZodIssue = { code: 'invalid_union', path: [], message: '', errors: [[two, two]] }
-  const all = watched(Array<z.core.$ZodIssue>(49_000).fill(union))
-  inputRefusal(all.value, {})
+  const all = countReads(Array<z.core.$ZodIssue>(49_000).fill(union))
+  toInputRefusal(all.value, {})
   t.equal(all.looks(), 250, 'each is worth four')
 })
 
@@ -346,22 +346,22 @@ t.test('a value is cut before it is made safe to say', async (t) => {
       return replace.apply(this, given)
     },
   })
-  const said = shown(value)
+  const said = formatForDisplay(value)
   t.equal(said, `${'a?'.repeat(48)}a...`)
   t.equal(replaced, 97)
-  t.equal(shown('x'.repeat(100)), 'x'.repeat(100))
-  t.equal(shown('😀'.repeat(100)), `${'😀'.repeat(48)}?...`, 'a pair that the cut divides')
+  t.equal(formatForDisplay('x'.repeat(100)), 'x'.repeat(100))
+  t.equal(formatForDisplay('😀'.repeat(100)), `${'😀'.repeat(48)}?...`, 'a pair that the cut divides')
 })
 
 t.test('a refused time is said back shortened', async (t) => {
   for (const text of ['x'.repeat(1_000_000), '2999-01-31T09:00:00Z']) {
-    const { message, details } = refusal(() => releaseTime(text, 0))
+    const { message, details } = refusal(() => parseReleaseTime(text, 0))
     t.ok(message.length < 300 && String(details['value']).length <= 100)
   }
   const { body } = rescheduleRoute({} as EmailChangeDeps)
   if (body === null) throw new Error('it has a body')
   t.match(
-    refusal(() => parse(body, { scheduled_for: 'x'.repeat(1_000_000) })),
+    refusal(() => parseInput(body, { scheduled_for: 'x'.repeat(1_000_000) })),
     { kind: 'invalid-parameter', message: /^scheduled_for/ },
   )
 })
@@ -417,7 +417,7 @@ t.test('JSON is read, and what is none is refused, whatever it is', async (t) =>
 })
 
 /** Brackets and commas outside strings, told from the text as it is read. */
-function counted(text: string): { readonly depth: number; readonly values: number } {
+function countJson(text: string): { readonly depth: number; readonly values: number } {
   const bare = text.replace(/"(?:[^"\\]|\\.)*"/gs, '""')
   let depth = 0
   let deepest = 0
@@ -451,7 +451,7 @@ t.test('JSON that nests or lists without end is refused before it is parsed', as
   fc.assert(
     fc.property(fc.array(string, { maxLength: 3 }), fc.integer({ min: 1, max: MAX_DEPTH + 3 }), (strings, depth) => {
       const text = `${'['.repeat(depth)}${strings.join(',')}${']'.repeat(depth)}`
-      const refused = counted(text).depth > MAX_DEPTH
+      const refused = countJson(text).depth > MAX_DEPTH
       try {
         checkShape(Buffer.from(text))
         return !refused
@@ -464,7 +464,7 @@ t.test('JSON that nests or lists without end is refused before it is parsed', as
 })
 
 t.test('where a request comes from', async (t) => {
-  const isProxy = proxiesOf(['10.0.0.0/8', '2001:db8:a::/48'])
+  const isProxy = createProxyCheck(['10.0.0.0/8', '2001:db8:a::/48'])
   const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
   const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
     [undefined, '10.0.0.1'],
@@ -488,8 +488,8 @@ t.test('where a request comes from', async (t) => {
     ['localhost', '10.0.0.1'],
   ]
   for (const [forwarded, address] of rows) {
-    t.equal(clientAddress(peer, forwarded, isProxy), address, String(forwarded))
-    t.equal(clientAddress({ ...peer, trusted: false }, forwarded, isProxy), '10.0.0.1', 'a stranger says nothing')
+    t.equal(findClientAddress(peer, forwarded, isProxy), address, String(forwarded))
+    t.equal(findClientAddress({ ...peer, trusted: false }, forwarded, isProxy), '10.0.0.1', 'a stranger says nothing')
   }
   const entry = fc.oneof(
     fc.constantFrom('203.0.113.7', '10.1.1.1', '[::1]:5', 'x', ' '),
@@ -497,24 +497,24 @@ t.test('where a request comes from', async (t) => {
     fc.ipV6(),
   )
   fc.assert(
-    fc.property(fc.array(entry), (entries) => clientAddress(peer, entries.join(','), isProxy) !== ''),
+    fc.property(fc.array(entry), (entries) => findClientAddress(peer, entries.join(','), isProxy) !== ''),
     { numRuns: 1000 },
   )
 })
 
 t.test('how the client spoke is told by TLS, or by a proxy', async (t) => {
   const behind: Peer = { address: '127.0.0.1', trusted: true, tls: false }
-  t.equal(clientScheme({ ...behind, trusted: false, tls: true }, 'http'), 'https')
-  t.equal(clientScheme({ ...behind, tls: true }, undefined), 'https')
-  t.equal(clientScheme(behind, 'https'), 'https')
-  t.equal(clientScheme(behind, 'http'), 'http')
-  t.equal(clientScheme(behind, 'http, HTTPS'), 'https', 'the nearest proxy')
-  for (const odd of [undefined, '', 'wss', 'https,']) t.equal(clientScheme(behind, odd), null, String(odd))
+  t.equal(findClientScheme({ ...behind, trusted: false, tls: true }, 'http'), 'https')
+  t.equal(findClientScheme({ ...behind, tls: true }, undefined), 'https')
+  t.equal(findClientScheme(behind, 'https'), 'https')
+  t.equal(findClientScheme(behind, 'http'), 'http')
+  t.equal(findClientScheme(behind, 'http, HTTPS'), 'https', 'the nearest proxy')
+  for (const odd of [undefined, '', 'wss', 'https,']) t.equal(findClientScheme(behind, odd), null, String(odd))
 })
 
 t.test('a page is ours when it has our name, our port and our scheme', async (t) => {
   const ours = (origin: string, host: string | undefined, scheme: 'http' | 'https' | null = 'https') =>
-    !isForeign(origin, host, scheme)
+    !isForeignOrigin(origin, host, scheme)
   t.ok(ours('https://api.test', 'api.test'))
   t.ok(ours('HTTPS://API.test:443', 'api.TEST'))
   t.ok(ours('https://[::1]:8443', '[::1]:8443'))
@@ -552,7 +552,7 @@ t.test('a path is the same under every prefix', async (t) => {
     ['*', '*'],
     ['', ''],
   ]
-  for (const [target, path] of rows) t.equal(resourcePath(target), path, target)
+  for (const [target, path] of rows) t.equal(toResourcePath(target), path, target)
 })
 
 t.test('large texts of an answer become the same JSON in steps, and others have their turn meanwhile', async (t) => {
@@ -566,7 +566,7 @@ t.test('large texts of an answer become the same JSON in steps, and others have 
     if (!over) setImmediate(count)
   }
   setImmediate(count)
-  const json = await jsonInSteps(body)
+  const json = await stringifyInSteps(body)
   over = true
   t.ok(isDeepStrictEqual(JSON.parse(json.toString()), JSON.parse(JSON.stringify(body))))
   t.ok(turns >= 8, `${turns} turns`)

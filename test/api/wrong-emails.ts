@@ -1,5 +1,5 @@
 /** Emails that a client asks for wrongly: right bodies but for one thing. */
-import { ADDRESS, email, MISSING, posts, type Row, WRONG, type Wrong, without } from './wrong-request.js'
+import { ADDRESS, email, MISSING, wrongPosts, type Row, WRONG, type Wrong, emailWithout } from './wrong-request.js'
 
 const many = (count: number, prefix = 'r'): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}@b.test`)
 const base64 = (bytes: number): string => Buffer.alloc(bytes).toString('base64')
@@ -8,12 +8,12 @@ const file = { filename: 'a.txt', content: base64(3) }
 /** As text: in a literal it would be the prototype. */
 const proto = (field: string): string => `${JSON.stringify(email).slice(0, -1)},"${field}":{"__proto__":"a"}}`
 
-export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
+export const wrongEmails: readonly Wrong[] = wrongPosts('/v1/emails', [
   ['an unknown field', { ...email, colour: 'red' }, WRONG, 'colour'],
-  ['no from', without('from'), MISSING, 'from'],
-  ['no to', without('to'), MISSING, 'to'],
-  ['no subject', without('subject'), MISSING, 'subject'],
-  ['no content at all', without('text'), MISSING],
+  ['no from', emailWithout('from'), MISSING, 'from'],
+  ['no to', emailWithout('to'), MISSING, 'to'],
+  ['no subject', emailWithout('subject'), MISSING, 'subject'],
+  ['no content at all', emailWithout('text'), MISSING],
   ['a body that is a list', [email], WRONG],
   ['a body that is null', null, WRONG],
   ['a body that is text', '"hello"', WRONG],
@@ -183,7 +183,7 @@ export const wrongEmails: readonly Wrong[] = posts('/v1/emails', [
   ['a time too far ahead', { ...email, scheduled_for: '2999-01-01T00:00:00Z' }, WRONG, 'scheduled_for'],
   [
     'a template that is not there',
-    { ...without('text'), template_id: '0197-none' },
+    { ...emailWithout('text'), template_id: '0197-none' },
     'template_not_found',
     undefined,
     404,

@@ -17,7 +17,7 @@ export const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', t
 export type Row = readonly [what: string, body: unknown, code: string, field?: string | undefined, status?: number]
 
 /** POST of a body that is right but for one thing. */
-export function posts(path: string, rows: readonly Row[]): readonly Wrong[] {
+export function wrongPosts(path: string, rows: readonly Row[]): readonly Wrong[] {
   return rows.map(([what, body, code, field, status = 400]) => ({
     what,
     line: `POST ${path}`,
@@ -28,7 +28,7 @@ export function posts(path: string, rows: readonly Row[]): readonly Wrong[] {
   }))
 }
 
-export function without(field: string): Record<string, unknown> {
+export function emailWithout(field: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(email).filter(([name]) => name !== field))
 }
 

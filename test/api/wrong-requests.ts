@@ -5,9 +5,9 @@
  */
 import type { RestRequest } from '../helpers/rest-client.js'
 import { wrongEmails } from './wrong-emails.js'
-import { ADDRESS, email, MISSING, posts, WRONG, type Wrong } from './wrong-request.js'
+import { ADDRESS, email, MISSING, wrongPosts, WRONG, type Wrong } from './wrong-request.js'
 
-const batches: readonly Wrong[] = posts('/v1/emails/batch', [
+const batches: readonly Wrong[] = wrongPosts('/v1/emails/batch', [
   ['a batch that is an object', email, WRONG],
   ['an empty batch', [], WRONG],
   ['a batch of 101', Array.from({ length: 101 }, () => email), WRONG],
@@ -75,7 +75,7 @@ const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 const link = (expires: string): string =>
   `/v1/inbound/${unknownId}/attachments/0?workspace=ws_1&expires=${expires}&signature=x`
 
-function gets(
+function wrongGets(
   rows: readonly (readonly [line: string, status: number, code: string, field?: string])[],
 ): readonly Wrong[] {
   return rows.map(([line, status, code, field]) => ({
@@ -87,7 +87,7 @@ function gets(
   }))
 }
 
-const queries: readonly Wrong[] = gets([
+const queries: readonly Wrong[] = wrongGets([
   ['GET /v1/emails?limit=0', 400, WRONG, 'limit'],
   ['GET /v1/emails?limit=101', 400, WRONG, 'limit'],
   ['GET /v1/emails?limit=-1', 400, WRONG, 'limit'],
@@ -158,25 +158,25 @@ const others: readonly Wrong[] = [
     code: WRONG,
     field: 'subject',
   },
-  ...posts(`/v1/inbound/${unknownId}/reply`, [
+  ...wrongPosts(`/v1/inbound/${unknownId}/reply`, [
     ['neither html nor text', {}, MISSING, 'html'],
     ['a text that is none', { text: 1 }, WRONG, 'text'],
     ['an unknown field', { text: 'x', to: 'bob@b.test' }, WRONG, 'to'],
     ['an attachment that is none', { text: 'x', attachments: [1] }, WRONG, 'attachments[0]'],
   ]),
-  ...posts(`/v1/inbound/${unknownId}/feedback`, [
+  ...wrongPosts(`/v1/inbound/${unknownId}/feedback`, [
     ['no verdict', {}, MISSING, 'verdict'],
     ['a verdict that is none', { verdict: 'clean' }, WRONG, 'verdict'],
     ['an unknown field', { verdict: 'spam', learn: true }, WRONG, 'learn'],
     ['feedback on nothing', { verdict: 'spam' }, 'not_found', undefined, 404],
   ]),
-  ...posts('/v1/suppressions', [
+  ...wrongPosts('/v1/suppressions', [
     ['no email', {}, MISSING, 'email'],
     ['no address', { email: 'nobody' }, ADDRESS, 'email'],
     ['a reason that is none', { email: 'x@b.test', reason: 'bored' }, WRONG, 'reason'],
     ['an unknown field', { email: 'x@b.test', why: 'bored' }, WRONG, 'why'],
   ]),
-  ...posts('/v1/api-keys', [
+  ...wrongPosts('/v1/api-keys', [
     ['no name', {}, MISSING, 'name'],
     ['an empty name', { name: '' }, WRONG, 'name'],
     ['a name too long', { name: 'x'.repeat(101) }, WRONG, 'name'],
@@ -187,7 +187,7 @@ const others: readonly Wrong[] = [
     ['a network that is none', { name: 'k', allowed_networks: ['10.0.0.0/33'] }, WRONG, 'allowed_networks[0]'],
     ['a domain that is none', { name: 'k', allowed_domains: ['-a-'] }, WRONG, 'allowed_domains[0]'],
   ]),
-  ...posts('/v1/domains', [
+  ...wrongPosts('/v1/domains', [
     ['no domain', {}, MISSING, 'domain'],
     ['no domain name', { domain: 'not a name' }, WRONG, 'domain'],
     ['an address', { domain: '192.0.2.1' }, WRONG, 'domain'],

@@ -1,11 +1,11 @@
 /** What the columns of a file of contacts mean, and that no list of contacts is counted or sorted. */
 import fc from 'fast-check'
 import t from 'tap'
-import { deleteAudience, removalsUnderWay } from '../../src/audiences/audience-removal.js'
+import { deleteAudience, listPendingRemovals } from '../../src/audiences/audience-removal.js'
 import { audienceById, insertAudience, listAudiences } from '../../src/audiences/audiences.js'
-import { contactColumns, contactLine } from '../../src/audiences/contact-columns.js'
-import { contactPages, contactsNamed, countContacts, listContacts } from '../../src/audiences/contact-list.js'
-import { contactById, contactIn } from '../../src/audiences/contacts.js'
+import { parseContactColumns, parseContactLine } from '../../src/audiences/contact-columns.js'
+import { readContactPages, findContactIds, countContacts, listContacts } from '../../src/audiences/contact-list.js'
+import { contactById, findContactInAudience } from '../../src/audiences/contacts.js'
 import { audienceRemovals } from '../../src/daemon/audience-removals.js'
 import type { Address } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
@@ -13,15 +13,15 @@ import type { CsvRow } from '../../src/platform/csv/rows.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const { database } = await temporaryDatabase(t)
 
 const row = (...cells: readonly string[]): CsvRow => ({ line: 7, cells })
 const kinds = (...names: readonly string[]): readonly string[] =>
-  contactColumns(row(...names)).map((column) => (column.kind === 'key' ? `key ${column.key}` : column.kind))
+  parseContactColumns(row(...names)).map((column) => (column.kind === 'key' ? `key ${column.key}` : column.kind))
 const read = (names: readonly string[], ...cells: readonly string[]): unknown =>
-  contactLine(contactColumns(row(...names)), row(...cells))
+  parseContactLine(parseContactColumns(row(...names)), row(...cells))
 
 t.test('columns are known by their names, however they are spelled; the others are keys of the metadata', async (t) => {
   for (const name of ['email', 'Email', 'E-Mail', ' EMAIL_ADDRESS ', 'Email Address', 'emailAddress']) {
@@ -147,7 +147,7 @@ t.test('a place far down the list is the one that counting would find', async (t
   }
   t.same(await listContacts(database.read, inA, { offset: 25_000, limit: 1 }), [])
   let met = 0
-  for await (const page of contactPages(database.read, inA, 999)) met += page.length
+  for await (const page of readContactPages(database.read, inA, 999)) met += page.length
   t.equal(met, 25_000)
 })
 
@@ -163,8 +163,8 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     await listContacts(watching, filter, { offset: 50, limit: 10 })
   }
   contactById(watching, 'ws_1', 'x')
-  contactIn(watching, 'ws_1', 'a', 'x')
-  contactsNamed(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
+  findContactInAudience(watching, 'ws_1', 'a', 'x')
+  findContactIds(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
   audienceById(watching, 'ws_1', 'a')
   await listAudiences(watching, 'ws_1', { limit: 1, offset: 1 })
   t.equal(seen.size, 10)
@@ -178,7 +178,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     if (/coalesce\("audience_id"/.test(sql)) t.match(plan.join(), /<expr>=\?/, 'nor in other audiences')
     if (/offset/.test(sql) && /"contacts"/.test(sql)) t.match(plan.join(), /COVERING INDEX/, 'a step reads no rows')
   }
-  t.same(removalsUnderWay(database.read, {}), [])
+  t.same(listPendingRemovals(database.read, {}), [])
 })
 
 t.test('a removal that a fault breaks off goes on by itself', async (t) => {
@@ -197,9 +197,9 @@ t.test('a removal that a fault breaks off goes on by itself', async (t) => {
       await database.commit(writes)
     },
     log: { error: (about: unknown) => faults.push(about) },
-    pause: 1,
+    retryDelay: 1,
   })
-  await until('all are gone', () => removalsUnderWay(database.read, {}).length === 0)
+  await waitUntil('all are gone', () => listPendingRemovals(database.read, {}).length === 0)
   t.equal(countContacts(database.read, { workspaceId: 'ws_3', audienceId: null }), 0)
   t.equal(faults.length, 1)
   await removals.stop()

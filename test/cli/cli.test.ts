@@ -18,28 +18,28 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { passwords } from '../../src/accounts/people/passwords.js'
+import { createPasswordHasher } from '../../src/accounts/people/passwords.js'
 import type { Answer } from '../../src/cli/command.js'
-import { asking } from '../../src/cli/daemon-notice.js'
-import { withDatabase } from '../../src/cli/run.js'
-import { changeNotices } from '../../src/daemon/change-notices.js'
-import { noticeAsked } from '../../src/storage/change-notice.js'
+import { withNotice } from '../../src/cli/daemon-notice.js'
+import { databaseCommands } from '../../src/cli/run.js'
+import { changeNotifier } from '../../src/daemon/change-notices.js'
+import { readAnnouncedChange } from '../../src/storage/change-notice.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { selfSigned } from '../helpers/certificates.js'
+import { createSelfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import {
-  besides,
+  withOwnDatabase,
   type CommandResult,
-  command,
-  configuration,
-  message,
-  say,
+  runCommand,
+  writeConfiguration,
+  messageText,
+  submitMessage,
   testDaemon,
 } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
@@ -52,8 +52,8 @@ interface Place {
 
 function place(t: Test): Place {
   const folder = temporaryFolder(t)
-  const { file } = configuration(folder, {})
-  const run: Run = (...argv) => command([...argv, '--config', file])
+  const { file } = writeConfiguration(folder, {})
+  const run: Run = (...argv) => runCommand([...argv, '--config', file])
   return { folder, data: join(folder, 'data'), config: file, run }
 }
 
@@ -143,45 +143,45 @@ t.test('usage errors end with 2 and leave nothing behind', async (t) => {
 
   t.match(await run('queue', 'list', '--status', 'odd'), { status: 2, err: /--status: found "odd", allowed: queued, / })
   t.match(await run('queue', 'hold'), { status: 2, err: /say which/ })
-  const help = await command(['--help'])
+  const help = await runCommand(['--help'])
   t.match(help, { status: 0, err: '' })
   for (const name of ['serve', 'check', 'setup', 'key create', 'queue delete', 'domain import-key', 'verify-data']) {
     t.match(help.out, new RegExp(`^  ${name}\\b`, 'm'), name)
   }
-  t.match(await command([]), { status: 2, out: help.out })
-  t.equal((await command(['help'])).out, help.out)
-  t.equal((await command(['-h'])).out, help.out)
-  t.same((await command(['help', '--json'])).json(), { help: help.out.trimEnd() })
+  t.match(await runCommand([]), { status: 2, out: help.out })
+  t.equal((await runCommand(['help'])).out, help.out)
+  t.equal((await runCommand(['-h'])).out, help.out)
+  t.same((await runCommand(['help', '--json'])).json(), { help: help.out.trimEnd() })
 })
 
 t.test('each command has help of its own, with every option, and needs no configuration for it', async (t) => {
   const { version: packageVersion } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
   for (const argv of [['version'], ['--version'], ['--version', '--config', '/nowhere']]) {
-    t.match(await command(argv), { status: 0, out: `posthorn ${packageVersion}\n`, err: '' })
+    t.match(await runCommand(argv), { status: 0, out: `posthorn ${packageVersion}\n`, err: '' })
   }
-  t.match((await command(['version', '--json'])).json(), { version: packageVersion, node: process.version })
+  t.match((await runCommand(['version', '--json'])).json(), { version: packageVersion, node: process.version })
 
-  for (const { name, usage, summary, options } of withDatabase) {
-    const asked = await command(['help', ...name.split(' ')])
+  for (const { name, usage, summary, options } of databaseCommands) {
+    const asked = await runCommand(['help', ...name.split(' ')])
     t.match(asked, { status: 0, err: '' }, name)
     t.ok(asked.out.includes(`posthorn ${`${name} ${usage}`.trim()}\n    ${summary}\n`), name)
     for (const option of Object.keys(options)) {
       t.match(asked.out, new RegExp(`^  --${option} +\\S`, 'm'), `${name} --${option}`)
       t.ok(usage.includes(`--${option}`), `the usage of ${name} names --${option}`)
     }
-    t.equal((await command([...name.split(' '), '--help', '--config', '/nowhere'])).out, asked.out)
+    t.equal((await runCommand([...name.split(' '), '--help', '--config', '/nowhere'])).out, asked.out)
   }
   for (const name of ['check', 'serve', 'version', 'help']) {
-    if (name !== 'help') t.match(await command([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
-    t.match(await command(['help', name]), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
+    if (name !== 'help') t.match(await runCommand([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
+    t.match(await runCommand(['help', name]), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
   }
-  t.match((await command(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
-  const keys = (await command(['key', '--help'])).out
+  t.match((await runCommand(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
+  const keys = (await runCommand(['key', '--help'])).out
   for (const name of ['key create', 'key list', 'key revoke']) t.match(keys, new RegExp(`^posthorn ${name} `, 'm'))
-  t.match(await command(['help', 'serve']), { status: 0, out: /^posthorn serve\n.*SIGHUP/ })
-  t.match(await command(['help', 'nonsense']), { status: 2, err: /unknown command: nonsense/ })
-  t.match(await command(['nonsense', '--help']), { status: 2, err: /unknown command: nonsense/ })
-  t.match(await command(['version', 'more']), { status: 2, err: /unexpected: more/ })
+  t.match(await runCommand(['help', 'serve']), { status: 0, out: /^posthorn serve\n.*SIGHUP/ })
+  t.match(await runCommand(['help', 'nonsense']), { status: 2, err: /unknown command: nonsense/ })
+  t.match(await runCommand(['nonsense', '--help']), { status: 2, err: /unknown command: nonsense/ })
+  t.match(await runCommand(['version', 'more']), { status: 2, err: /unexpected: more/ })
 })
 
 t.test('a configuration with problems stops every command, with all of them at once', async (t) => {
@@ -189,16 +189,16 @@ t.test('a configuration with problems stops every command, with all of them at o
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, '[service]\nhostname = "a b"\ncolour = 1\n[outbound]\nport = "x"\n')
   for (const argv of [['check'], ['serve'], ['key', 'list']]) {
-    const { status, out, err } = await command([...argv, '--config', file])
+    const { status, out, err } = await runCommand([...argv, '--config', file])
     t.equal(status, 1)
     const said = argv[0] === 'check' ? out : err
     for (const key of ['service.hostname', 'service.colour', 'outbound.port'])
       t.ok(said.includes(`${file}: ${key}: `), key)
   }
-  const json = await command(['--json', 'check', '--config', file])
+  const json = await runCommand(['--json', 'check', '--config', file])
   t.equal(json.status, 1)
   t.match(json.json(), { ok: false, problems: [{ key: /./, message: /found .*; allowed: / }, {}, {}] })
-  t.match(await command(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
+  t.match(await runCommand(['check', '--config', join(folder, 'absent.toml')]), { status: 1, out: /cannot be read/ })
   const good = place(t)
   // Of ours: where there is none, root judges as the user of the unit, which this machine may have.
   mkdirSync(good.data)
@@ -251,7 +251,7 @@ t.test('keys are made, listed and revoked; options stand wherever they like', as
   const { run, config } = here
   const { workspace_id, user_id } = await setUp(run)
   const made = (
-    await command(['--json', '--config', config, 'key', '--name', 'app', 'create', '--scopes', 'send,read'])
+    await runCommand(['--json', '--config', config, 'key', '--name', 'app', 'create', '--scopes', 'send,read'])
   ).json()
   t.match(made, { id: uuid, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: moment })
   const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
@@ -440,8 +440,8 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
   t.match(sink.messages[0]?.raw.toString(), /^Received: by mail\.service\.test with local id /m)
   t.same((await app.cli('explain', story.id, '--json')).json(), story)
   const two = { to: ['one@b.test', 'later@b.test'] }
-  const both = await app.accepted(two)
-  await app.attempted(both)
+  const both = await app.submitAccepted(two)
+  await app.waitUntilAttempted(both)
   const [listed] = ((await app.cli('queue', 'list', '--json')).json() as { data: { id: string }[] }).data
   const ofOne = await app.cli('explain', listed?.id ?? '')
   t.match(ofOne, { status: 0, out: new RegExp(`^${both} `) }, 'by the id of the queue')
@@ -476,7 +476,7 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
     out: /deferred \(\S+\): 450 4\.2\.0 try later\n {4}next attempt \S+Z\n\nnot delivered yet, and tried again .* "posthorn explain \S+" tells more later\n$/,
   })
   t.same(
-    await besides(app, async ({ read }) => read(`select 1 from emails where source = 'service'`, [])),
+    await withOwnDatabase(app, async ({ read }) => read(`select 1 from emails where source = 'service'`, [])),
     [],
     'it asks for no report',
   )
@@ -489,10 +489,10 @@ t.test('beside the daemon: send tells what became of it, explain tells it again'
 
 t.test('a domain that is added while the daemon runs may send at once', async (t) => {
   const app = await testDaemon(t)
-  const client = await app.session()
-  t.match(await say(client, { from: 'x@new.test' }), /^550 5\.7\.1/)
+  const client = await app.openSession()
+  t.match(await submitMessage(client, { from: 'x@new.test' }), /^550 5\.7\.1/)
   t.equal((await app.cli('domain', 'add', 'new.test', '--force', '--workspace', app.workspaceId)).status, 0)
-  t.match(await say(client, { from: 'x@new.test', raw: message({ from: 'x@new.test' }) }), /^250/)
+  t.match(await submitMessage(client, { from: 'x@new.test', raw: messageText({ from: 'x@new.test' }) }), /^250/)
 })
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
@@ -619,7 +619,7 @@ t.test(
   { skip: !root && 'not root' },
   async (t) => {
     const { config, data, folder } = place(t)
-    const { cert, key } = await selfSigned(['localhost'])
+    const { cert, key } = await createSelfSigned(['localhost'])
     const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     writeFileSync(certFile, cert)
     writeFileSync(keyFile, key, { mode: 0o600 })
@@ -708,7 +708,7 @@ t.test('a password comes from standard input, and is not an argument', async (t)
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
   const [user] = database.read<{ password_hash: string }>('select password_hash from users', [])
-  t.equal(await passwords().matches('correct horse battery', user?.password_hash ?? null), true)
+  t.equal(await createPasswordHasher().matches('correct horse battery', user?.password_hash ?? null), true)
   t.match(database.read('select action from audit_log order by seq desc limit 1', []), [
     { action: 'user.password_set' },
   ])
@@ -721,7 +721,7 @@ t.test('a command says whether the daemon has taken note of what it changed', as
   t.teardown(() => database.close())
   const answer: Answer = { json: null, lines: ['done'] }
   const told = async (): Promise<Answer> => {
-    const { database: asked, afterNotice } = asking(database, data, 100)
+    const { database: asked, afterNotice } = withNotice(database, data, 100)
     t.same(await afterNotice(answer), answer, 'nothing was changed')
     await asked.commit([])
     return afterNotice(answer)
@@ -731,8 +731,8 @@ t.test('a command says whether the daemon has taken note of what it changed', as
   t.teardown(() => lock.release())
   t.match(await told(), { failed: true, lines: ['done'], warnings: [/has not taken note/] }, 'it is held, and silent')
   const again = told()
-  const notice = changeNotices({ database, log: { error: () => t.fail() }, forget: () => undefined })
-  await until('it is asked for', () => noticeAsked(database.read) === 3)
+  const notice = changeNotifier({ database, log: { error: () => t.fail() }, forget: () => undefined })
+  await waitUntil('it is asked for', () => readAnnouncedChange(database.read) === 3)
   notice()
   t.same(await again, answer)
 })

@@ -5,21 +5,21 @@ import fc from 'fast-check'
 import { stringify } from 'smol-toml'
 import t from 'tap'
 import type { Config, Machine } from '../../src/config/complete.js'
-import { type Loaded, loadConfig, parseConfig } from '../../src/config/load.js'
+import { type LoadedConfig, loadConfig, parseConfig } from '../../src/config/load.js'
 import { parseRouteTarget } from '../../src/config/places.js'
 import { builtInPlans } from '../../src/config/plans.js'
-import { type Problem, problemLines } from '../../src/config/problems.js'
+import { type Problem, formatProblems } from '../../src/config/problems.js'
 import { settings } from '../../src/config/schema.js'
 import { mailbox } from '../../src/config/values.js'
-import { addressOrNull } from '../../src/mail/address.js'
+import { tryParseAddress } from '../../src/mail/address.js'
 import { parseRoute } from '../../src/mail/route.js'
 
-const laptop: Machine = { hostname: 'Laptop', home: '/home/ann', root: false, stateHome: undefined }
+const laptop: Machine = { hostname: 'Laptop', home: '/home/ann', isRoot: false, stateHome: undefined }
 const minute = 60_000
 
-function config(loaded: Loaded): Config {
+function config(loaded: LoadedConfig): Config {
   if (loaded.kind === 'config') return loaded.config
-  throw new Error(problemLines(loaded.file, loaded.problems))
+  throw new Error(formatProblems(loaded.file, loaded.problems))
 }
 
 function problems(toml: string): readonly Problem[] {
@@ -66,7 +66,7 @@ t.test('without a file everything listens on loopback and lies in the home of th
 t.test('defaults follow the machine and the keys that are set', async (t) => {
   const dataDir = (machine: Partial<Machine>) =>
     config(parseConfig('', null, { ...laptop, ...machine })).service.data_dir
-  t.equal(dataDir({ root: true }), '/var/lib/posthorn')
+  t.equal(dataDir({ isRoot: true }), '/var/lib/posthorn')
   t.equal(dataDir({ stateHome: '/state' }), '/state/posthorn')
   t.equal(dataDir({ stateHome: 'relative' }), '/home/ann/.local/state/posthorn', 'XDG paths are absolute or nothing')
   const odd = config(parseConfig('', null, { ...laptop, hostname: 'my_box!' }))
@@ -189,7 +189,7 @@ t.test('all problems are told at once, with the key, what was found and what is 
     'submission.trusted[0].workspace',
     'tls.key_file',
   ])
-  const lines = problemLines('/etc/posthorn/posthorn.toml', problems(text)).split('\n')
+  const lines = formatProblems('/etc/posthorn/posthorn.toml', problems(text)).split('\n')
   const told = (line: string) => t.ok(lines.includes(`/etc/posthorn/posthorn.toml: ${line}`), line, { lines })
   told('outbound.retry_schedule[2]: found "5 parsecs"; allowed: a duration such as "90s", "5m", "8h", "4d"')
   told('outbound.port: found "25"; allowed: a whole number from 1 to 65535')
@@ -385,7 +385,7 @@ t.test('the file is the one of --config, else of POSTHORN_CONFIG, else of the sy
   const [option, variable, system] = [file('option.test'), file('variable.test'), file('system.test')]
   const absent = join(folder, 'absent.toml')
   const env = { POSTHORN_CONFIG: variable, HOME: '/home/ann' }
-  const name = (loaded: Loaded) => config(loaded).service.hostname
+  const name = (loaded: LoadedConfig) => config(loaded).service.hostname
   t.equal(name(loadConfig({ file: option, env, systemFile: system })), 'option.test')
   t.equal(name(loadConfig({ file: null, env, systemFile: system })), 'variable.test')
   t.equal(name(loadConfig({ file: null, env: { POSTHORN_CONFIG: '' }, systemFile: system })), 'system.test')
@@ -460,7 +460,7 @@ t.test('what the configuration takes for a route or an address, the rest of Post
     }
     if (mailbox.safeParse(written).success) {
       taken.addresses += 1
-      if (addressOrNull(written) === null) throw new Error(written)
+      if (tryParseAddress(written) === null) throw new Error(written)
     }
   }
   fc.assert(fc.property(text, agree), { numRuns: 5000 })

@@ -6,17 +6,17 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import type { Config, Machine } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
-import { problemLines } from '../../src/config/problems.js'
+import { formatProblems } from '../../src/config/problems.js'
 import { plan, settings } from '../../src/config/schema.js'
 import { skipWithout } from '../helpers/programs.js'
 
 const run = promisify(execFile)
-const machine: Machine = { hostname: 'mx.test', home: '/root', root: true, stateHome: undefined }
+const machine: Machine = { hostname: 'mx.test', home: '/root', isRoot: true, stateHome: undefined }
 
 function config(toml: string): Config {
   const loaded = parseConfig(toml, '/etc/posthorn/posthorn.toml', machine)
   if (loaded.kind === 'config') return loaded.config
-  throw new Error(problemLines(loaded.file, loaded.problems))
+  throw new Error(formatProblems(loaded.file, loaded.problems))
 }
 
 t.test('config/posthorn.toml', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { limits } from './rows/limits.js'
 import { proveCase } from './support/prove.js'
-import { world } from './support/world.js'
+import { createWorld } from './support/world.js'
 
 const plans = {
   monthly: { emails_per_month: 2 },
@@ -12,7 +12,7 @@ const plans = {
 }
 
 t.test('what is used up is told with its code, and when to come again', async (t) => {
-  const one = await world(t, { settings: { limits: { plans } } })
+  const one = await createWorld(t, { settings: { limits: { plans } } })
   for (const [plan, cases] of Object.entries(limits)) {
     const { status, err } = await one.app.cli('workspace', 'set-plan', one.app.workspaceId, plan)
     t.equal(status, 0, err)

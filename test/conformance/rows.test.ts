@@ -1,7 +1,7 @@
 /** Every row of the interface's tables, asked of the daemon as its document says. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { bring, idOfReply, processed } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, waitUntilProcessed } from '../helpers/bring-mail.js'
 import { beyond, rows, toCome } from './document.js'
 import { apiKeys } from './rows/api-keys.js'
 import { audiences } from './rows/audiences.js'
@@ -16,7 +16,7 @@ import { suppressions } from './rows/suppressions.js'
 import { workspaces } from './rows/workspaces.js'
 import { statusOfCode } from './support/errors.js'
 import { prove, proveCase } from './support/prove.js'
-import { world } from './support/world.js'
+import { createWorld } from './support/world.js'
 
 /** Of domains whose owners publish all that they are told to, or some of it; of the last nobody can ask. */
 const published = { proved: [0, 1, 2], keyless: [0], hostless: [1, 2], silent: null }
@@ -27,7 +27,7 @@ for (const [name, some] of Object.entries(published)) {
   }
 }
 
-const one = await world(t, { zone: { 'gone.test': { mx: [[0, '']] }, ...Object.fromEntries(zone) } })
+const one = await createWorld(t, { zone: { 'gone.test': { mx: [[0, '']] }, ...Object.fromEntries(zone) } })
 const { app } = one
 
 const letter = [
@@ -59,8 +59,8 @@ t.before(async () => {
   )
   if (added.status !== 0) throw new Error(added.err)
   one.kept.set('verified', (added.json() as { readonly id: string }).id)
-  const mail = idOfReply(await bring(t, app, { to: ['info@home.test'], raw: letter }))
-  await processed(app, mail)
+  const mail = idOfReply(await deliverInbound(t, app, { to: ['info@home.test'], raw: letter }))
+  await waitUntilProcessed(app, mail)
   one.kept.set('mail', mail)
   for (const [name, some] of Object.entries(published)) {
     const answer = await app.rest('POST', '/v1/domains', { body: { domain: `${name}.test` } })

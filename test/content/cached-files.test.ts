@@ -1,9 +1,9 @@
 /** Cached files in storage: chunks, room, what breaks off, what is forgotten. */
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { bytesOfFile, type CachedFile, findFile, USE_COUNTS_FOR, useFile } from '../../src/content/cached-files.js'
-import { forgetFiles } from '../../src/content/file-retention.js'
-import { fileType } from '../../src/content/file-type.js'
+import { readFileBytes, type CachedFile, findFile, USE_INTERVAL, recordFileUse } from '../../src/content/cached-files.js'
+import { removeExpiredFiles } from '../../src/content/file-retention.js'
+import { detectFileType } from '../../src/content/file-type.js'
 import { storeFile } from '../../src/content/store-file.js'
 import type { Database } from '../../src/storage/database.js'
 import type { Write } from '../../src/storage/writer/write.js'
@@ -56,7 +56,7 @@ t.test('a file comes back byte for byte, whatever the pieces in which it came', 
     )
     const file = await files.add(pieces)
     t.match(file, { size: bytes.length, complete: 1, created_at: START, name: 'a.bin', content_type: 'text/csv' })
-    t.ok(bytesOfFile(files.database.read, file)?.equals(bytes), `${size}`)
+    t.ok(readFileBytes(files.database.read, file)?.equals(bytes), `${size}`)
   }
   t.equal(files.count('cached_file_chunks'), 12)
   const largest = Math.max(
@@ -66,7 +66,7 @@ t.test('a file comes back byte for byte, whatever the pieces in which it came', 
   )
   t.equal(largest, 262_144, 'no commit is larger')
   const empty = await files.add([])
-  t.equal(bytesOfFile(files.database.read, empty)?.length, 0)
+  t.equal(readFileBytes(files.database.read, empty)?.length, 0)
 })
 
 t.test('a file is of its workspace, and there only when it is whole', async (t) => {
@@ -107,7 +107,7 @@ t.test('a workspace may take so much and no more, and what goes makes room', asy
   t.same(atOnce.map(({ status }) => status).sort(), ['fulfilled', 'fulfilled', 'rejected'])
   files.now += 2 * HOUR
   const usedBefore = first.used_at + 1
-  while (await forgetFiles(files.database, { usedBefore, now: files.now })) t.ok(true)
+  while (await removeExpiredFiles(files.database, { usedBefore, now: files.now })) t.ok(true)
   t.same([files.total(), files.total('ws_2'), files.count('cached_file_chunks')], [0, 0, 0])
   await files.add([Buffer.alloc(900_000)])
 })
@@ -123,12 +123,12 @@ t.test('files that were not used for long are forgotten, and those that never we
       parameters: [START, START + 40 * HOUR],
     },
   ])
-  t.same(useFile(used, START + USE_COUNTS_FOR - 1), [], 'a use within the hour is written down already')
-  await commit(useFile(used, START + 5 * HOUR))
+  t.same(recordFileUse(used, START + USE_INTERVAL - 1), [], 'a use within the hour is written down already')
+  await commit(recordFileUse(used, START + 5 * HOUR))
   const keys = (): unknown =>
     read<{ key: string }>('select key from cached_files order by used_at', []).map(({ key }) => key)
   const forget = async (now: number, usedBefore: number): Promise<void> => {
-    while (await forgetFiles(files.database, { usedBefore, now })) t.ok(true)
+    while (await removeExpiredFiles(files.database, { usedBefore, now })) t.ok(true)
   }
   await forget(START + HOUR, START)
   t.same(keys(), [old.key, used.key, 'cut'])
@@ -136,7 +136,7 @@ t.test('files that were not used for long are forgotten, and those that never we
   t.same(keys(), [old.key, used.key])
   await forget(START + HOUR + 1, START + 1)
   t.same(keys(), [used.key])
-  t.equal(bytesOfFile(read, old), null)
+  t.equal(readFileBytes(read, old), null)
 })
 
 t.test('a file that is used while it is about to be forgotten stays', async (t) => {
@@ -147,12 +147,12 @@ t.test('a file that is used while it is about to be forgotten stays', async (t) 
   let step = 0
   const slow: typeof commit = async (writes) => {
     step += 1
-    if (step === 1) await commit(useFile(used, now))
+    if (step === 1) await commit(recordFileUse(used, now))
     await commit(writes)
   }
-  while (await forgetFiles({ read, commit: slow }, { usedBefore: START + HOUR, now })) t.ok(step < 3)
-  t.same(bytesOfFile(read, used), Buffer.alloc(10, 'a'))
-  t.equal(bytesOfFile(read, old), null)
+  while (await removeExpiredFiles({ read, commit: slow }, { usedBefore: START + HOUR, now })) t.ok(step < 3)
+  t.same(readFileBytes(read, used), Buffer.alloc(10, 'a'))
+  t.equal(readFileBytes(read, old), null)
   t.same([files.count('cached_files'), files.count('cached_file_chunks')], [1, 1])
 })
 
@@ -160,7 +160,7 @@ t.test('a step of forgetting is small, however large the files', async (t) => {
   const files = await store(t)
   for (let n = 0; n < 4; n += 1) await files.add([Buffer.alloc(5 * 1_048_576)])
   let steps = 0
-  while (await forgetFiles(files.database, { usedBefore: START + 1, now: START })) steps += 1
+  while (await removeExpiredFiles(files.database, { usedBefore: START + 1, now: START })) steps += 1
   t.equal(steps, 4)
 })
 
@@ -175,5 +175,5 @@ t.test('the type of a file is what is said of it, unless that says nothing', asy
     [null, 'a', 'application/octet-stream'],
     [null, 'a.__proto__', 'application/octet-stream'],
   ]
-  for (const [said, name, type] of rows) t.equal(fileType(said, name), type, `${said} ${name}`)
+  for (const [said, name, type] of rows) t.equal(detectFileType(said, name), type, `${said} ${name}`)
 })

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { renderTemplate, type TemplateData } from '../../src/content/render-template.js'
-import { parsedTemplate, templateBook } from '../../src/content/template-book.js'
-import { parseText, variableNames } from '../../src/content/template-text.js'
+import { parseTemplate, createTemplateCache } from '../../src/content/template-book.js'
+import { parseTemplateText, listVariableNames } from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { temporaryDatabase } from '../helpers/database.js'
@@ -17,7 +17,7 @@ interface Texts {
 }
 
 const render = ({ subject = '', html = null, text = null }: Texts, data: TemplateData) =>
-  renderTemplate(parsedTemplate({ id: 't', subject, html, text }), data, LINK)
+  renderTemplate(parseTemplate({ id: 't', subject, html, text }), data, LINK)
 
 function refusal(act: () => unknown): Refusal {
   try {
@@ -162,8 +162,8 @@ t.test('what cannot be a subject is refused with the values that make it so', as
 })
 
 t.test('the names of variables come in their order, each once, and ours is none', async (t) => {
-  const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map(parseText)
-  t.same(variableNames(texts), ['b', 'a', 'c.d'])
+  const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map(parseTemplateText)
+  t.same(listVariableNames(texts), ['b', 'a', 'c.d'])
 })
 
 /** Piece by piece, in the plainest way. */
@@ -234,7 +234,7 @@ t.test('the book remembers what was used last, and forgets what it is told to', 
     asked.push(parameters[1])
     return database.read(sql, parameters)
   }
-  const book = templateBook({ read }, 5_000)
+  const book = createTemplateCache({ read }, 5_000)
   const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => book.find('ws_1', id)?.id)
   t.same(
     [subjects, asked],

@@ -1,11 +1,11 @@
 /** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
 import t from 'tap'
-import { memoryBudget, shareOfBudget } from '../../src/platform/memory/budget.js'
-import { apiDoor, post } from '../helpers/api-door.js'
+import { createMemoryBudget, createBudgetShare } from '../../src/platform/memory/budget.js'
+import { startTestApi, post } from '../helpers/api-door.js'
 import type { Dialogue } from '../helpers/smtp-dialogue.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 import { runMx } from '../smtp/mx-listener.js'
-import { printer, run } from '../smtp/submission-listener.js'
+import { printer, runSubmission } from '../smtp/submission-listener.js'
 
 const SIZE = 600_000
 const CLIENTS = 12
@@ -17,14 +17,14 @@ const leavings = ['stays', 'stays', 'at DATA', 'stays', 'half-way'] as const
 type Leaving = (typeof leavings)[number]
 
 async function bring(client: Dialogue, from: string, to: string, leaving: Leaving): Promise<string> {
-  await client.say('EHLO client.test')
-  await client.say(`MAIL FROM:<${from}> SIZE=${SIZE}`)
-  await client.say(`RCPT TO:<${to}>`)
+  await client.sendCommand('EHLO client.test')
+  await client.sendCommand(`MAIL FROM:<${from}> SIZE=${SIZE}`)
+  await client.sendCommand(`RCPT TO:<${to}>`)
   await client.send('DATA\r\n')
   if (leaving === 'at DATA') return left(client)
-  const reply = await client.reply()
+  const reply = await client.readReply()
   if (!reply.startsWith('354')) return reply
-  if (leaving === 'stays') return client.say(`${lines}.`)
+  if (leaving === 'stays') return client.sendCommand(`${lines}.`)
   await client.send(lines.slice(0, SIZE / 2))
   return left(client)
 }
@@ -35,15 +35,15 @@ function left(client: Dialogue): string {
 }
 
 t.test('more large messages at once than fit: all that stay are taken, and every byte comes back', async (t) => {
-  const whole = memoryBudget(SIZE * 6)
-  const [mx, submission, requests] = [2, 3, 4].map((copies) => shareOfBudget(whole, SIZE * 5, copies))
+  const whole = createMemoryBudget(SIZE * 6)
+  const [mx, submission, requests] = [2, 3, 4].map((copies) => createBudgetShare(whole, SIZE * 5, copies))
   if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
   const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
-  const outgoing = await run(t, {}, { trusted: () => printer, memory: submission })
-  const door = await apiDoor(t, { memory: requests })
+  const outgoing = await runSubmission(t, {}, { trusted: () => printer, memory: submission })
+  const door = await startTestApi(t, { memory: requests })
   let most = 0
   const postOver = async (leaving: Leaving): Promise<string> => {
-    const client = await door.wire()
+    const client = await door.connect()
     const whole = post('/v1/things', body)
     client.send(leaving === 'stays' ? whole : whole.slice(0, leaving === 'half-way' ? SIZE / 2 : 1000))
     if (leaving === 'stays') return String((await client.answer()).status)
@@ -59,7 +59,7 @@ t.test('more large messages at once than fit: all that stay are taken, and every
     ]
   }).flat()
   const watch = setInterval(() => {
-    most = Math.max(most, whole.waiting())
+    most = Math.max(most, whole.countWaiting())
   }, 1)
   const answers = (await Promise.all(clients)).map((answer) => answer.slice(0, 3))
   clearInterval(watch)
@@ -68,6 +68,6 @@ t.test('more large messages at once than fit: all that stay are taken, and every
   t.equal(answers.filter((answer) => answer === '250').length, 2 * stayed.length)
   t.equal(answers.filter((answer) => answer === '201').length, stayed.length)
   t.same([...new Set(answers)].sort(), ['201', '250', 'lef'])
-  await until('all is given back', () => whole.used() === 0)
-  t.same([whole.waiting(), mx.used(), submission.used(), requests.used()], [0, 0, 0, 0])
+  await waitUntil('all is given back', () => whole.usedBytes() === 0)
+  t.same([whole.countWaiting(), mx.usedBytes(), submission.usedBytes(), requests.usedBytes()], [0, 0, 0, 0])
 })

@@ -1,6 +1,6 @@
 /** A service zone that is a literal: for tests of the listener that need no database. */
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
-import { type RecordData, type SoaRecord, soaRecord, type ZoneRecord } from '../../src/domains/zone/zone-records.js'
+import { type RecordData, type SoaRecord, buildSoaRecord, type ZoneRecord } from '../../src/domains/zone/zone-records.js'
 
 /** The text of a key as large as ours. */
 export const largeKey = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`
@@ -18,7 +18,7 @@ const records: readonly (readonly [name: string, data: RecordData])[] = [
 ]
 
 /** `serial` may change under way. */
-export function literalZone(serial: () => number = () => 7): ServiceZone {
+export function literalZone(readSerial: () => number = () => 7): ServiceZone {
   const settings = {
     zone: 'z.test',
     hostname: 'z.test',
@@ -26,22 +26,22 @@ export function literalZone(serial: () => number = () => 7): ServiceZone {
     mxHost: '',
     mailDomain: 'z.test',
     addresses: [],
-    senders: [],
+    sendingAddresses: [],
     nameservers: ['ns.z.test'],
     issuers: [],
     ttl: 3600,
   }
-  const soa = (): SoaRecord => soaRecord(settings, serial())
+  const readSoa = (): SoaRecord => buildSoaRecord(settings, readSerial())
   const all: ZoneRecord[] = records.map(([name, data]) => ({ name, ttl: 3600, data }))
   return {
     name: 'z.test',
-    serial,
-    soa,
-    at: (name) => {
-      const there = [...(name === 'z.test' ? [soa()] : []), ...all.filter((record) => record.name === name)]
+    readSerial,
+    readSoa,
+    findRecords: (name) => {
+      const there = [...(name === 'z.test' ? [readSoa()] : []), ...all.filter((record) => record.name === name)]
       return there.length > 0 || all.some((record) => record.name.endsWith(`.${name}`)) ? there : null
     },
-    *pages() {
+    *readPages() {
       yield all.slice(0, 4)
       yield all.slice(4)
     },

@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { parseConfig } from '../../src/config/load.js'
-import { converse } from '../../src/dns/tcp-conversation.js'
-import { listenForQuestions, type ZoneListener } from '../../src/dns/zone-listener.js'
+import { serveConnection } from '../../src/dns/tcp-conversation.js'
+import { startZoneListener, type ZoneListener } from '../../src/dns/zone-listener.js'
 import { dkimKeysOf } from '../../src/domains/dkim/signing-keys.js'
 import { domainsOfWorkspace } from '../../src/domains/sending-domains.js'
-import { keyTarget } from '../../src/domains/verification/dns-records.js'
-import { serviceZone } from '../../src/domains/zone/zone.js'
-import { zoneSettings } from '../../src/domains/zone/zone-records.js'
+import { keyTargetOf } from '../../src/domains/verification/dns-records.js'
+import { createServiceZone } from '../../src/domains/zone/zone.js'
+import { toZoneSettings } from '../../src/domains/zone/zone-records.js'
 import type { Database } from '../../src/storage/database.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { founded } from '../helpers/foundation.js'
+import { seedDatabase } from '../helpers/foundation.js'
 import { skipWithout } from '../helpers/programs.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 import { freePort } from '../journeys/support/child-server.js'
 import { startSecondary } from '../journeys/support/knot.js'
 import { runProgram } from '../journeys/support/run-program.js'
@@ -32,24 +32,24 @@ interface Opened {
   readonly key: { readonly name: string; readonly text: string }
 }
 
-async function opened(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<Opened> {
+async function openZoneServer(t: Test, notify: readonly string[] = [], host = '127.0.0.1'): Promise<Opened> {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await founded(database)
+  const { workspaceId } = await seedDatabase(database)
   const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`
-  const loaded = parseConfig(text, null, { hostname: ZONE, home: '/', root: true, stateHome: undefined })
+  const loaded = parseConfig(text, null, { hostname: ZONE, home: '/', isRoot: true, stateHome: undefined })
   if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-  const zone = serviceZone(database, zoneSettings(loaded.config))
+  const zone = createServiceZone(database, toZoneSettings(loaded.config))
   const errors: unknown[] = []
   const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
   const listen = [{ host, port: 0 }]
   const deps = { zone, listen, secondaries: ['127.0.0.2/32', '127.0.0.1/32'], notify, clock: () => 0, log }
-  const listener = await listenForQuestions(deps)
+  const listener = await startZoneListener(deps)
   t.teardown(() => listener.stop(0))
   const [row] = domainsOfWorkspace(database.read, { workspaceId })
   const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? '' })
-  const name = keyTarget(row ?? { id: '' }, key?.selector ?? '', ZONE)
+  const name = keyTargetOf(row ?? { id: '' }, key?.selector ?? '', ZONE)
   const port = listener.endpoints[0]?.port ?? 0
-  return { database, listener, port, errors, serial: zone.serial, key: { name, text: key?.public_record ?? '' } }
+  return { database, listener, port, errors, serial: zone.readSerial, key: { name, text: key?.public_record ?? '' } }
 }
 
 async function dig(port: number, ...words: readonly string[]): Promise<string> {
@@ -59,7 +59,7 @@ async function dig(port: number, ...words: readonly string[]): Promise<string> {
 }
 
 t.test('dig', { skip: skipWithout('dig') }, async (t) => {
-  const { port, key, errors, serial } = await opened(t)
+  const { port, key, errors, serial } = await openZoneServer(t)
   const told = (name: string, type: string, ...more: string[]): Promise<string> =>
     dig(port, '+norecurse', ...more, name, type)
 
@@ -85,7 +85,7 @@ t.test('dig', { skip: skipWithout('dig') }, async (t) => {
 })
 
 t.test('drill', { skip: skipWithout('drill') }, async (t) => {
-  const { port, key } = await opened(t)
+  const { port, key } = await openZoneServer(t)
   const drill = async (...words: string[]): Promise<string> =>
     (await runProgram(['drill', '-p', `${port}`, ...words, '@127.0.0.1'])).stdout
   const [first = ''] = key.text.match(/.{255}/) ?? []
@@ -94,7 +94,7 @@ t.test('drill', { skip: skipWithout('drill') }, async (t) => {
 })
 
 t.test('Unbound believes it, and mixed letters come back', { skip: skipWithout('unbound') }, async (t) => {
-  const { port, key } = await opened(t)
+  const { port, key } = await openZoneServer(t)
   const unbound = await startUnbound(t, { zones: { [ZONE]: port } })
   t.equal((await dig(unbound.port, key.name, 'TXT', '+short')).replaceAll(/" "|"/g, ''), `${key.text}\n`)
   t.match(await dig(unbound.port, `posthorn.${ZONE}`, 'A'), /status: NXDOMAIN/)
@@ -103,13 +103,13 @@ t.test('Unbound believes it, and mixed letters come back', { skip: skipWithout('
 
 t.test('Knot copies the zone, and again when it is told of a change', { skip: skipWithout('knotd') }, async (t) => {
   const knotPort = await freePort()
-  const { database, port, serial, key } = await opened(t, [`127.0.0.1:${knotPort}`])
+  const { database, port, serial, key } = await openZoneServer(t, [`127.0.0.1:${knotPort}`])
   const knot = await startSecondary(t, knotPort, ZONE, port)
-  await knot.has(serial())
+  await knot.waitForSerial(serial())
   const at = (name: string): Promise<string> => dig(knot.port, name, 'TXT', '+short')
   t.equal((await at(key.name)).replaceAll(/" "|"/g, ''), `${key.text}\n`)
   await database.commit([{ sql: `update dkim_keys set public_record = 'v=DKIM1; p='`, parameters: [] }])
-  await knot.has(serial())
+  await knot.waitForSerial(serial())
   t.equal(await at(key.name), '"v=DKIM1; p="\n')
 })
 
@@ -124,9 +124,9 @@ function gist(answer: string): readonly string[] {
 
 t.test('it answers as its copy at Knot does', { skip: skipWithout('knotd') || skipWithout('dig') }, async (t) => {
   const knotPort = await freePort()
-  const { port, serial, key } = await opened(t, [`127.0.0.1:${knotPort}`])
+  const { port, serial, key } = await openZoneServer(t, [`127.0.0.1:${knotPort}`])
   const knot = await startSecondary(t, knotPort, ZONE, port)
-  await knot.has(serial())
+  await knot.waitForSerial(serial())
   const label = key.name.slice('dkim1.'.length)
   const questions = [
     ...['SOA', 'NS', 'A', 'AAAA', 'MX', 'TXT', 'CAA', 'DS', 'SRV'].map((type) => [ZONE, type]),
@@ -144,7 +144,7 @@ t.test('it answers as its copy at Knot does', { skip: skipWithout('knotd') || sk
 })
 
 t.test('it listens on addresses of IPv6', { skip: skipWithout('dig') }, async (t) => {
-  const { listener } = await opened(t, [], '::1')
+  const { listener } = await openZoneServer(t, [], '::1')
   const [endpoint] = listener.endpoints
   t.equal(endpoint?.host, '::1')
   const words = ['dig', '@::1', '-p', `${endpoint?.port}`, '+short', '+norecurse']
@@ -154,7 +154,7 @@ t.test('it listens on addresses of IPv6', { skip: skipWithout('dig') }, async (t
 })
 
 /** One connection, and the replies that came over it. */
-async function dialled(t: Test, port: number): Promise<{ socket: Socket; replies: () => readonly Buffer[] }> {
+async function dialTcp(t: Test, port: number): Promise<{ socket: Socket; replies: () => readonly Buffer[] }> {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
@@ -188,8 +188,8 @@ function question(id: number): Buffer {
 const idsOf = (replies: readonly Buffer[]): number[] => replies.map((reply) => reply.readUInt16BE(0))
 
 t.test('questions in one connection are answered in their order, however they come in', async (t) => {
-  const { port } = await opened(t)
-  const { socket, replies } = await dialled(t, port)
+  const { port } = await openZoneServer(t)
+  const { socket, replies } = await dialTcp(t, port)
   const ids = Array.from({ length: 50 }, (_, id) => id)
   const all = Buffer.concat(ids.map(question))
   for (let at = 0; at < all.length; at += 7) socket.write(all.subarray(at, at + 7))
@@ -199,9 +199,9 @@ t.test('questions in one connection are answered in their order, however they co
 })
 
 t.test('a connection that says nothing of use ends', async (t) => {
-  const { port } = await opened(t)
+  const { port } = await openZoneServer(t)
   for (const bytes of [Buffer.of(0xff, 0xff, 1, 2), Buffer.of(0, 0), Buffer.of(0, 1, 1), Buffer.alloc(14, 0xff)]) {
-    const { socket, replies } = await dialled(t, port)
+    const { socket, replies } = await dialTcp(t, port)
     socket.write(bytes)
     await once(socket, 'close')
     t.same(replies(), [])
@@ -209,13 +209,13 @@ t.test('a connection that says nothing of use ends', async (t) => {
 })
 
 t.test('one address has twenty connections, and its places again when they have ended', async (t) => {
-  const { port } = await opened(t)
-  const held = await Promise.all(Array.from({ length: 20 }, () => dialled(t, port)))
-  const one = await dialled(t, port)
+  const { port } = await openZoneServer(t)
+  const held = await Promise.all(Array.from({ length: 20 }, () => dialTcp(t, port)))
+  const one = await dialTcp(t, port)
   await once(one.socket, 'close')
   held[0]?.socket.destroy()
-  await until('there is a place', async () => {
-    const { socket, replies } = await dialled(t, port)
+  await waitUntil('there is a place', async () => {
+    const { socket, replies } = await dialTcp(t, port)
     socket.write(question(1))
     await Promise.race([once(socket, 'data'), once(socket, 'close')])
     return replies().length === 1
@@ -223,7 +223,7 @@ t.test('one address has twenty connections, and its places again when they have 
 })
 
 t.test('connections that ask nothing, from whole networks, keep no question out', async (t) => {
-  const { port } = await opened(t)
+  const { port } = await openZoneServer(t)
   const flood = Array.from({ length: 500 }, (_, at) => {
     const localAddress = `127.3.${at % 5}.${1 + Math.floor(at / 100)}`
     return connect({ host: '127.0.0.1', port, localAddress }).on('error', () => undefined)
@@ -231,9 +231,9 @@ t.test('connections that ask nothing, from whole networks, keep no question out'
   t.teardown(() => {
     for (const socket of flood) socket.destroy()
   })
-  await until('all are connected', () => flood.every((socket) => !socket.connecting))
+  await waitUntil('all are connected', () => flood.every((socket) => !socket.connecting))
   for (let times = 0; times < 3; times++) {
-    const { socket, replies } = await dialled(t, port)
+    const { socket, replies } = await dialTcp(t, port)
     socket.write(question(1))
     await Promise.race([once(socket, 'data'), once(socket, 'close')])
     t.equal(replies().length, 1)
@@ -241,14 +241,14 @@ t.test('connections that ask nothing, from whole networks, keep no question out'
 })
 
 t.test('a fault of the listener is logged, and it goes on', async (t) => {
-  const { port, errors } = await opened(t)
+  const { port, errors } = await openZoneServer(t)
   // The system's faults cannot be called for: the server that has this port is told of one.
   const handles = Reflect.get(process, '_getActiveHandles') as () => readonly unknown[]
   const isOurs = (handle: unknown): handle is Server =>
     handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port
   handles.call(process).find(isOurs)?.emit('error', new Error('accept ENFILE'))
   t.match(errors, [{ err: { message: 'accept ENFILE' } }])
-  const { socket, replies } = await dialled(t, port)
+  const { socket, replies } = await dialTcp(t, port)
   socket.write(question(1))
   await once(socket, 'data')
   t.equal(replies().length, 1)
@@ -259,13 +259,13 @@ t.test('a long transfer to a slow client leaves nothing behind at each wait', as
   let [most, waits, got] = [0, 0, 0]
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('drain', () => (waits += 1))
-    const overTcp = function* (): Generator<Buffer> {
+    const respondOverTcp = function* (): Generator<Buffer> {
       for (let left = count; left > 0; left -= 1) {
         most = Math.max(most, socket.listenerCount('close'))
         yield Buffer.alloc(size)
       }
     }
-    converse(socket, '127.0.0.1', { overUdp: () => null, overTcp })
+    serveConnection(socket, '127.0.0.1', { respondOverUdp: () => null, respondOverTcp })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -285,24 +285,24 @@ t.test('a long transfer to a slow client leaves nothing behind at each wait', as
 })
 
 t.test('stopping answers what was asked, and then nobody is there', async (t) => {
-  const { port, listener } = await opened(t)
-  const { socket } = await dialled(t, port)
+  const { port, listener } = await openZoneServer(t)
+  const { socket } = await dialTcp(t, port)
   socket.write(question(1))
   await once(socket, 'data')
   await listener.stop(1000)
   if (!socket.closed) await once(socket, 'close')
-  await t.rejects(dialled(t, port), { code: 'ECONNREFUSED' })
+  await t.rejects(dialTcp(t, port), { code: 'ECONNREFUSED' })
 })
 
 t.test('a place that is taken leaves nothing open', async (t) => {
-  const { port, listener } = await opened(t)
+  const { port, listener } = await openZoneServer(t)
   const log = { error: () => undefined, warn: () => undefined }
-  const zone = serviceZone({ read: () => [] }, {} as never)
+  const zone = createServiceZone({ read: () => [] }, {} as never)
   const listen = [
     { host: '127.0.0.1', port: 0 },
     { host: '127.0.0.1', port },
   ]
   const deps = { zone, listen, secondaries: [], notify: [], clock: () => 0, log }
-  await t.rejects(listenForQuestions(deps), { code: 'EADDRINUSE' })
+  await t.rejects(startZoneListener(deps), { code: 'EADDRINUSE' })
   t.equal(listener.endpoints.length, 1)
 })

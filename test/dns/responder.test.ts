@@ -2,9 +2,9 @@
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Desk, deskOf } from '../../src/dns/desk.js'
-import { readQuery } from '../../src/dns/query.js'
-import { defaultResponseRate, responseRate } from '../../src/dns/response-rate.js'
+import { type Responder, createResponder } from '../../src/dns/desk.js'
+import { parseQuery } from '../../src/dns/query.js'
+import { defaultResponseRate, createResponseRateLimiter } from '../../src/dns/response-rate.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
 import { largeKey, literalZone } from './literal-zone.js'
 
@@ -17,11 +17,11 @@ interface Options {
 const client = '198.51.100.7'
 const secondary = '203.0.113.5'
 
-function opened({ zone = literalZone(), faults = [], burst = 1_000_000 }: Options = {}): Desk {
-  return deskOf({
+function responderOf({ zone = literalZone(), faults = [], burst = 1_000_000 }: Options = {}): Responder {
+  return createResponder({
     zone,
     secondaries: ['203.0.113.0/24'],
-    rate: responseRate({ ...defaultResponseRate, burst }),
+    rateLimiter: createResponseRateLimiter({ ...defaultResponseRate, burst }),
     clock: () => 0,
     log: { error: (found: unknown) => void faults.push(found) },
   })
@@ -53,8 +53,8 @@ function read(message: Buffer | null | undefined): Read {
   return { ...packet, size: message.length }
 }
 
-function ask(asked: Asked, desk = opened()): Read {
-  return read(desk.overUdp(query(asked), client))
+function ask(asked: Asked, desk = responderOf()): Read {
+  return read(desk.respondOverUdp(query(asked), client))
 }
 
 const dataOf = (records: readonly Answer[] | undefined): unknown =>
@@ -129,7 +129,7 @@ t.test('the class of the Internet alone is known', async (t) => {
 })
 
 t.test('the question comes back in its letters, and so does the name of its answers', async (t) => {
-  const reply = opened().overUdp(query({ name: 'mX.Z.tEsT', type: 'A' }), client)
+  const reply = responderOf().respondOverUdp(query({ name: 'mX.Z.tEsT', type: 'A' }), client)
   t.match(read(reply), { questions: [{ name: 'mX.Z.tEsT' }], answers: [{ name: 'mX.Z.tEsT', data: '192.0.2.1' }] })
 })
 
@@ -140,13 +140,13 @@ t.test('recursion is never offered; that it was wanted is repeated', async (t) =
 
 t.test('other operations are not known', async (t) => {
   for (const opcode of [1, 2, 4, 5, 15]) {
-    const reply = opened().overUdp(query({ flags: opcode << 11 }), client)
+    const reply = responderOf().respondOverUdp(query({ flags: opcode << 11 }), client)
     t.equal(reply?.readUInt16BE(2), 0x8000 | (opcode << 11) | 4)
   }
 })
 
 t.test('what is no question has no answer, and a broken one is called so', async (t) => {
-  const desk = opened()
+  const desk = responderOf()
   const whole = query({ payload: null })
   const with16 = (at: number, value: number, message = whole): Buffer => {
     const changed = Buffer.from(message)
@@ -154,7 +154,7 @@ t.test('what is no question has no answer, and a broken one is called so', async
     return changed
   }
   const silent = [Buffer.alloc(0), whole.subarray(0, 11), with16(2, 0x8000)]
-  for (const message of silent) t.equal(desk.overUdp(message, client), null)
+  for (const message of silent) t.equal(desk.respondOverUdp(message, client), null)
   const pointer = Buffer.concat([whole.subarray(0, 12), Buffer.of(0xc0, 12, 0, 1, 0, 1)])
   const long = query({ name: Array(64).fill('abc').join('.'), payload: null })
   const broken = [
@@ -170,7 +170,7 @@ t.test('what is no question has no answer, and a broken one is called so', async
     query({ payload: 512 }).subarray(0, -3),
   ]
   for (const [at, message] of broken.entries()) {
-    const reply = desk.overUdp(message, client)
+    const reply = desk.respondOverUdp(message, client)
     t.equal((reply?.readUInt16BE(2) ?? 0) & 0x800f, 0x8001, `${at}`)
     t.equal(reply?.readUInt16BE(0), 4711)
   }
@@ -178,7 +178,7 @@ t.test('what is no question has no answer, and a broken one is called so', async
 
 t.test('a dot within a label is no dot between labels', async (t) => {
   const question = Buffer.from('\x09mx.z.test\x00\x00\x01\x00\x01', 'latin1')
-  const incoming = readQuery(Buffer.concat([query({ payload: null }).subarray(0, 12), question]))
+  const incoming = parseQuery(Buffer.concat([query({ payload: null }).subarray(0, 12), question]))
   t.match(incoming, { kind: 'query', query: { name: 'mx\\046z\\046test' } })
 })
 
@@ -205,15 +205,15 @@ t.test('what does not fit is cut to nothing, and comes whole over TCP', async (t
   for (const payload of [null, 0, 4096, 65_535]) {
     const asked = { name: 'large.z.test', type: 'TXT', payload }
     t.match(ask(asked), { flag_tc: true, rcode: 'NOERROR', answers: { length: 0 } }, `${payload}`)
-    const [whole] = opened().overTcp(query(asked), client)
+    const [whole] = responderOf().respondOverTcp(query(asked), client)
     t.match(read(whole), { flag_tc: false, answers: { length: 1 } })
   }
 })
 
 t.test('nobody is told the same too often by a server that anybody can make speak', async (t) => {
-  const desk = opened({ burst: 2 })
+  const desk = responderOf({ burst: 2 })
   const outcome = (asked: Asked, from: string): string => {
-    const reply = desk.overUdp(query(asked), from)
+    const reply = desk.respondOverUdp(query(asked), from)
     return reply === null ? 'nothing' : read(reply).flag_tc ? 'cut' : 'whole'
   }
   const outcomes = (asked: (at: number) => Asked, from: (at: number) => string): string =>
@@ -271,19 +271,19 @@ t.test('nobody is told the same too often by a server that anybody can make spea
 })
 
 t.test('the limit of answers refills with time, and is bounded in memory', async (t) => {
-  const rate = responseRate({ perSecond: 10, burst: 2, mostBuckets: 3 })
-  const judge = (now: number, from = '192.0.2.1'): string => rate.judge(from, 'a', now)
+  const rate = createResponseRateLimiter({ perSecond: 10, burst: 2, maxBuckets: 3 })
+  const judge = (now: number, from = '192.0.2.1'): string => rate.check(from, 'a', now)
   t.same([judge(0), judge(0), judge(0)], ['send', 'send', 'drop'])
   t.same([judge(100), judge(100)], ['send', 'drop'], 'a tenth of a second is one answer')
   t.equal(judge(50), 'truncate', 'a clock that was set back gives nothing')
   for (let n = 0; n < 100; n += 1) judge(100, `192.0.${n}.1`)
-  t.equal(rate.buckets(), 3)
+  t.equal(rate.countBuckets(), 3)
 })
 
 t.test('the whole zone goes to secondaries alone, between its SOA record twice', async (t) => {
-  const desk = opened()
+  const desk = responderOf()
   const types = (from: string, asked: Asked): string =>
-    [...desk.overTcp(query(asked), from)]
+    [...desk.respondOverTcp(query(asked), from)]
       .map(read)
       .map(({ rcode, answers = [] }) => `${rcode} ${answers.map(({ type }) => type).join(' ')}`)
       .join(' / ')
@@ -297,7 +297,7 @@ t.test('the whole zone goes to secondaries alone, between its SOA record twice',
   ] as const) {
     t.equal(types(from, { type: 'AXFR', name }), 'REFUSED ', `${from} ${name}`)
   }
-  t.match(read(desk.overUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
+  t.match(read(desk.respondOverUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
 })
 
 const sinceSerial = (serial: number): Asked => {
@@ -306,15 +306,15 @@ const sinceSerial = (serial: number): Asked => {
 }
 
 t.test('an incremental transfer is the whole zone, or the SOA record for whoever has it already', async (t) => {
-  const desk = opened()
+  const desk = responderOf()
   const count = (serial: number): unknown =>
-    read([...desk.overTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
+    read([...desk.respondOverTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
   t.equal(count(6), 11)
   t.equal(count(7), 1)
   t.equal(count(8), 1, 'it knows more than we do')
   t.equal(count(0xffff_fff0), 11, 'a serial goes round')
-  t.match(read(desk.overUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
-  t.match(read(desk.overUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
+  t.match(read(desk.respondOverUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
+  t.match(read(desk.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
 })
 
 t.test('a large zone comes in several messages, each whole', async (t) => {
@@ -326,11 +326,11 @@ t.test('a large zone comes in several messages, each whole', async (t) => {
   }))
   const large: ServiceZone = {
     ...zone,
-    *pages() {
+    *readPages() {
       yield many
     },
   }
-  const messages = [...opened({ zone: large }).overTcp(query({ type: 'AXFR' }), secondary)]
+  const messages = [...responderOf({ zone: large }).respondOverTcp(query({ type: 'AXFR' }), secondary)]
   t.ok(messages.length > 4)
   t.ok(messages.every(({ length }) => length < 17_000))
   const answers = messages.map(read).flatMap((message) => message.answers ?? [])
@@ -343,31 +343,31 @@ t.test('a large zone comes in several messages, each whole', async (t) => {
 t.test('a transfer during which the zone changes breaks off, and nothing is logged', async (t) => {
   let serial = 7
   const faults: unknown[] = []
-  const desk = opened({ zone: literalZone(() => serial), faults })
-  const messages = desk.overTcp(query({ type: 'AXFR' }), secondary)
+  const desk = responderOf({ zone: literalZone(() => serial), faults })
+  const messages = desk.respondOverTcp(query({ type: 'AXFR' }), secondary)
   const walk = (): void => {
     for (const _ of messages) serial += 1
   }
   serial = 8
   t.doesNotThrow(walk, 'a change before it begins')
-  const changing = opened({ zone: literalZone(() => (serial += 1)), faults })
-  t.throws(() => [...changing.overTcp(query({ type: 'AXFR' }), secondary)], /has changed/)
+  const changing = responderOf({ zone: literalZone(() => (serial += 1)), faults })
+  t.throws(() => [...changing.respondOverTcp(query({ type: 'AXFR' }), secondary)], /has changed/)
   t.same(faults, [])
 })
 
 t.test('a fault of ours is SERVFAIL, and logged once in a while', async (t) => {
   const faults: unknown[] = []
-  const at = (): never => {
+  const findRecords = (): never => {
     throw new Error('the disk is gone')
   }
-  const desk = opened({ zone: { ...literalZone(), at }, faults })
+  const desk = responderOf({ zone: { ...literalZone(), findRecords }, faults })
   for (let count = 0; count < 3; count += 1)
     t.match(ask({ name: 'z.test' }, desk), { rcode: 'SERVFAIL', flag_aa: false })
   t.equal(faults.length, 1)
 })
 
 t.test('no message makes the desk throw, and every reply can be read', async () => {
-  const desk = opened({ burst: Number.MAX_SAFE_INTEGER })
+  const desk = responderOf({ burst: Number.MAX_SAFE_INTEGER })
   const good = [
     query({ name: 'mx.z.test' }),
     query({ name: 'z.test', type: 'MX' }),
@@ -387,7 +387,7 @@ t.test('no message makes the desk throw, and every reply can be read', async () 
   )
   fc.assert(
     fc.property(any, (message) => {
-      const replies = [desk.overUdp(message, client), ...desk.overTcp(message, secondary)]
+      const replies = [desk.respondOverUdp(message, client), ...desk.respondOverTcp(message, secondary)]
       for (const reply of replies) {
         if (reply === null) continue
         if (reply.length > 17_000) return false

@@ -1,28 +1,28 @@
 /** Sending domains: who may claim one, its keys and records, and what the books remember. */
 import { createSecretKey, generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import { operator } from '../../src/accounts/audit-log.js'
+import { operatorActor } from '../../src/accounts/audit-log.js'
 import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
-import { deleteDkimKeys, dkimKeysOf, keyChain } from '../../src/domains/dkim/signing-keys.js'
-import { domainBook } from '../../src/domains/domain-book.js'
-import { domainResource } from '../../src/domains/domain-resource.js'
-import { importedKey, newDomain, refuseTaken } from '../../src/domains/new-domain.js'
-import { receivingBook } from '../../src/domains/receiving-book.js'
-import { deleteDomain, domainById, domainByName, forceVerified, mailHost } from '../../src/domains/sending-domains.js'
+import { deleteDkimKeys, dkimKeysOf, createSigningKeyCache } from '../../src/domains/dkim/signing-keys.js'
+import { createSendingDomainCache } from '../../src/domains/domain-book.js'
+import { toDomainResource } from '../../src/domains/domain-resource.js'
+import { installImportedKey, buildDomain, requireNotTaken } from '../../src/domains/new-domain.js'
+import { createReceivingDomainCache } from '../../src/domains/receiving-book.js'
+import { deleteDomain, domainById, domainByName, forceVerified, mailHostOf } from '../../src/domains/sending-domains.js'
 import {
-  block,
-  blockableKey,
-  blockedKeys,
-  refuseTooMany,
-  unblock,
+  blockAddresses,
+  parseBlockedLocalPart,
+  listBlockedLocalParts,
+  requireBlockedCapacity,
+  unblockAddresses,
 } from '../../src/domains/verification/blocked-addresses.js'
-import { dnsRecords } from '../../src/domains/verification/dns-records.js'
+import { dnsRecordsOf } from '../../src/domains/verification/dns-records.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { localPartKey } from '../../src/mail/mailbox-key.js'
-import { returnPath } from '../../src/mail/return-path.js'
+import { createReturnPath } from '../../src/mail/return-path.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { ConstraintViolated, Missed } from '../../src/storage/writer/write.js'
+import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 const domain = parseDomainName('a.test')
@@ -33,84 +33,84 @@ const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice
 t.test('an unverified claim blocks nobody, a verified one everybody else', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  for (const workspaceId of ['ws_1', 'ws_2']) await commit((await newDomain(read, { ...wanted, workspaceId })).writes)
-  await t.rejects(newDomain(read, { ...wanted, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
+  for (const workspaceId of ['ws_1', 'ws_2']) await commit((await buildDomain(read, { ...wanted, workspaceId })).writes)
+  await t.rejects(buildDomain(read, { ...wanted, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
   await commit([forceVerified({ workspaceId: 'ws_2', domain, at: 2000 })])
   t.match(domainByName(read, { workspaceId: 'ws_2', domain }), [{ status: 'verified', forced: 1, verified_at: 2000 }])
-  await t.rejects(newDomain(read, { ...wanted, workspaceId: 'ws_3' }), {
+  await t.rejects(buildDomain(read, { ...wanted, workspaceId: 'ws_3' }), {
     kind: 'domain-taken',
     message: /another workspace/,
   })
-  t.throws(() => refuseTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'domain-taken' })
-  t.doesNotThrow(() => refuseTaken(read, 'ws_2', domain))
+  t.throws(() => requireNotTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'domain-taken' })
+  t.doesNotThrow(() => requireNotTaken(read, 'ws_2', domain))
   await t.rejects(
     commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })]),
     ConstraintViolated,
     'the index holds',
   )
-  await t.rejects(commit([forceVerified({ workspaceId: 'ws_9', domain, at: 2000 })]), Missed)
+  await t.rejects(commit([forceVerified({ workspaceId: 'ws_9', domain, at: 2000 })]), WriteConflict)
 })
 
 t.test('a domain has two keys of which one signs', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true })).writes)
+  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true })).writes)
   const keys = dkimKeysOf(read, { workspaceId: 'ws_1', domain })
   t.match(keys, [
     { selector: 'dkim1', signing: 1, public_record: /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/=]+$/ },
     { selector: 'dkim2', signing: 0 },
   ])
   t.not(keys[0]?.public_record, keys[1]?.public_record)
-  const chain = keyChain(database)
-  const signing = chain.signing('ws_1', domain)
+  const chain = createSigningKeyCache(database)
+  const signing = chain.find('ws_1', domain)
   t.match(signing, { domain: 'a.test', selector: 'dkim1' })
-  t.equal(chain.signing('ws_1', domain), signing, 'kept')
-  t.equal(chain.signing('ws_2', domain), undefined, 'for its workspace alone')
+  t.equal(chain.find('ws_1', domain), signing, 'kept')
+  t.equal(chain.find('ws_2', domain), undefined, 'for its workspace alone')
 
   const pem = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
   const place = { workspaceId: 'ws_1', domain, selector: 'Mail2024', now: 3000 }
-  await commit(importedKey(place, pem.toString()))
+  await commit(installImportedKey(place, pem.toString()))
   chain.drop()
-  t.match(chain.signing('ws_1', domain), { selector: 'mail2024' })
-  await commit(importedKey(place, pem.toString()))
+  t.match(chain.find('ws_1', domain), { selector: 'mail2024' })
+  await commit(installImportedKey(place, pem.toString()))
   t.equal(dkimKeysOf(read, { workspaceId: 'ws_1', domain }).length, 3, 'the same selector again takes its place')
   for (const selector of ['', 'a b', '-a', 'a..b', 'x'.repeat(64), `${'ab.'.repeat(21)}c`]) {
     t.throws(
-      () => importedKey({ ...place, selector }, pem.toString()),
+      () => installImportedKey({ ...place, selector }, pem.toString()),
       { name: 'Refusal', kind: 'invalid-parameter' },
       selector,
     )
   }
-  t.throws(() => importedKey(place, 'nonsense'), { name: 'Refusal', kind: 'invalid-parameter' })
+  t.throws(() => installImportedKey(place, 'nonsense'), { name: 'Refusal', kind: 'invalid-parameter' })
 
   const id = idOf(read)
   t.match(domainById(read, { workspaceId: 'ws_1', id }), [{ domain }])
   t.same(domainById(read, { workspaceId: 'ws_2', id }), [])
-  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_2', id })]), Missed)
+  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_2', id })]), WriteConflict)
   await commit([deleteDomain({ workspaceId: 'ws_1', id }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
-  const kept = chain.signing('ws_1', domain)
+  const kept = chain.find('ws_1', domain)
   chain.forget('ws_2', domain)
-  t.equal(chain.signing('ws_1', domain), kept, 'of others nothing is forgotten')
+  t.equal(chain.find('ws_1', domain), kept, 'of others nothing is forgotten')
   chain.forget('ws_1', domain)
-  t.equal(chain.signing('ws_1', domain), undefined)
-  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), Missed)
+  t.equal(chain.find('ws_1', domain), undefined)
+  await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), WriteConflict)
 })
 
 t.test('the book knows verified domains alone, until it is told to forget one', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
-  const book = domainBook({ read })
-  t.equal(book.verified('ws_1', 'a.test'), undefined)
+  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
+  const book = createSendingDomainCache({ read })
+  t.equal(book.findVerified('ws_1', 'a.test'), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
-  t.match(book.verified('ws_1', 'a.test'), { domain: 'a.test' }, 'a no is not remembered')
-  t.equal(book.verified('ws_2', 'a.test'), undefined)
+  t.match(book.findVerified('ws_1', 'a.test'), { domain: 'a.test' }, 'a no is not remembered')
+  t.equal(book.findVerified('ws_2', 'a.test'), undefined)
   await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
-  t.ok(book.verified('ws_1', 'a.test'))
+  t.ok(book.findVerified('ws_1', 'a.test'))
   book.forget('ws_2', 'a.test')
-  t.ok(book.verified('ws_1', 'a.test'), 'of others nothing is forgotten')
+  t.ok(book.findVerified('ws_1', 'a.test'), 'of others nothing is forgotten')
   book.forget('ws_1', 'a.test')
-  t.equal(book.verified('ws_1', 'a.test'), undefined)
+  t.equal(book.findVerified('ws_1', 'a.test'), undefined)
 })
 
 t.test('who receives mail for a domain is known from memory until it is to be forgotten', async (t) => {
@@ -120,15 +120,15 @@ t.test('who receives mail for a domain is known from memory until it is to be fo
     reads += 1
     return database.read(sql, parameters)
   }
-  const book = receivingBook({ read })
+  const book = createReceivingDomainCache({ read })
   const asked = (name = domain): unknown => {
     const before = reads
-    const found = book.receiving(name)
+    const found = book.find(name)
     return [found, reads - before]
   }
   t.same(asked(), [undefined, 1])
   t.same(asked(), [undefined, 0], 'a name of nobody is remembered, too')
-  await database.commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
+  await database.commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1' })).writes)
   book.forget(domain)
   t.same(asked(), [undefined, 1], 'a claim receives nothing')
   await database.commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
@@ -137,7 +137,7 @@ t.test('who receives mail for a domain is known from memory until it is to be fo
   const [row] = domainById(read, { workspaceId: 'ws_1', id: idOf(read) })
   if (row === undefined) throw new Error('not there')
   await database.commit([
-    ...block(row, ['info', 'sold', 'info']),
+    ...blockAddresses(row, ['info', 'sold', 'info']),
     { sql: 'update domains set inbound = 1', parameters: [] },
   ])
   t.match(asked(), [{ inbound: false }, 0], 'as it was')
@@ -145,10 +145,10 @@ t.test('who receives mail for a domain is known from memory until it is to be fo
   t.match(asked(), [{ inbound: false }, 0], 'of others nothing is forgotten')
   book.forget(domain)
   t.same(asked(), [{ workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']) }, 2])
-  await database.commit(unblock(row, ['sold', 'never']))
-  t.same(blockedKeys(read, row), ['info'])
-  await deleteSendingDomain(database, row, operator, 3000)
-  t.same(blockedKeys(read, row), [])
+  await database.commit(unblockAddresses(row, ['sold', 'never']))
+  t.same(listBlockedLocalParts(read, row), ['info'])
+  await deleteSendingDomain(database, row, operatorActor, 3000)
+  t.same(listBlockedLocalParts(read, row), [])
   book.forget(domain)
   t.same(asked(), [undefined, 1])
 })
@@ -158,33 +158,33 @@ t.test('names of strangers, however many, push out no domain of ours, and the bo
   const { commit } = database
   const names = ['a', 'b', 'c'].map((name) => parseDomainName(`${name}.test`))
   for (const name of names) {
-    const { row, writes } = await newDomain(database.read, {
+    const { row, writes } = await buildDomain(database.read, {
       ...wanted,
       inbound: true,
       workspaceId: 'ws_1',
       domain: name,
       forced: true,
     })
-    await commit([...writes, ...block(row, ['one', 'two'])])
+    await commit([...writes, ...blockAddresses(row, ['one', 'two'])])
   }
   let reads = 0
   const read: Read = (sql, parameters) => {
     reads += 1
     return database.read(sql, parameters)
   }
-  const ask = (book: ReturnType<typeof receivingBook>, ...asked: string[]): number => {
+  const ask = (book: ReturnType<typeof createReceivingDomainCache>, ...asked: string[]): number => {
     reads = 0
-    for (const name of asked) book.receiving(parseDomainName(name))
+    for (const name of asked) book.find(parseDomainName(name))
     return reads
   }
-  const few = receivingBook({ read }, { domains: 2, blocked: 100, strangers: 2 })
+  const few = createReceivingDomainCache({ read }, { maxDomains: 2, maxBlocked: 100, maxForeignNames: 2 })
   t.equal(ask(few, 'a.test'), 2)
   t.equal(ask(few, 'w.test', 'x.test', 'y.test', 'z.test'), 4)
   t.equal(ask(few, 'a.test', 'z.test'), 0)
   t.equal(ask(few, 'w.test'), 1)
   t.equal(ask(few, 'b.test', 'a.test', 'b.test'), 2)
   t.equal(ask(few, 'c.test', 'c.test', 'b.test'), 4, 'full: it begins anew')
-  const light = receivingBook({ read }, { domains: 100, blocked: 5, strangers: 2 })
+  const light = createReceivingDomainCache({ read }, { maxDomains: 100, maxBlocked: 5, maxForeignNames: 2 })
   t.equal(ask(light, 'a.test', 'b.test', 'a.test', 'b.test'), 4)
   t.equal(ask(light, 'c.test', 'c.test', 'a.test', 'c.test', 'a.test'), 4)
   light.forget('a.test')
@@ -192,7 +192,7 @@ t.test('names of strangers, however many, push out no domain of ours, and the bo
 })
 
 t.test('a blocked address has one form, and postmaster is none', (t) => {
-  const key = (given: string): string => blockableKey(given, domain, 'blocked_addresses')
+  const key = (given: string): string => parseBlockedLocalPart(given, domain, 'blocked_addresses')
   const refused = { name: 'Refusal', kind: 'invalid-parameter', details: { field: 'blocked_addresses' } }
   for (const [given, kept] of [
     ['Sold', 'sold'],
@@ -214,23 +214,23 @@ t.test('a blocked address has one form, and postmaster is none', (t) => {
   for (const given of ['postmaster', 'PostMaster@a.test', '"postmaster"', '"p\\ostmaster"@a.test']) {
     t.throws(() => key(given), { ...refused, message: /must take mail to its postmaster/ }, given)
   }
-  t.doesNotThrow(() => refuseTooMany(1000, 'blocked_addresses'))
-  t.throws(() => refuseTooMany(1001, 'blocked_addresses'), refused)
+  t.doesNotThrow(() => requireBlockedCapacity(1000, 'blocked_addresses'))
+  t.throws(() => requireBlockedCapacity(1001, 'blocked_addresses'), refused)
   t.end()
 })
 
 t.test('three records stand for everything, and the resource shows them', async (t) => {
   const label = '7abc8defaabbccddeeff'
-  t.same(dnsRecords({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: 'a.test' }, 'zone.test'), [
+  t.same(dnsRecordsOf({ id: '019a0000-0000-7abc-8def-aabbccddeeff', domain: 'a.test' }, 'zone.test'), [
     { type: 'CNAME', name: 'posthorn.a.test', value: 'mail.zone.test', purpose: 'mail_cname' },
     { type: 'CNAME', name: 'dkim1._domainkey.a.test', value: `dkim1.${label}._domainkey.zone.test`, purpose: 'dkim1' },
     { type: 'CNAME', name: 'dkim2._domainkey.a.test', value: `dkim2.${label}._domainkey.zone.test`, purpose: 'dkim2' },
   ])
   const { database } = await temporaryDatabase(t)
-  await database.commit((await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true })).writes)
+  await database.commit((await buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', inbound: true })).writes)
   const [row] = domainByName(database.read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('not there')
-  t.match(domainResource(row, 'zone.test'), {
+  t.match(toDomainResource(row, 'zone.test'), {
     domain: 'a.test',
     status: 'pending',
     inbound: true,
@@ -244,10 +244,10 @@ t.test('a domain is as long as its return paths can be', async (t) => {
   const { database } = await temporaryDatabase(t)
   const id = '00000000-0000-7000-8000-000000000000'
   const longest = parseDomainName(long(195))
-  t.equal(returnPath(createSecretKey(Buffer.alloc(32)), id, mailHost(longest)).length, 254)
-  await database.commit((await newDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longest })).writes)
+  t.equal(createReturnPath(createSecretKey(Buffer.alloc(32)), id, mailHostOf(longest)).length, 254)
+  await database.commit((await buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longest })).writes)
   const longer = parseDomainName(long(196))
-  await t.rejects(newDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longer }), {
+  await t.rejects(buildDomain(database.read, { ...wanted, workspaceId: 'ws_1', domain: longer }), {
     name: 'Refusal',
     kind: 'invalid-parameter',
   })
@@ -256,14 +256,14 @@ t.test('a domain is as long as its return paths can be', async (t) => {
 t.test('of two changes at once each does what it meant, and nothing else', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit((await newDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
+  await commit((await buildDomain(read, { ...wanted, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
   const [row] = domainByName(read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('a domain')
-  const act = { actor: operator, now: 2000 }
+  const act = { actor: operatorActor, now: 2000 }
   await Promise.all([
     changeDomain(database, row, { inbound: false }, act),
     changeDomain(database, row, { block: ['sold'] }, act),
   ])
   t.match(domainByName(read, { workspaceId: 'ws_1', domain }), [{ inbound: 0 }])
-  t.same(blockedKeys(read, row), ['sold'])
+  t.same(listBlockedLocalParts(read, row), ['sold'])
 })

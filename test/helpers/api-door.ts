@@ -5,33 +5,33 @@
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { z } from 'zod'
-import { limitKey } from '../../src/accounts/client-address.js'
-import { rateLimit } from '../../src/accounts/limits/rate-limit.js'
+import { addressKeyOf } from '../../src/accounts/client-address.js'
+import { createRateLimit } from '../../src/accounts/limits/rate-limit.js'
 import type { Principal } from '../../src/accounts/principal.js'
-import { proxiesOf } from '../../src/api/http/client-address.js'
+import { createProxyCheck } from '../../src/api/http/client-address.js'
 import { type BodyPace, bodyPace } from '../../src/api/http/input/read-body.js'
-import { largeAnswers } from '../../src/api/http/output/large-answer.js'
+import { createLargeAnswers } from '../../src/api/http/output/large-answer.js'
 import { json, type Route, type RouteSpec, route } from '../../src/api/http/route.js'
-import { type DoorTimes, doorTimes } from '../../src/api/http/server/api-server.js'
-import { type ApiApp, apiApp } from '../../src/api/http/server/app.js'
+import { type ListenerTimeouts, listenerTimeouts } from '../../src/api/http/server/api-server.js'
+import { type ApiApp, createApiApp } from '../../src/api/http/server/app.js'
 import { Connections } from '../../src/api/http/server/connections.js'
-import { type ApiEndpoint, type ApiListener, listenForRequests } from '../../src/api/http/server/listener.js'
-import { readiness } from '../../src/api/http/server/readiness.js'
-import { reception } from '../../src/api/http/visit.js'
+import { type ApiEndpoint, type ApiListener, startApiListener } from '../../src/api/http/server/listener.js'
+import { createReadinessCheck } from '../../src/api/http/server/readiness.js'
+import { createIdentityResolver } from '../../src/api/http/visit.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { systemClock } from '../../src/platform/clock.js'
-import { ClientLines } from '../../src/platform/connections/client-lines.js'
-import { type MemoryBudget, memoryBudget } from '../../src/platform/memory/budget.js'
-import { memoryShares } from '../../src/platform/memory/shares.js'
+import { ClientLog } from '../../src/platform/connections/client-lines.js'
+import { type MemoryBudget, createMemoryBudget } from '../../src/platform/memory/budget.js'
+import { createMemoryShares } from '../../src/platform/memory/shares.js'
 import { openSpool, type Spool } from '../../src/platform/spool-file.js'
-import { type Certificate, selfSigned } from './certificates.js'
+import { type Certificate, createSelfSigned } from './certificates.js'
 import { temporaryFolder } from './database.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
-export interface ApiDoorOptions {
+export interface TestApiOptions {
   readonly listen?: readonly ApiEndpoint[]
   readonly routes?: readonly Route[]
-  readonly times?: Partial<DoorTimes>
+  readonly times?: Partial<ListenerTimeouts>
   readonly trustedProxies?: readonly string[]
   readonly maxConnections?: number
   readonly maxConnectionsPerAddress?: number
@@ -39,7 +39,7 @@ export interface ApiDoorOptions {
   readonly givesWayAfter?: number
   /** Requests a minute of the workspace, and of an address without a key. */
   readonly requests?: number
-  readonly strangers?: number
+  readonly unauthenticatedRequests?: number
   readonly memory?: MemoryBudget
   /** Of bodies, for each workspace. */
   readonly share?: number
@@ -62,7 +62,7 @@ export interface ApiDoorOptions {
   readonly serving?: boolean
 }
 
-export interface ApiDoor {
+export interface TestApi {
   readonly app: ApiApp
   readonly listener: ApiListener
   readonly connections: Connections
@@ -71,7 +71,7 @@ export interface ApiDoor {
   /** Every line of the log, those for debugging too. */
   readonly log: readonly LogLine[]
   /** A TLS connection to the first endpoint, or one to somewhere else. */
-  readonly wire: (where?: WirePlace) => Promise<Wire>
+  readonly connect: (where?: WirePlace) => Promise<Wire>
   /** Of the endpoint at that place of the list. */
   readonly port: (at?: number) => number
   /** One request on a connection of its own. */
@@ -85,11 +85,11 @@ export interface LogLine {
 }
 
 /** Lines that every client may bring. */
-const ofClients: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
+const clientMessages: ReadonlySet<string> = new Set(['request', 'a login failed', 'an API client was turned away'])
 
 /** What is worth a look: neither for debugging nor of a kind that every client may bring. */
-export function faultsIn(log: readonly LogLine[]): readonly LogLine[] {
-  return log.filter(({ level, msg }) => level > 20 && !ofClients.has(msg))
+export function findFaults(log: readonly LogLine[]): readonly LogLine[] {
+  return log.filter(({ level, msg }) => level > 20 && !clientMessages.has(msg))
 }
 
 export const principal: Principal = {
@@ -115,7 +115,7 @@ export function testRoute<Query, Body>(
   return route<Query, Body>({ area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], ...spec })
 }
 
-export const things: readonly Route[] = [
+export const testRoutes: readonly Route[] = [
   testRoute({ method: 'GET', path: '/things', run: ({ remoteAddress }) => json(200, { remoteAddress }) }),
   testRoute({
     method: 'POST',
@@ -135,15 +135,15 @@ export const things: readonly Route[] = [
 
 let certificate: Promise<Certificate> | undefined
 
-export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<ApiDoor> {
-  certificate ??= selfSigned(['localhost', '127.0.0.1'])
+export async function startTestApi(t: Test, options: TestApiOptions = {}): Promise<TestApi> {
+  certificate ??= createSelfSigned(['localhost', '127.0.0.1'])
   const tls = await certificate
-  const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = things } = options
+  const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
-  const isProxy = proxiesOf(options.trustedProxies ?? [])
+  const isProxy = createProxyCheck(options.trustedProxies ?? [])
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
-  const clientLines = new ClientLines(log, limitKey)
+  const clientLines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
     isProxy,
     clock: options.clock ?? systemClock,
@@ -151,12 +151,12 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
     maxConnectionsPerAddress,
     maxConnectionsPerNetwork: options.maxConnectionsPerNetwork ?? 100,
     givesWayAfter: options.givesWayAfter ?? 10_000,
-    note: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
+    onShortage: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
-  const app = pipeline(options, { connections, log, lines: clientLines, spool })
-  const deps = { app, connections, tls, log, times: { ...doorTimes, look: 10, ...times } }
-  const listener = await listenForRequests(listen, deps)
+  const app = buildApp(options, { connections, log, lines: clientLines, spool })
+  const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
+  const listener = await startApiListener(listen, deps)
   t.teardown(() => listener.stop(0))
   const serve = (): void => app.serve(routes, '{}')
   if (options.serving !== false) serve()
@@ -165,7 +165,7 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
     if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no port there')
     return endpoint.port
   }
-  const wire = (where: WirePlace = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
+  const connect = (where: WirePlace = { port: port(), ca: tls.cert }): Promise<Wire> => openWire(t, where)
   return {
     app,
     listener,
@@ -173,10 +173,10 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
     certificate: tls,
     serve,
     log: lines,
-    wire,
+    connect,
     port,
     ask: async (line, ...fields) => {
-      const client = await wire()
+      const client = await connect()
       client.send(request(line, ...fields))
       const answer = await client.answer(line.startsWith('HEAD') ? 'head' : undefined)
       client.socket.destroy()
@@ -185,42 +185,42 @@ export async function apiDoor(t: Test, options: ApiDoorOptions = {}): Promise<Ap
   }
 }
 
-interface PipelineParts {
+interface AppParts {
   readonly connections: Connections
   readonly log: pino.Logger
-  readonly lines: ClientLines
+  readonly lines: ClientLog
   readonly spool: Spool
 }
 
-function pipeline(options: ApiDoorOptions, { connections, log, lines, spool }: PipelineParts): ApiApp {
-  const { requests = 1000, strangers = 1000, clock = systemClock } = options
-  return apiApp({
-    reception: reception({
-      keyRing: {
-        admit: (secret) => {
+function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
+  const { requests = 1000, unauthenticatedRequests = 1000, clock = systemClock } = options
+  return createApiApp({
+    identityResolver: createIdentityResolver({
+      apiKeyCache: {
+        authenticate: (secret) => {
           options.keyCheck?.(secret)
-          return keys[secret] ?? wrongKey()
+          return keys[secret] ?? refuseKey()
         },
       },
-      requests: rateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
-      clients: rateLimit({ limitsOf: () => ({ requests_per_minute: strangers }) }),
-      isProxy: proxiesOf(options.trustedProxies ?? []),
+      requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
+      clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+      isProxy: createProxyCheck(options.trustedProxies ?? []),
       clock,
     }),
-    ready: readiness({
+    checkReadiness: createReadinessCheck({
       hasRoom: options.hasRoom ?? (() => true),
       probe: options.probe ?? (() => Promise.resolve()),
       clock,
     }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: memoryShares(options.memory ?? memoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
+    memory: createMemoryShares(options.memory ?? createMemoryBudget(100_000_000), options.share ?? Number.POSITIVE_INFINITY),
     pace: { ...bodyPace, ...options.pace },
-    streaming: { places: memoryShares(memoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
-    answers: largeAnswers({
-      memory: memoryShares(options.answers ?? memoryBudget(100_000_000), Number.POSITIVE_INFINITY),
-      held: memoryShares(options.unread ?? memoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+    streamLimits: { slots: createMemoryShares(createMemoryBudget(2), 2), patience: options.streamPatience ?? 1_000 },
+    answers: createLargeAnswers({
+      memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+      held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
       spool,
-      moment: options.answerMoment ?? 60_000,
+      spoolAfter: options.answerMoment ?? 60_000,
       patience: options.answerLimit ?? 60_000,
       pace: 1_000_000_000,
     }),
@@ -230,7 +230,7 @@ function pipeline(options: ApiDoorOptions, { connections, log, lines, spool }: P
   })
 }
 
-function wrongKey(): never {
+function refuseKey(): never {
   throw new Refusal('bad-credentials', 'the key is wrong or revoked')
 }
 

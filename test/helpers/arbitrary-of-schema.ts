@@ -38,27 +38,27 @@ interface Context {
 }
 
 function arbitrary(schema: Schema, context: Context): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 24, arbitrary: right(schema, context) }, { weight: 1, arbitrary: fc.jsonValue() })
+  return fc.oneof({ weight: 24, arbitrary: validArbitrary(schema, context) }, { weight: 1, arbitrary: fc.jsonValue() })
 }
 
-function right(schema: Schema, context: Context): fc.Arbitrary<unknown> {
+function validArbitrary(schema: Schema, context: Context): fc.Arbitrary<unknown> {
   const inner = { ...context, depth: context.depth + 1 }
   if (context.depth > 8) return fc.constant(null)
-  if (schema.$ref !== undefined) return right(resolved(schema.$ref, context), inner)
+  if (schema.$ref !== undefined) return validArbitrary(resolveRef(schema.$ref, context), inner)
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   const forms = schema.anyOf ?? schema.oneOf
-  if (forms !== undefined) return fc.oneof(...forms.map((form) => right(form, inner)))
+  if (forms !== undefined) return fc.oneof(...forms.map((form) => validArbitrary(form, inner)))
   if (Array.isArray(schema.type)) {
-    return fc.oneof(...(schema.type as string[]).map((type) => right({ ...schema, type }, inner)))
+    return fc.oneof(...(schema.type as string[]).map((type) => validArbitrary({ ...schema, type }, inner)))
   }
-  return ofType(schema, inner)
+  return typeArbitrary(schema, inner)
 }
 
-function ofType(schema: Schema, context: Context): fc.Arbitrary<unknown> {
+function typeArbitrary(schema: Schema, context: Context): fc.Arbitrary<unknown> {
   switch (schema.type) {
     case 'string':
-      return texts(context.words)
+      return textArbitrary(context.words)
     case 'integer':
     case 'number':
       return fc.oneof(
@@ -72,13 +72,13 @@ function ofType(schema: Schema, context: Context): fc.Arbitrary<unknown> {
     case 'array':
       return fc.array(arbitrary(schema.items ?? {}, context), { maxLength: 4 })
     case 'object':
-      return objects(schema, context)
+      return objectArbitrary(schema, context)
     default:
       return fc.jsonValue()
   }
 }
 
-function objects(
+function objectArbitrary(
   { properties = {}, required = [], additionalProperties }: Schema,
   context: Context,
 ): fc.Arbitrary<unknown> {
@@ -88,17 +88,17 @@ function objects(
   const known = fc.record(fields, { requiredKeys: required.filter((name) => name in fields) })
   if (typeof additionalProperties !== 'object') {
     const more = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 1 })
-    return fc.oneof({ weight: 12, arbitrary: known }, { weight: 1, arbitrary: merged(known, more) })
+    return fc.oneof({ weight: 12, arbitrary: known }, { weight: 1, arbitrary: mergeObjects(known, more) })
   }
-  const free = fc.dictionary(texts(context.words), arbitrary(additionalProperties, context), { maxKeys: 3 })
-  return merged(known, free)
+  const free = fc.dictionary(textArbitrary(context.words), arbitrary(additionalProperties, context), { maxKeys: 3 })
+  return mergeObjects(known, free)
 }
 
-function merged(one: fc.Arbitrary<object>, other: fc.Arbitrary<object>): fc.Arbitrary<object> {
+function mergeObjects(one: fc.Arbitrary<object>, other: fc.Arbitrary<object>): fc.Arbitrary<object> {
   return fc.tuple(one, other).map(([left, more]) => ({ ...more, ...left }))
 }
 
-function texts(words: readonly string[]): fc.Arbitrary<string> {
+function textArbitrary(words: readonly string[]): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...words) },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
@@ -111,7 +111,7 @@ function texts(words: readonly string[]): fc.Arbitrary<string> {
   )
 }
 
-function resolved(ref: string, { defs, root }: Context): Schema {
+function resolveRef(ref: string, { defs, root }: Context): Schema {
   if (ref === '#') return root
   return defs[ref.slice(ref.lastIndexOf('/') + 1)] ?? {}
 }

@@ -7,11 +7,11 @@
 import type { Test } from 'tap'
 import { type Dialogue, dial } from './smtp-dialogue.js'
 import type { TestDaemon } from './test-daemon.js'
-import { until } from './until.js'
+import { waitUntil } from './until.js'
 
-export type Inbound = Readonly<Record<string, unknown>>
+export type InboundRecord = Readonly<Record<string, unknown>>
 
-export interface BroughtMail {
+export interface InboundMessage {
   /** Envelope; empty: the null sender. */
   readonly from?: string
   readonly to: readonly string[]
@@ -22,32 +22,32 @@ export interface BroughtMail {
 }
 
 /** The reply to the last command that was sent. */
-export async function bring(t: Test, app: TestDaemon, mail: BroughtMail): Promise<string> {
+export async function deliverInbound(t: Test, app: TestDaemon, mail: InboundMessage): Promise<string> {
   const { from = 'ann@b.test', to, helo = 'mx.b.test', raw, localAddress } = mail
-  const client = await openMx(t, app, localAddress)
-  await client.say(`EHLO ${helo}`)
-  let reply = await client.say(`MAIL FROM:<${from}>`)
+  const client = await openMxSession(t, app, localAddress)
+  await client.sendCommand(`EHLO ${helo}`)
+  let reply = await client.sendCommand(`MAIL FROM:<${from}>`)
   for (const address of to) {
     if (!reply.startsWith('250')) return reply
-    reply = await client.say(`RCPT TO:<${address}>`)
+    reply = await client.sendCommand(`RCPT TO:<${address}>`)
   }
   if (!reply.startsWith('250')) return reply
-  reply = await client.say('DATA')
+  reply = await client.sendCommand('DATA')
   if (!reply.startsWith('354')) return reply
-  return client.say(`${raw.replace(/^\./gm, '..')}.`)
+  return client.sendCommand(`${raw.replace(/^\./gm, '..')}.`)
 }
 
 /** A connection whose greeting has been read. */
-export async function openMx(t: Test, app: TestDaemon, localAddress?: string): Promise<Dialogue> {
+export async function openMxSession(t: Test, app: TestDaemon, localAddress?: string): Promise<Dialogue> {
   const port = app.daemon.mx[0]?.port
   if (port === undefined) throw new Error('no MX port')
   const client = await dial(port, localAddress === undefined ? {} : { localAddress })
   t.teardown(() => client.end())
-  await client.reply()
+  await client.readReply()
   return client
 }
 
-export function letter({
+export function inboundText({
   from = 'ann@b.test',
   to = 'info@home.test',
   subject = 'hello',
@@ -66,10 +66,10 @@ export function idOfReply(reply: string): string {
 }
 
 /** The record as the API shows it, once it was looked at. */
-export async function processed(app: TestDaemon, id: string, key = app.key): Promise<Inbound> {
-  return until(`${id} is processed`, async () => {
+export async function waitUntilProcessed(app: TestDaemon, id: string, key = app.key): Promise<InboundRecord> {
+  return waitUntil(`${id} is processed`, async () => {
     const answer = await app.rest('GET', `/v1/inbound/${id}`, { key })
-    const record = answer.json<Inbound>()
+    const record = answer.json<InboundRecord>()
     return answer.status === 200 && record['status'] !== 'received' ? record : null
   })
 }

@@ -5,7 +5,7 @@
  * its sweep may lie behind what a second commit brings.
  */
 import { parseAddress } from '../../src/mail/address.js'
-import { type Enqueued, enqueue, type NewEmail } from '../../src/messages/queue/enqueue.js'
+import { type EnqueuedEmail, enqueue, type NewEmail } from '../../src/messages/queue/enqueue.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Priority } from '../../src/storage/tables/tables.js'
 
@@ -23,7 +23,7 @@ export interface BulkEmail {
 
 const text = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nDate: Thu, 1 Jan 2026 00:00:00 +0000\r\n\r\na line\r\n')
 
-export function bulkEmail(wanted: BulkEmail): Enqueued {
+export function bulkEmail(wanted: BulkEmail): EnqueuedEmail {
   const { workspaceId, from = 'app@a.test', at, priority = 'normal', scheduledFor = null, raw = text } = wanted
   const to = [wanted.to].flat()
   const recipients = to.map((address) => ({

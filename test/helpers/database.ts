@@ -13,7 +13,7 @@ export function temporaryFolder(t: Test): string {
 }
 
 /** Opens (and makes) the database `file`; it closes before its folder is removed. */
-export async function openedDatabase(t: Test, options: OpenOptions): Promise<Database> {
+export async function openTestDatabase(t: Test, options: OpenOptions): Promise<Database> {
   const database = await openDatabase(options)
   t.teardown(() => database.close())
   return database
@@ -26,5 +26,5 @@ export interface TemporaryDatabase {
 
 export async function temporaryDatabase(t: Test, options: Omit<OpenOptions, 'file'> = {}): Promise<TemporaryDatabase> {
   const file = join(temporaryFolder(t), 'posthorn.db')
-  return { database: await openedDatabase(t, { ...options, file }), file }
+  return { database: await openTestDatabase(t, { ...options, file }), file }
 }

@@ -3,8 +3,8 @@
  * stranger's does. rsa-sha256 or ed25519-sha256, a relaxed header, one line.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { relaxedBodyHash, relaxedField } from '../../src/domains/dkim/canonical.js'
-import { fieldsNamed, scanHeader } from '../../src/mail/header-fields.js'
+import { hashRelaxedBody, canonicalizeField } from '../../src/domains/dkim/canonical.js'
+import { findFields, scanHeader } from '../../src/mail/header-fields.js'
 
 export interface TestKey {
   readonly privateKey: KeyObject
@@ -37,17 +37,17 @@ export interface SignatureTags {
   readonly canonicalization?: 'relaxed/relaxed' | 'relaxed/simple'
 }
 
-export function signed(message: string, key: TestKey, tags: SignatureTags): string {
+export function signMessage(message: string, key: TestKey, tags: SignatureTags): string {
   const { domain, selector = 's', more, names = 'from:subject', canonicalization = 'relaxed/relaxed' } = tags
   const raw = Buffer.from(message, 'latin1')
   const header = scanHeader(raw)
   const list = [
     `v=1; a=${tags.algorithm ?? key.algorithm}; c=${canonicalization}; d=${domain}; s=${selector}`,
     ...(more === undefined ? [] : [more]),
-    `h=${names}; bh=${tags.bodyHash ?? relaxedBodyHash(raw, header.bodyStart)}; b=`,
+    `h=${names}; bh=${tags.bodyHash ?? hashRelaxedBody(raw, header.bodyStart)}; b=`,
   ].join('; ')
-  const fields = names.split(':').flatMap((name) => fieldsNamed(header, name).slice(-1))
-  const canonical = `${fields.map((field) => relaxedField(raw, field)).join('')}dkim-signature:${list}`
+  const fields = names.split(':').flatMap((name) => findFields(header, name).slice(-1))
+  const canonical = `${fields.map((field) => canonicalizeField(raw, field)).join('')}dkim-signature:${list}`
   const digested = Buffer.from(canonical, 'latin1')
   const signature =
     key.algorithm === 'rsa-sha256'

@@ -39,7 +39,7 @@ export type DnsZone = (question: string) => DnsAnswer
 export interface DnsServer {
   readonly address: string
   /** Every question asked so far. */
-  readonly asked: readonly string[]
+  readonly queries: readonly string[]
   readonly askedOverTcp: readonly string[]
   readonly close: () => void
 }
@@ -56,7 +56,7 @@ const failures = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
 
 export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
   const { send = (reply) => [reply], cutTcp } = options
-  const asked: string[] = []
+  const queries: string[] = []
   const askedOverTcp: string[] = []
   const sockets = new Set<Socket>()
   const tcp = createServer((socket) => {
@@ -64,7 +64,7 @@ export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): 
     socket.on('error', () => undefined)
     socket.on('data', (framed) => {
       const query = framed.subarray(2)
-      askedOverTcp.push(read(query).question)
+      askedOverTcp.push(parseQuery(query).question)
       const reply = replyTo(query, zone)
       if (reply === null) return
       const all = Buffer.concat(send(reply, query, null).map(framedBySize))
@@ -76,10 +76,10 @@ export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): 
   const { port } = tcp.address() as AddressInfo
   const udp = createSocket('udp4')
   udp.on('message', (query, from) => {
-    asked.push(read(query).question)
+    queries.push(parseQuery(query).question)
     const reply = replyTo(query, zone)
     if (reply === null) return
-    for (const message of send(cutTo(payloadOf(query), reply, query), query, from)) {
+    for (const message of send(truncateTo(payloadOf(query), reply, query), query, from)) {
       udp.send(message, from.port, from.address)
     }
   })
@@ -90,7 +90,7 @@ export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): 
     tcp.close()
     for (const socket of sockets) socket.destroy()
   }
-  return { address: `127.0.0.1:${port}`, asked, askedOverTcp, close }
+  return { address: `127.0.0.1:${port}`, queries, askedOverTcp, close }
 }
 
 function framedBySize(message: Buffer): Buffer {
@@ -98,9 +98,9 @@ function framedBySize(message: Buffer): Buffer {
 }
 
 function replyTo(query: Buffer, zone: DnsZone): Buffer | null {
-  const { question, name, end } = read(query)
+  const { question, name, end } = parseQuery(query)
   const answer = zone(question)
-  return answer === 'silence' ? null : response(query.subarray(0, end), name, replyOf(answer))
+  return answer === 'silence' ? null : buildResponse(query.subarray(0, end), name, replyOf(answer))
 }
 
 function replyOf(answer: Exclude<DnsAnswer, 'silence'>): DnsReply {
@@ -114,18 +114,18 @@ function isList(answer: readonly DnsRecord[] | DnsReply): answer is readonly Dns
 
 /** RFC 6891: the class of the OPT record, which stands alone behind the question. */
 function payloadOf(query: Buffer): number {
-  return query.readUInt16BE(10) === 0 ? 512 : query.readUInt16BE(read(query).end + 3)
+  return query.readUInt16BE(10) === 0 ? 512 : query.readUInt16BE(parseQuery(query).end + 3)
 }
 
-function cutTo(size: number, reply: Buffer, query: Buffer): Buffer {
+function truncateTo(size: number, reply: Buffer, query: Buffer): Buffer {
   if (reply.length <= size) return reply
-  const head = Buffer.from(reply.subarray(0, read(query).end))
+  const head = Buffer.from(reply.subarray(0, parseQuery(query).end))
   head.writeUInt8(head.readUInt8(2) | 2, 2)
   head.fill(0, 6, 12)
   return head
 }
 
-function read(query: Buffer): { readonly question: string; readonly name: string; readonly end: number } {
+function parseQuery(query: Buffer): { readonly question: string; readonly name: string; readonly end: number } {
   const labels: string[] = []
   let at = 12
   for (let size = query.readUInt8(at); size > 0; size = query.readUInt8(at)) {
@@ -138,26 +138,26 @@ function read(query: Buffer): { readonly question: string; readonly name: string
   return { question: `${type} ${name}`, name, end: at + 5 }
 }
 
-function response(question: Buffer, name: string, { answers = [], code, soa, referral }: DnsReply): Buffer {
+function buildResponse(question: Buffer, name: string, { answers = [], code, soa, referral }: DnsReply): Buffer {
   const header = Buffer.from(question)
   header.writeUInt16BE((referral ? 0x8100 : 0x8580) | (code === undefined ? 0 : failures[code]), 2)
   header.writeUInt16BE(1, 4)
   header.writeUInt16BE(answers.length, 6)
   header.writeUInt16BE(soa === undefined && !referral ? 0 : 1, 8)
   header.writeUInt16BE(0, 10)
-  const records = answers.map((record) => encoded(record, name))
-  return Buffer.concat([header, ...records, ...authority(soa), ...(referral ? [ofZone(2, 60, labels('ns.test'))] : [])])
+  const records = answers.map((record) => encodeRecord(record, name))
+  return Buffer.concat([header, ...records, ...encodeAuthority(soa), ...(referral ? [ofZone(2, 60, encodeName('ns.test'))] : [])])
 }
 
-function authority(soa: DnsReply['soa']): readonly Buffer[] {
+function encodeAuthority(soa: DnsReply['soa']): readonly Buffer[] {
   if (soa === undefined) return []
   const numbers = Buffer.alloc(20)
   numbers.writeUInt32BE(soa.minimum, 16)
-  return [ofZone(6, soa.ttl, Buffer.concat([labels('ns.test'), labels('root.test'), numbers]))]
+  return [ofZone(6, soa.ttl, Buffer.concat([encodeName('ns.test'), encodeName('root.test'), numbers]))]
 }
 
 function ofZone(type: number, ttl: number, content: Buffer): Buffer {
-  return Buffer.concat([labels('test'), recordHead(type, ttl, content.length), content])
+  return Buffer.concat([encodeName('test'), recordHead(type, ttl, content.length), content])
 }
 
 function recordHead(type: number, ttl: number, size: number): Buffer {
@@ -169,10 +169,10 @@ function recordHead(type: number, ttl: number, size: number): Buffer {
   return head
 }
 
-function encoded(record: DnsRecord, name: string): Buffer {
+function encodeRecord(record: DnsRecord, name: string): Buffer {
   const content = contentOf(record)
   return Buffer.concat([
-    labels(record.name ?? name),
+    encodeName(record.name ?? name),
     recordHead(codes[record.type], record.ttl, content.length),
     content,
   ])
@@ -188,15 +188,15 @@ function contentOf(record: DnsRecord): Buffer {
       )
     case 'CNAME':
     case 'PTR':
-      return labels(record.value)
+      return encodeName(record.value)
     case 'MX':
-      return Buffer.concat([Buffer.from([record.preference >> 8, record.preference & 255]), labels(record.value)])
+      return Buffer.concat([Buffer.from([record.preference >> 8, record.preference & 255]), encodeName(record.value)])
     case 'TXT':
       return Buffer.from(record.strings.map((text) => `${String.fromCharCode(text.length)}${text}`).join(''), 'latin1')
   }
 }
 
-function labels(name: string): Buffer {
+function encodeName(name: string): Buffer {
   const parts = name.split('.').filter((part) => part !== '')
   return Buffer.concat([
     ...parts.map((part) => Buffer.from(`${String.fromCharCode(part.length)}${part}`, 'latin1')),

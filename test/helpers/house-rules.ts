@@ -7,8 +7,8 @@
 import ts from 'typescript'
 import { roomOf, type Source } from './layering.js'
 
-const longestFile = 300
-const longestFunction = 40
+const MAX_FILE_LINES = 300
+const MAX_FUNCTION_LINES = 40
 
 export function ruleOffences(source: Source): readonly string[] {
   const file = ts.createSourceFile(source.path, source.text, ts.ScriptTarget.ES2023, true)
@@ -25,7 +25,7 @@ export function ruleOffences(source: Source): readonly string[] {
 function textOffences({ path, text }: Source): readonly string[] {
   const lines = text.trimEnd().split('\n')
   const found: string[] = []
-  if (lines.length > longestFile) found.push(`${path}: ${lines.length} lines, more than ${longestFile}`)
+  if (lines.length > MAX_FILE_LINES) found.push(`${path}: ${lines.length} lines, more than ${MAX_FILE_LINES}`)
   if (!/^(#!.*\n)?\/\*\*/.test(text)) found.push(`${path}: does not open with what it is`)
   lines.forEach((line, at) => {
     if (/\b(TODO|FIXME|XXX)\b/.test(line)) found.push(`${path}:${at + 1}: work put off in a comment`)
@@ -45,7 +45,7 @@ function sizeFault(node: ts.Node): string | null {
   if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return null
   const lines = linesOf(node) - innerLines(node)
   const name = node.name?.getText() ?? 'a function'
-  return lines > longestFunction ? `${name} has ${lines} lines, more than ${longestFunction}` : null
+  return lines > MAX_FUNCTION_LINES ? `${name} has ${lines} lines, more than ${MAX_FUNCTION_LINES}` : null
 }
 
 function linesOf(node: ts.Node): number {

@@ -29,14 +29,14 @@ export function recheckVersion(): string {
 }
 
 /** Milliseconds. */
-const patience = 10_000
+const TIMEOUT = 10_000
 
-export async function growthJudge(): Promise<(literal: string) => Growth> {
+export async function createGrowthJudge(): Promise<(literal: string) => Growth> {
   process.env['RECHECK_SYNC_BACKEND'] = 'pure'
   const { checkSync } = await import('recheck')
   return (literal) => {
     const end = literal.lastIndexOf('/')
-    const found = checkSync(literal.slice(1, end), literal.slice(end + 1), { timeout: patience })
+    const found = checkSync(literal.slice(1, end), literal.slice(end + 1), { timeout: TIMEOUT })
     switch (found.status) {
       case 'safe':
         return 'linear'

@@ -31,7 +31,7 @@ const floors: readonly (readonly string[])[] = [
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {
-  return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...circles(sources)]
+  return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...findCycles(sources)]
 }
 
 /** The folder below src/, or the file that stands there alone. */
@@ -43,13 +43,13 @@ function floorOf(path: string): number {
   return floors.findIndex((rooms) => rooms.includes(roomOf(path)))
 }
 
-const wordsOfNobody = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'handler'])
+const bannedFileNames = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'handler'])
 
 function nameOffences({ path, text }: Source): readonly string[] {
   const found: string[] = []
   if (floorOf(path) === -1) found.push(`${path}: the room ${roomOf(path)} has no floor`)
   if (posix.basename(path) === 'index.ts' || /^export \*/m.test(text)) found.push(`${path}: a barrel`)
-  const word = path.split(/[/.-]/).find((part) => wordsOfNobody.has(part))
+  const word = path.split(/[/.-]/).find((part) => bannedFileNames.has(part))
   if (word !== undefined) found.push(`${path}: "${word}" says nothing`)
   return found
 }
@@ -73,7 +73,7 @@ function importsOf({ path, text }: Source): readonly string[] {
     .map((name) => posix.join(posix.dirname(path), name).replace(/\.js$/, '.ts'))
 }
 
-function circles(sources: readonly Source[]): readonly string[] {
+function findCycles(sources: readonly Source[]): readonly string[] {
   const imports = new Map(sources.map((source) => [source.path, importsOf(source)]))
   const done = new Set<string>()
   const found: string[] = []

@@ -10,37 +10,37 @@
 import type { Test } from 'tap'
 import { type DnsAnswer, type DnsRecord, type DnsServer, dnsServer } from './dns-server.js'
 
-type Plain =
+type NameRecords =
   | { readonly CNAME: string }
   | {
       readonly A?: readonly string[]
       readonly TXT?: readonly string[]
       readonly MX?: readonly (readonly [number, string])[]
     }
-export type Standing = Plain | 'SERVFAIL' | 'silence' | null
+export type NameState = NameRecords | 'SERVFAIL' | 'silence' | null
 
-export interface LivingZone extends Pick<DnsServer, 'address' | 'asked'> {
+export interface MutableZone extends Pick<DnsServer, 'address' | 'queries'> {
   /** Null: the name does not exist. */
-  readonly set: (name: string, standing: Standing) => void
-  readonly get: (name: string) => Standing
+  readonly set: (name: string, standing: NameState) => void
+  readonly get: (name: string) => NameState
 }
 
-export async function livingZone(t: Test): Promise<LivingZone> {
-  const names = new Map<string, Standing>()
+export async function mutableZone(t: Test): Promise<MutableZone> {
+  const names = new Map<string, NameState>()
   const server = await dnsServer((question) => {
     const [type = '', name = ''] = question.split(' ')
-    return answer(names, type, name)
+    return resolveName(names, type, name)
   })
   t.teardown(() => server.close())
   return {
     address: server.address,
-    asked: server.asked,
+    queries: server.queries,
     set: (name, standing) => names.set(name, standing),
     get: (name) => names.get(name) ?? null,
   }
 }
 
-function answer(names: ReadonlyMap<string, Standing>, type: string, asked: string): DnsAnswer {
+function resolveName(names: ReadonlyMap<string, NameState>, type: string, asked: string): DnsAnswer {
   const answers: DnsRecord[] = []
   let name = asked
   for (;;) {
@@ -53,17 +53,17 @@ function answer(names: ReadonlyMap<string, Standing>, type: string, asked: strin
   }
 }
 
-function recordsOf(standing: Plain, type: string, name: string): readonly DnsRecord[] {
+function recordsOf(standing: NameRecords, type: string, name: string): readonly DnsRecord[] {
   const common = { ttl: 60, name }
   if ('CNAME' in standing) return [{ ...common, type: 'CNAME', value: standing.CNAME }]
   if (type === 'A') return (standing.A ?? []).map((value) => ({ ...common, type: 'A', value }))
   if (type === 'MX')
     return (standing.MX ?? []).map(([preference, value]) => ({ ...common, type: 'MX', preference, value }))
-  if (type === 'TXT') return (standing.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: strings(text) }))
+  if (type === 'TXT') return (standing.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: splitStrings(text) }))
   return []
 }
 
 /** Each holds 255 octets. */
-function strings(text: string): readonly string[] {
+function splitStrings(text: string): readonly string[] {
   return text.match(/.{1,255}/gs) ?? ['']
 }

@@ -6,10 +6,10 @@ const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/sbin'
 
 /** The `skip` option of a test that needs `program`: false, or why it is skipped. */
 export function skipWithout(program: string): false | string {
-  return folders.some((folder) => executable(join(folder, program))) ? false : `${program} is not installed`
+  return folders.some((folder) => isExecutable(join(folder, program))) ? false : `${program} is not installed`
 }
 
-function executable(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)
     return true

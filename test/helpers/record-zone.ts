@@ -5,7 +5,7 @@
  * `'broken.test': 'SERVFAIL'`, for one question alone `{ TXT: 'SERVFAIL' }`; `'silence'` never
  * answers. A name that is not there does not exist.
  */
-import type { Lookup, RecordResolver } from '../../src/platform/dns/resolver.js'
+import type { LookupResult, RecordResolver } from '../../src/platform/dns/resolver.js'
 
 type Fault = 'SERVFAIL' | 'silence'
 
@@ -31,7 +31,7 @@ export function recordZone(zone: RecordZone): RecordZoneResolver {
     name: string,
     type: string,
     pick: (found: ZoneRecords) => readonly T[] | Fault | undefined,
-  ): Promise<Lookup<T>> => {
+  ): Promise<LookupResult<T>> => {
     asked.push(`${type} ${name}`)
     const found = zone[name.toLowerCase()]
     if (found === undefined) return { kind: 'no-domain' }
@@ -43,8 +43,8 @@ export function recordZone(zone: RecordZone): RecordZoneResolver {
   }
   return {
     asked,
-    records: (name, type) => answer(name, type, (found) => found[type]),
-    mx: (name) =>
+    resolveRecords: (name, type) => answer(name, type, (found) => found[type]),
+    resolveMx: (name) =>
       answer(name, 'MX', ({ MX }) =>
         typeof MX === 'string' ? MX : MX?.map(([preference, exchange]) => ({ preference, exchange })),
       ),

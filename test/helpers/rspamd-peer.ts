@@ -11,7 +11,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from './database.js'
-import { until } from './until.js'
+import { waitUntil } from './until.js'
 
 export interface RspamdPeer {
   /** Of its worker. */
@@ -40,7 +40,7 @@ export async function rspamdPeer(t: Test): Promise<RspamdPeer> {
   }
   t.teardown(end)
   const url = `http://127.0.0.1:${port}`
-  await until('rspamd answers', async () => {
+  await waitUntil('rspamd answers', async () => {
     if (child.exitCode !== null) throw new Error(`rspamd ended with ${child.exitCode}`)
     return fetch(`${url}/ping`).then(
       ({ ok }) => ok,

@@ -4,7 +4,7 @@ import { UnreachableHosts } from '../../src/delivery/attempt/attempt-unreachable
 import type { OutboundMessage } from '../../src/delivery/attempt/outbound-message.js'
 import type { Host } from '../../src/delivery/hosts/destination.js'
 import { defaultPoolSettings, SessionPool, type SessionPoolSettings } from '../../src/delivery/sessions/session-pool.js'
-import { hostOpener } from '../../src/delivery/sessions/session-pool-opening.js'
+import { createSessionOpener } from '../../src/delivery/sessions/session-pool-opening.js'
 import type { SmtpClientDeps } from '../../src/delivery/smtp/smtp-client.js'
 import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp/timeouts.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
@@ -39,7 +39,7 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
     dialer: createDialer(authorities),
     helloName: 'us.test',
     timeouts: { ...defaultTimeouts, ...impatient },
-    sourceAddress: () => null,
+    chooseSourceAddress: () => null,
   }
 }
 
@@ -48,7 +48,7 @@ export function poolOf(
   settings: Partial<SessionPoolSettings> = {},
   clock: Clock = () => 0,
 ): SessionPool {
-  return new SessionPool(hostOpener({ ...deps, clock, unreachable: new UnreachableHosts() }), {
+  return new SessionPool(createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() }), {
     ...defaultPoolSettings,
     ...settings,
   })

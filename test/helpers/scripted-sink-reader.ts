@@ -48,11 +48,11 @@ export class SinkReader {
     this.bytes = this.bytes.subarray(end + END.length)
     this.parts = []
     this.inMessage = false
-    return { kind: 'message', raw: unstuffed(stuffed) }
+    return { kind: 'message', raw: removeDotStuffing(stuffed) }
   }
 }
 
 /** Without the line end that was put before the first line. */
-function unstuffed(bytes: Buffer): Buffer {
+function removeDotStuffing(bytes: Buffer): Buffer {
   return Buffer.from(bytes.toString('latin1').replaceAll('\r\n.', '\r\n').slice(2), 'latin1')
 }

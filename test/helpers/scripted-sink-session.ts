@@ -47,7 +47,7 @@ export class SinkSession {
     for (let unit = this.reader.next(); unit !== null; unit = this.reader.next()) {
       if (unit.kind === 'line') await this.command(unit.line)
       else await this.message(unit.raw)
-      this.sink.happened()
+      this.sink.notifyWaiters()
     }
     this.busy = false
   }
@@ -142,7 +142,7 @@ export class SinkSession {
     const scripted = this.sink.options.script?.[stage] ?? friendly
     const question = { line, connection: this.number, taken: this.taken }
     const promised = typeof scripted === 'function' ? scripted(question) : scripted
-    this.sink.happened()
+    this.sink.notifyWaiters()
     const answer = await promised
     if (answer === 'hang') await this.next('close')
     else if (answer === 'drop') this.socket.end()

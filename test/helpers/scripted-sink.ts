@@ -18,7 +18,7 @@ import { SinkSession } from './scripted-sink-session.js'
 
 export type SinkAnswer = string | 'hang' | 'drop' | 'reset'
 
-export interface SinkQuestion {
+export interface SinkCommand {
   /** The line as it came; empty for the banner and the end of a message. */
   readonly line: string
   /** Connections before this one. */
@@ -40,7 +40,7 @@ export type SinkStage =
   | 'rset'
   | 'quit'
 export type SinkScript = Readonly<
-  Partial<Record<SinkStage, SinkAnswer | ((question: SinkQuestion) => SinkAnswer | Promise<SinkAnswer>)>>
+  Partial<Record<SinkStage, SinkAnswer | ((question: SinkCommand) => SinkAnswer | Promise<SinkAnswer>)>>
 >
 
 export interface SinkOptions {
@@ -55,7 +55,7 @@ export interface SinkOptions {
   readonly port?: number
 }
 
-export interface SunkMessage {
+export interface SinkMessage {
   /** As it came: `<a@b.test> SIZE=12`. */
   readonly mailFrom: string
   readonly rcptTo: readonly string[]
@@ -72,7 +72,7 @@ export async function openSink(options: SinkOptions = {}): Promise<ScriptedSink>
 }
 
 export class ScriptedSink {
-  readonly messages: SunkMessage[] = []
+  readonly messages: SinkMessage[] = []
   /** Command lines of all connections, in order. */
   readonly commands: string[] = []
   /** Connections that were made, that are open, that were open at once at the most. */
@@ -99,11 +99,11 @@ export class ScriptedSink {
   }
 
   /** Resolves once `condition` holds; it is looked at whenever something happens here. */
-  async until(condition: () => boolean): Promise<void> {
+  async waitUntil(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise<void>((resolve) => this.waiting.add(resolve))
   }
 
-  happened(): void {
+  notifyWaiters(): void {
     const waiting = [...this.waiting]
     this.waiting.clear()
     for (const resolve of waiting) resolve()
@@ -123,7 +123,7 @@ export class ScriptedSink {
   }
 
   /** Says `line` on every connection, asked or not. */
-  shout(line: string): void {
+  broadcast(line: string): void {
     for (const socket of this.sockets) socket.write(`${line}\r\n`)
   }
 
@@ -135,9 +135,9 @@ export class ScriptedSink {
     socket.on('close', () => {
       this.sockets.delete(socket)
       this.open--
-      this.happened()
+      this.notifyWaiters()
     })
-    this.happened()
+    this.notifyWaiters()
     void session.begin()
   }
 }

@@ -9,17 +9,17 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 
 export interface Dialogue {
   /** The next reply. */
-  reply(): Promise<string>
+  readReply(): Promise<string>
   /** The next `count` replies. */
-  replies(count: number): Promise<readonly string[]>
+  readReplies(count: number): Promise<readonly string[]>
   /** Sends a line and returns the reply to it. */
-  say(line: string): Promise<string>
+  sendCommand(line: string): Promise<string>
   /** Sends bytes as they are; resolves when they are handed to the system. */
   send(bytes: string | Buffer): Promise<void>
   /** The TLS handshake, after the 220 to STARTTLS. */
   startTls(): Promise<void>
   /** Resolves when the connection is closed. */
-  closed(): Promise<void>
+  waitForClose(): Promise<void>
   /** Ends our side. */
   end(): void
   /** Breaks the connection off: with a reset, or inside TLS without a goodbye. */
@@ -86,14 +86,14 @@ function dialogue(first: Socket | TLSSocket): Dialogue {
 
   listen()
   return {
-    reply,
+    readReply: reply,
     send,
-    async replies(count) {
+    async readReplies(count) {
       const all: string[] = []
       while (all.length < count) all.push(await reply())
       return all
     },
-    async say(line) {
+    async sendCommand(line) {
       await send(`${line}\r\n`)
       return reply()
     },
@@ -107,7 +107,7 @@ function dialogue(first: Socket | TLSSocket): Dialogue {
       })
       listen()
     },
-    closed() {
+    waitForClose() {
       return new Promise((resolve) => {
         if (over) resolve()
         else socket.once('close', () => resolve())

@@ -21,16 +21,16 @@ import type { Config } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js'
 import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp/timeouts.js'
-import { type EmailStory, storyOfAnyWorkspace } from '../../src/messages/email-story.js'
+import { type EmailDetails, detailsOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { createDialer } from '../../src/platform/dialer.js'
 import { logOptions } from '../../src/platform/log.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from './database.js'
-import { foundation } from './foundation.js'
+import { copySeed } from './foundation.js'
 import { type RestAnswer, type RestRequest, restClient } from './rest-client.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'
-import { until } from './until.js'
+import { waitUntil } from './until.js'
 import { type Zone, zoneResolver } from './zone-resolver.js'
 
 type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -45,7 +45,7 @@ export interface TestDaemonOptions {
   readonly timeouts?: Partial<Timeouts>
   /** PEM certificates that are trusted instead of the machine's. */
   readonly authorities?: string
-  readonly patience?: { readonly door: number; readonly delivery: number }
+  readonly stopTimeouts?: { readonly listeners: number; readonly delivery: number }
   /** The folder of a daemon that was stopped. */
   readonly folder?: string
   /** What is logged beside errors, into `lines`; default: nothing. */
@@ -92,16 +92,16 @@ export interface TestDaemon {
   readonly now: () => number
   readonly advance: (milliseconds: number) => void
   /** An SMTP session in which `key` has authenticated. */
-  readonly session: (key?: string) => Promise<Dialogue>
+  readonly openSession: (key?: string) => Promise<Dialogue>
   /** The reply to the end of DATA, or to the command that was refused before. */
   readonly submit: (submission?: Submission) => Promise<string>
   /** Submits; the id of the email. Throws when it is refused. */
-  readonly accepted: (submission?: Submission) => Promise<string>
-  readonly story: (id: string) => EmailStory
+  readonly submitAccepted: (submission?: Submission) => Promise<string>
+  readonly findStory: (id: string) => EmailDetails
   /** Waits until no recipient is queued or scheduled any more. */
-  readonly settled: (id: string) => Promise<EmailStory>
+  readonly waitUntilSettled: (id: string) => Promise<EmailDetails>
   /** Waits until each recipient was attempted. */
-  readonly attempted: (id: string) => Promise<EmailStory>
+  readonly waitUntilAttempted: (id: string) => Promise<EmailDetails>
   readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
   /** A request to the REST door, over verified TLS, with `key`. */
   readonly rest: (method: string, path: string, request?: RestRequest) => Promise<RestAnswer>
@@ -112,12 +112,12 @@ export interface TestDaemon {
 /** Of pino. */
 const ERROR = 50
 
-const idOf = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
+const queuedReply = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
 
 export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const folder = options.folder ?? temporaryFolder(t)
-  const { file: configFile, config } = configuration(folder, options)
-  const founded = await foundation(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
+  const { file: configFile, config } = writeConfiguration(folder, options)
+  const founded = await copySeed(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
   const lines: string[] = []
   const errors: string[] = []
   const write = (line: string): void => {
@@ -135,13 +135,13 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       timeouts: { ...defaultTimeouts, ...options.timeouts },
       dialer: createDialer(options.authorities),
     },
-    patience: options.patience ?? { door: 100, delivery: 100 },
+    stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database
-  const story = (id: string): EmailStory => storyOfAnyWorkspace(read, id) ?? fail(`no email ${id}`)
-  const session = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
-  const submit = async (submission: Submission = {}): Promise<string> => say(await session(submission.key), submission)
+  const findStory = (id: string): EmailDetails => detailsOfAnyWorkspace(read, id) ?? fail(`no email ${id}`)
+  const openSession = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
+  const submit = async (submission: Submission = {}): Promise<string> => submitMessage(await openSession(submission.key), submission)
   return {
     daemon,
     folder,
@@ -154,21 +154,21 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     advance: (milliseconds) => {
       ahead += milliseconds
     },
-    session,
+    openSession,
     submit,
-    accepted: async (submission) => {
+    submitAccepted: async (submission) => {
       const reply = await submit(submission)
-      return idOf.exec(reply)?.[1] ?? fail(`refused: ${reply}`)
+      return queuedReply.exec(reply)?.[1] ?? fail(`refused: ${reply}`)
     },
-    story,
-    settled: (id) =>
-      until(`${id} is settled`, () => {
-        const found = story(id)
+    findStory,
+    waitUntilSettled: (id) =>
+      waitUntil(`${id} is settled`, () => {
+        const found = findStory(id)
         return found.recipients.every(({ status }) => status !== 'queued' && status !== 'scheduled') && found
       }),
-    attempted: (id) =>
-      until(`${id} is attempted`, () => {
-        const found = story(id)
+    waitUntilAttempted: (id) =>
+      waitUntil(`${id} is attempted`, () => {
+        const found = findStory(id)
         return (
           found.recipients.every(
             (recipient) => recipient.last_response !== null || recipient.status === 'suppressed',
@@ -177,7 +177,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
       }),
     rows: (sql, ...parameters) => read(sql, parameters),
     rest: restClient(t, daemon, founded.key),
-    cli: (...argv) => command([...argv, '--config', configFile]),
+    cli: (...argv) => runCommand([...argv, '--config', configFile]),
     stop: () => daemon.stop(),
   }
 }
@@ -187,7 +187,7 @@ function fail(message: string): never {
 }
 
 /** The configuration of a test daemon, written into its folder too. */
-export function configuration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
+export function writeConfiguration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
   const { submission, outbound, ...others } = options.settings ?? {}
   const routes = Object.entries(options.routes ?? {}).map(([domain, { port }]) => [domain, `${hostOf(domain)}:${port}`])
   const text = stringify({
@@ -206,7 +206,7 @@ export function configuration(folder: string, options: TestDaemonOptions): { fil
   })
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, text)
-  const loaded = parseConfig(text, file, { hostname: 'test', home: folder, root: false, stateHome: undefined })
+  const loaded = parseConfig(text, file, { hostname: 'test', home: folder, isRoot: false, stateHome: undefined })
   if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
   return { file, config: loaded.config }
 }
@@ -227,34 +227,34 @@ async function login(t: Test, daemon: Daemon, key: string): Promise<Dialogue> {
   const endpoint = daemon.submission.find(({ tls }) => !tls) ?? fail('no submission port')
   const client = await dial(endpoint.port)
   t.teardown(() => client.end())
-  await client.reply()
-  await client.say('EHLO app.test')
-  const reply = await client.say(authPlain(key))
+  await client.readReply()
+  await client.sendCommand('EHLO app.test')
+  const reply = await client.sendCommand(authPlain(key))
   if (!reply.startsWith('235')) fail(`not let in: ${reply}`)
   return client
 }
 
 /** One transaction; the reply to the last command that was sent. */
-export async function say(client: Dialogue, submission: Submission): Promise<string> {
+export async function submitMessage(client: Dialogue, submission: Submission): Promise<string> {
   const { from = 'app@a.test', to = ['bob@b.test'], mailParameters = '', rcptParameters = '' } = submission
-  let reply = await client.say(`MAIL FROM:<${from}>${mailParameters}`)
+  let reply = await client.sendCommand(`MAIL FROM:<${from}>${mailParameters}`)
   for (const address of to) {
     if (!reply.startsWith('250')) return reply
-    reply = await client.say(`RCPT TO:<${address}>${rcptParameters}`)
+    reply = await client.sendCommand(`RCPT TO:<${address}>${rcptParameters}`)
   }
   if (!reply.startsWith('250')) return reply
-  reply = await client.say('DATA')
+  reply = await client.sendCommand('DATA')
   if (!reply.startsWith('354')) return reply
-  return client.say(`${(submission.raw ?? message(submission)).replace(/^\./gm, '..')}.`)
+  return client.sendCommand(`${(submission.raw ?? messageText(submission)).replace(/^\./gm, '..')}.`)
 }
 
-export function message({ from = 'app@a.test', to = ['bob@b.test'], fields = [] }: Submission): string {
+export function messageText({ from = 'app@a.test', to = ['bob@b.test'], fields = [] }: Submission): string {
   const header = [`From: App <${from}>`, `To: ${to.join(', ')}`, 'Subject: hello', ...fields]
   return [...header, '', 'a line', ''].join('\r\n')
 }
 
 /** A command in this process, with the environment of nobody. */
-export async function command(argv: readonly string[], secret = ''): Promise<CommandResult> {
+export async function runCommand(argv: readonly string[], secret = ''): Promise<CommandResult> {
   const out: string[] = []
   const err: string[] = []
   const status = await run({
@@ -262,15 +262,15 @@ export async function command(argv: readonly string[], secret = ''): Promise<Com
     env: {},
     print: (text) => out.push(text),
     printBytes: async (bytes) => void out.push((await buffer(bytes)).toString('latin1')),
-    complain: (text) => err.push(text),
-    secret: async () => secret,
+    printError: (text) => err.push(text),
+    readSecret: async () => secret,
   })
   const text = out.join('')
   return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }
 }
 
 /** A database beside the daemon's, as another process has it. */
-export async function besides<T>(
+export async function withOwnDatabase<T>(
   app: { readonly config: Config },
   work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,7 @@
  * `'null.test': { mx: [[0, '']] }`; `'broken.test': 'failure'`, for one question alone
  * `{ mx: 'failure' }`; `TXT`, `PTR` and `CNAME` in the same way. A name that is not there does not exist.
  */
-import type { Lookup, MxRecord, RecordResolver, RecordType, Resolver } from '../../src/platform/dns/resolver.js'
+import type { LookupResult, MxRecord, RecordResolver, RecordType, Resolver } from '../../src/platform/dns/resolver.js'
 
 export interface ZoneName {
   readonly mx?: readonly (readonly [preference: number, exchange: string])[] | 'failure'
@@ -26,7 +26,7 @@ const failure = { kind: 'failure', detail: 'SERVFAIL' } as const
 
 export function zoneResolver(zone: Zone): ZoneResolver {
   const asked: string[] = []
-  const answer = <T>(name: string, pick: (found: ZoneName) => readonly T[] | 'failure' | undefined): Lookup<T> => {
+  const answer = <T>(name: string, pick: (found: ZoneName) => readonly T[] | 'failure' | undefined): LookupResult<T> => {
     const found = zone[name]
     if (found === undefined) return { kind: 'no-domain' }
     const picked = found === 'failure' ? found : pick(found)
@@ -36,17 +36,17 @@ export function zoneResolver(zone: Zone): ZoneResolver {
   }
   return {
     asked,
-    mx: async (name) => {
+    resolveMx: async (name) => {
       asked.push(`MX ${name}`)
       return answer<MxRecord>(name, ({ mx }) =>
         mx === 'failure' ? mx : mx?.map(([preference, exchange]) => ({ preference, exchange })),
       )
     },
-    records: async (name, type) => {
+    resolveRecords: async (name, type) => {
       asked.push(`${type} ${name}`)
       return answer(name, (found) => recordsOf(found, type))
     },
-    addresses: async (name) => {
+    resolveAddresses: async (name) => {
       asked.push(`ADDR ${name}`)
       return answer(name, ({ addresses }) => addresses)
     },

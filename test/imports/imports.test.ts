@@ -1,20 +1,20 @@
 /** Imports behind their request: what is cut off goes on, no row twice; what ends them, and what is left then. */
 import t, { type Test } from 'tap'
-import { requestJournal } from '../../src/api/contacts/imports.js'
+import { createRequestJournal } from '../../src/api/contacts/imports.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
-import type { ImportPlace } from '../../src/imports/import-file.js'
+import type { ImportRef } from '../../src/imports/import-file.js'
 import type { ImportOptions } from '../../src/imports/import-options.js'
-import { type ImportRow, importById, KEPT_FOR, MAX_PENDING } from '../../src/imports/import-records.js'
-import { forgetImports } from '../../src/imports/import-retention.js'
-import { type ImportRunner, importRunner } from '../../src/imports/import-runner.js'
+import { type ImportRow, importById, IMPORT_LIFETIME, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
+import { removeExpiredImports } from '../../src/imports/import-retention.js'
+import { type ImportRunner, createImportRunner } from '../../src/imports/import-runner.js'
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { type SuppressionReport, takeSuppressions } from '../../src/suppressions/import-suppressions.js'
-import { openedDatabase, temporaryDatabase } from '../helpers/database.js'
-import { until } from '../helpers/until.js'
+import { type SuppressionReport, importSuppressions } from '../../src/suppressions/import-suppressions.js'
+import { openTestDatabase, temporaryDatabase } from '../helpers/database.js'
+import { waitUntil } from '../helpers/until.js'
 
 type Commit = Database['commit']
 
@@ -30,7 +30,7 @@ const lines = (count: number): Buffer =>
     ['email', ...Array.from({ length: count }, (_, n) => (n % 50 === 3 ? 'nobody' : `n${n}@b.test`))].join('\n'),
   )
 
-async function founded(t: Test): Promise<{ database: Database; file: string }> {
+async function createDatabase(t: Test): Promise<{ database: Database; file: string }> {
   const { database, file } = await temporaryDatabase(t)
   await database.commit([workspace('ws_1'), insertAudience(audience)])
   return { database, file }
@@ -39,24 +39,24 @@ async function founded(t: Test): Promise<{ database: Database; file: string }> {
 function runnerOf(t: Test, { read }: Database, commit: Commit): ImportRunner & { readonly errors: readonly unknown[] } {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
-  const runner = importRunner({ read, commit, clock: () => 5_000, log, pause: 5 })
+  const runner = createImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
   t.teardown(() => runner.stop())
   return { ...runner, errors }
 }
 
-const begun = (database: Database, options: ImportOptions, count: number): Promise<ImportPlace> =>
+const startImport = (database: Database, options: ImportOptions, count: number): Promise<ImportRef> =>
   beginImport(database, { workspaceId: 'ws_1', options, file: lines(count), total: count }, 1_000)
 
-const over = (database: Database, place: ImportPlace): Promise<ImportRow> =>
-  until('the import is over', () => importById(database.read, place).find(({ status }) => status !== 'processing'))
+const over = (database: Database, place: ImportRef): Promise<ImportRow> =>
+  waitUntil('the import is over', () => importById(database.read, place).find(({ status }) => status !== 'processing'))
 
 const count = ({ read }: Database, table: string): number =>
   read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
 
 t.test('cut off after any of its commits it goes on behind the last, and takes in no row twice', async (t) => {
   for (const options of [contacts, suppressions]) {
-    const { database, file } = await founded(t)
-    const place = await begun(database, options, 2_050)
+    const { database, file } = await createDatabase(t)
+    const place = await startImport(database, options, 2_050)
     let commits = 0
     let runs = 0
     for (; importById(database.read, place)[0]?.status === 'processing'; runs += 1) {
@@ -75,7 +75,7 @@ t.test('cut off after any of its commits it goes on behind the last, and takes i
       const runner = runnerOf(t, database, cutting)
       stop = () => void runner.stop()
       await runner.start()
-      await until('it is cut off or over', () => commits > stays || count(database, 'import_chunks') === 0)
+      await waitUntil('it is cut off or over', () => commits > stays || count(database, 'import_chunks') === 0)
       await runner.stop()
     }
     t.ok(runs > 3, `${runs} runs`)
@@ -93,7 +93,7 @@ t.test('cut off after any of its commits it goes on behind the last, and takes i
 })
 
 t.test('a file that was only half stored is no import, and the next start removes it', async (t) => {
-  const { database } = await founded(t)
+  const { database } = await createDatabase(t)
   let commits = 0
   const once: Commit = (writes) => {
     commits += 1
@@ -113,19 +113,19 @@ t.test('a file that was only half stored is no import, and the next start remove
 })
 
 t.test('a disk that takes nothing is waited for; another fault ends the import, which says so', async (t) => {
-  const { database } = await founded(t)
+  const { database } = await createDatabase(t)
   let faults = 5
   const full: Commit = (writes) => {
     faults -= 1
     return faults >= 0 ? Promise.reject(new StorageFault('SQLITE_FULL', 'full')) : database.commit(writes)
   }
-  const place = await begun(database, contacts, 1_001)
+  const place = await startImport(database, contacts, 1_001)
   const runner = runnerOf(t, database, full)
   runner.begin(place)
   t.match(await over(database, place), { status: 'completed', done: 1_001 })
   t.equal(runner.errors.length, 5)
 
-  const other = await begun(database, suppressions, 1_001)
+  const other = await startImport(database, suppressions, 1_001)
   const broken = runnerOf(t, database, (writes) =>
     writes.some(({ sql }) => sql.startsWith('insert into "suppressions"'))
       ? Promise.reject(new Error('odd'))
@@ -136,31 +136,31 @@ t.test('a disk that takes nothing is waited for; another fault ends the import, 
   t.match(row, { status: 'failed', done: 0, report: null, finished_at: 5_000 })
   t.same(JSON.parse(row.error ?? ''), { kind: 'internal', message: 'internal error' })
   t.equal(broken.errors.length, 3)
-  await until('its file is gone', () => count(database, 'import_chunks') === 0)
+  await waitUntil('its file is gone', () => count(database, 'import_chunks') === 0)
 })
 
 t.test('of a workspace so many are under way, and one after the other', async (t) => {
-  const { database } = await founded(t)
+  const { database } = await createDatabase(t)
   const places = []
-  for (let n = 0; n < MAX_PENDING; n += 1) places.push(await begun(database, contacts, 1_001))
-  await t.rejects(begun(database, contacts, 1_001), { message: /^5 imports of this workspace are under way/ })
-  const together = await Promise.allSettled([begun(database, contacts, 1_001), begun(database, contacts, 1_001)])
+  for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
+  await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are under way/ })
+  const together = await Promise.allSettled([startImport(database, contacts, 1_001), startImport(database, contacts, 1_001)])
   t.ok(together.every(({ status }) => status === 'rejected'))
   const runner = runnerOf(t, database, database.commit)
   await runner.start()
   for (const place of places) await over(database, place)
   await runner.stop()
-  t.same([count(database, 'contacts'), count(database, 'imports')], [981, MAX_PENDING])
-  t.equal(await forgetImports(database, 5_000 + KEPT_FOR), false)
-  t.equal(count(database, 'imports'), MAX_PENDING, 'not yet')
-  await forgetImports(database, 5_001 + KEPT_FOR)
+  t.same([count(database, 'contacts'), count(database, 'imports')], [981, MAX_PENDING_IMPORTS])
+  t.equal(await removeExpiredImports(database, 5_000 + IMPORT_LIFETIME), false)
+  t.equal(count(database, 'imports'), MAX_PENDING_IMPORTS, 'not yet')
+  await removeExpiredImports(database, 5_001 + IMPORT_LIFETIME)
   t.equal(count(database, 'imports'), 0)
 })
 
 t.test('a workspace that is closed ends its imports at once: no row comes after, nothing is left', async (t) => {
   for (const options of [contacts, suppressions]) {
-    const { database } = await founded(t)
-    const place = await begun(database, options, 5_000)
+    const { database } = await createDatabase(t)
+    const place = await startImport(database, options, 5_000)
     let rowsAtTheEnd = -1
     let commits = 0
     const closing: Commit = async (writes) => {
@@ -173,19 +173,19 @@ t.test('a workspace that is closed ends its imports at once: no row comes after,
     }
     const runner = runnerOf(t, database, closing)
     runner.begin(place)
-    await until('the import has ended', () => rowsAtTheEnd > -1 && count(database, 'import_chunks') === 0)
+    await waitUntil('the import has ended', () => rowsAtTheEnd > -1 && count(database, 'import_chunks') === 0)
     t.ok(rowsAtTheEnd > 0)
     t.same([count(database, options.kind), count(database, 'imports')], [rowsAtTheEnd, 0])
     t.same(runner.errors, [])
     await eraseWorkspace(database, 'ws_1')
     t.equal(count(database, options.kind), 0)
-    await t.rejects(begun(database, options, 1_001), { message: /is deleted/ })
+    await t.rejects(startImport(database, options, 1_001), { message: /is deleted/ })
     t.equal(count(database, 'import_chunks'), 0)
   }
 })
 
 t.test('an import within its request ends with its workspace too', async (t) => {
-  const { database } = await founded(t)
+  const { database } = await createDatabase(t)
   const { read } = database
   let commits = 0
   const closing: Commit = async (writes) => {
@@ -194,17 +194,17 @@ t.test('an import within its request ends with its workspace too', async (t) => 
     return database.commit(writes)
   }
   const deps = { read, commit: closing, clock: () => 1 }
-  const journal = requestJournal<SuppressionReport>(read, 'ws_1')
+  const journal = createRequestJournal<SuppressionReport>(read, 'ws_1')
   const wanted = { workspaceId: 'ws_1', reason: 'manual' } as const
-  await t.rejects(takeSuppressions(deps, wanted, lines(1_000), journal), { message: /is deleted/ })
+  await t.rejects(importSuppressions(deps, wanted, lines(1_000), journal), { message: /is deleted/ })
   t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
 })
 
 t.test('a database that is opened again has its imports', async (t) => {
-  const { database, file } = await founded(t)
-  const place = await begun(database, suppressions, 1_200)
+  const { database, file } = await createDatabase(t)
+  const place = await startImport(database, suppressions, 1_200)
   await database.close()
-  const again = await openedDatabase(t, { file })
+  const again = await openTestDatabase(t, { file })
   const runner = runnerOf(t, again, again.commit)
   await runner.start()
   t.match(await over(again, place), { status: 'completed', done: 1_200 })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const hour = 3_600_000
 
@@ -13,11 +13,11 @@ const app = await testDaemon(t, { routes: { 'b.test': sink } })
 const iso = (at: number): string => new Date(at).toISOString()
 
 function schedule(on: TestDaemon, ahead: number, to: readonly string[] = ['bob@b.test']): Promise<string> {
-  return on.accepted({ to, fields: [`X-Service-Scheduled-For: ${iso(on.now() + ahead)}`] })
+  return on.submitAccepted({ to, fields: [`X-Service-Scheduled-For: ${iso(on.now() + ahead)}`] })
 }
 
 /** How many messages came to an address that begins so. */
-const arrived = (start: string): number =>
+const countArrived = (start: string): number =>
   sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith(`<${start}`)).length
 
 t.test('a scheduled email is moved, and goes at its new time', async (t) => {
@@ -33,13 +33,13 @@ t.test('a scheduled email is moved, and goes at its new time', async (t) => {
     recipients: [{ next_attempt_at: at }],
   })
   app.advance(2 * hour)
-  t.equal((await app.settled(await app.accepted())).status, 'delivered')
-  t.match(app.story(id), { status: 'scheduled' }, 'its old time has passed')
+  t.equal((await app.waitUntilSettled(await app.submitAccepted())).status, 'delivered')
+  t.match(app.findStory(id), { status: 'scheduled' }, 'its old time has passed')
   const sooner = iso(app.now() + hour / 2)
   t.equal((await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: sooner } })).status, 200)
   app.advance(hour / 2)
-  t.match(await app.settled(id), { status: 'delivered', scheduled_for: sooner })
-  t.equal(arrived('moved@'), 1)
+  t.match(await app.waitUntilSettled(id), { status: 'delivered', scheduled_for: sooner })
+  t.equal(countArrived('moved@'), 1)
   const late = await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: at } })
   t.match(late.json(), { error: { code: 'conflict', status: 409, details: { id, status: 'delivered' } } })
 })
@@ -50,8 +50,8 @@ t.test('moved to the past, it goes now', async (t) => {
   const answer = await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: past } })
   t.equal(answer.status, 200)
   t.match(answer.json(), { id, scheduled_for: null })
-  t.match(await app.settled(id), { status: 'delivered' })
-  t.equal(arrived('now@'), 1)
+  t.match(await app.waitUntilSettled(id), { status: 'delivered' })
+  t.equal(countArrived('now@'), 1)
 })
 
 t.test('a cancelled email is never sent, also over a restart', async (t) => {
@@ -68,9 +68,9 @@ t.test('a cancelled email is never sent, also over a restart', async (t) => {
   })
   await first.stop()
   const again = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 2 * hour })
-  t.equal((await again.settled(await again.accepted())).status, 'delivered')
-  t.equal(arrived('never'), 0)
-  t.equal(again.story(id).status, 'cancelled')
+  t.equal((await again.waitUntilSettled(await again.submitAccepted())).status, 'delivered')
+  t.equal(countArrived('never'), 0)
+  t.equal(again.findStory(id).status, 'cancelled')
   t.same([...first.errors, ...again.errors], [])
 })
 
@@ -101,11 +101,11 @@ t.test('at the moment of its release an email is either changed or sent, never b
     const outcomes = await Promise.all(acts)
     await woken
     for (const { id, n, cancel, status } of outcomes) {
-      const story = await until(`${id} has its end`, () => {
-        const found = app.story(id)
+      const story = await waitUntil(`${id} has its end`, () => {
+        const found = app.findStory(id)
         return found.status !== 'queued' && found
       })
-      const got = ['one', 'two'].map((name) => arrived(`${name}-${round}-${n}@`))
+      const got = ['one', 'two'].map((name) => countArrived(`${name}-${round}-${n}@`))
       const expected = status === 409 ? 'delivered' : cancel ? 'cancelled' : 'scheduled'
       t.same([story.status, got], [expected, status === 409 ? [1, 1] : [0, 0]], `answered ${status}`)
       counts[expected === 'delivered' ? 'sent' : cancel ? 'cancelled' : 'moved'] += 1
@@ -114,7 +114,7 @@ t.test('at the moment of its release an email is either changed or sent, never b
   t.comment(JSON.stringify(counts))
   app.advance(25 * hour)
   const left = (): number => app.rows('select 1 from queue').length
-  await until('what was moved has gone', () => left() === 0)
-  t.equal(arrived('one') + arrived('two'), 2 * (counts.sent + counts.moved), 'all that was not cancelled, once')
+  await waitUntil('what was moved has gone', () => left() === 0)
+  t.equal(countArrived('one') + countArrived('two'), 2 * (counts.sent + counts.moved), 'all that was not cancelled, once')
   t.same(app.errors, [])
 })

@@ -11,16 +11,16 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../helpers/database.js'
 import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SunkMessage } from '../helpers/scripted-sink.js'
-import { difference, letter, withoutOurs } from './support/letters.js'
+import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { findDifference, buildLetter, stripOurFields } from './support/letters.js'
 import { startPostfix } from './support/postfix.js'
-import { type Said, serve, settledInstallation } from './support/program.js'
+import { type ProgramResult, serve, createReadyInstallation } from './support/program.js'
 import { python, runProgram, skipWithoutModule, skipWithoutSasl } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())
 // Postfix comes from 127.0.0.2 and needs no key; all others come from 127.0.0.1 and do.
-const installed = await settledInstallation(t, sink.port, '127.0.0.2/32')
+const installed = await createReadyInstallation(t, sink.port, '127.0.0.2/32')
 const daemon = await serve(t, installed)
 const { key } = installed
 const caFile = join(installed.dataDir, 'tls', 'cert.pem')
@@ -33,24 +33,24 @@ function put(name: string, content: Buffer | string): string {
   return path
 }
 
-async function arrived(recipient: string): Promise<SunkMessage> {
-  const found = (): SunkMessage | undefined =>
+async function waitForArrival(recipient: string): Promise<SinkMessage> {
+  const found = (): SinkMessage | undefined =>
     sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith(`<${recipient}>`))
-  await sink.until(() => found() !== undefined)
-  return found() as SunkMessage
+  await sink.waitUntil(() => found() !== undefined)
+  return found() as SinkMessage
 }
 
 /** Waits for it, and compares all of it below our own two fields. */
-async function arrivedAs(t: Test, recipient: string, expected: Buffer, protocol = 'ESMTPSA'): Promise<void> {
-  const { raw } = await arrived(recipient)
-  const received = withoutOurs(raw)
+async function expectArrival(t: Test, recipient: string, expected: Buffer, protocol = 'ESMTPSA'): Promise<void> {
+  const { raw } = await waitForArrival(recipient)
+  const received = stripOurFields(raw)
   t.equal(received.protocol, protocol, `${recipient} came with ${protocol}`)
-  t.equal(difference(received.rest, expected), null, `${recipient} got the same bytes`)
+  t.equal(findDifference(received.rest, expected), null, `${recipient} got the same bytes`)
 }
 
 const swaksSkip = skipWithout('swaks') || skipWithoutModule(['perl', '-MNet::SSLeay', '-e1'], 'libnet-ssleay-perl')
 
-function swaks(to: string, data: string, ...more: readonly string[]): Promise<Said> {
+function swaks(to: string, data: string, ...more: readonly string[]): Promise<ProgramResult> {
   const trust = ['--tls-verify', '--tls-ca-path', caFile]
   const login = ['--auth-user', 'app', '--auth-password', key]
   const envelope = ['--from', sender, '--to', to, '--data', `@${data}`]
@@ -65,17 +65,17 @@ t.test('swaks', { skip: swaksSkip }, async (t) => {
     'swaks-implicit@sink.test': ['--port', `${daemon.tlsPort}`, '--tls-on-connect', '--auth', 'PLAIN'],
   }
   for (const [to, options] of Object.entries(ways)) {
-    const message = letter({ to })
+    const message = buildLetter({ to })
     // It puts a line end of its own before the final dot.
     const said = await swaks(to, put(to, message.subarray(0, -2)), ...options)
     t.equal(said.status, 0)
     t.match(said.stdout, /250 2\.0\.0 Ok: queued as /)
-    await arrivedAs(t, to, message)
+    await expectArrival(t, to, message)
   }
 })
 
 t.test('swaks is refused with a wrong password, and refuses an unknown certificate', { skip: swaksSkip }, async (t) => {
-  const data = put('refused', letter({ to: 'refused@sink.test' }))
+  const data = put('refused', buildLetter({ to: 'refused@sink.test' }))
   const options = ['--port', `${daemon.port}`, '--tls', '--auth', 'PLAIN'] as const
   const wrong = await swaks('refused@sink.test', data, ...options, '--auth-password', 'ph_wrong')
   t.equal(wrong.status, 28)
@@ -88,7 +88,7 @@ t.test('swaks is refused with a wrong password, and refuses an unknown certifica
 t.test('Bcc is taken out; Date and Message-ID are added where they are missing', { skip: swaksSkip }, async (t) => {
   const data = put('bare', `From: ${sender}\r\nBcc: bare@sink.test,\r\n other@sink.test\r\nSubject: bare\r\n\r\n.text`)
   await swaks('bare@sink.test', data, '--port', `${daemon.port}`, '--tls', '--auth', 'PLAIN')
-  const { rest } = withoutOurs((await arrived('bare@sink.test')).raw)
+  const { rest } = stripOurFields((await waitForArrival('bare@sink.test')).raw)
   t.match(
     rest.toString(),
     /^From: app@sender\.test\r\nSubject: bare\r\nDate: [^\r\n]+ \+0000\r\nMessage-ID: <[\w-]+@localhost>\r\n\r\n\.text\r\n$/,
@@ -110,7 +110,7 @@ async function smtplib(submissions: readonly Submission[]): Promise<readonly unk
   const defaults = { tls: 'starttls', ca: caFile, key, from: sender, mail_options: [], rcpt_options: [] }
   const plans = submissions.map(({ message, ...given }) => {
     const port = given.tls === 'implicit' ? daemon.tlsPort : daemon.port
-    return { ...defaults, ...given, port, message: (message ?? letter(given)).toString('base64') }
+    return { ...defaults, ...given, port, message: (message ?? buildLetter(given)).toString('base64') }
   })
   const script = join('test', 'journeys', 'support', 'smtplib-client.py')
   const { stdout, stderr } = await runProgram([python, script], JSON.stringify(plans))
@@ -119,7 +119,7 @@ async function smtplib(submissions: readonly Submission[]): Promise<readonly unk
 }
 
 t.test("Python's smtplib", { skip: skipWithoutModule([python, '-c', ''], 'python3') }, async (t) => {
-  const utf8 = letter({ to: 'jürgen@sink.test', fields: 'X-Words: Grüße aus Köln\r\n', bytes: false })
+  const utf8 = buildLetter({ to: 'jürgen@sink.test', fields: 'X-Words: Grüße aus Köln\r\n', bytes: false })
   const said = await smtplib([
     { to: 'py-starttls@sink.test' },
     { to: 'py-implicit@sink.test', tls: 'implicit', mail_options: ['body=8bitmime'] },
@@ -138,21 +138,21 @@ t.test("Python's smtplib", { skip: skipWithoutModule([python, '-c', ''], 'python
   t.match(said[5], /^SMTPSenderRefused 530 5\.7\.0 /)
   t.match(said[6], /^SMTPSenderRefused 550 5\.7\.1 .*stranger\.test/)
   for (const to of ['py-starttls@sink.test', 'py-implicit@sink.test', 'py-dsn@sink.test']) {
-    await arrivedAs(t, to, letter({ to }))
+    await expectArrival(t, to, buildLetter({ to }))
   }
-  await arrivedAs(t, 'jürgen@sink.test', utf8, 'UTF8SMTPSA')
+  await expectArrival(t, 'jürgen@sink.test', utf8, 'UTF8SMTPSA')
 
-  const dsn = await arrived('py-dsn@sink.test')
+  const dsn = await waitForArrival('py-dsn@sink.test')
   t.match(dsn.mailFrom, /^<bounce\+\w+@posthorn\.sender\.test> .*RET=HDRS ENVID=order\+2B42/)
   t.match(dsn.rcptTo[0], /^<py-dsn@sink\.test> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;first\+3Done@sink\.test$/)
-  t.match((await arrived('py-implicit@sink.test')).mailFrom, / BODY=8BITMIME/)
-  t.match((await arrived('jürgen@sink.test')).mailFrom, / SMTPUTF8/)
+  t.match((await waitForArrival('py-implicit@sink.test')).mailFrom, / BODY=8BITMIME/)
+  t.match((await waitForArrival('jürgen@sink.test')).mailFrom, / SMTPUTF8/)
 })
 
 t.test('msmtp', { skip: skipWithout('msmtp') }, async (t) => {
   for (const method of ['plain', 'login']) {
     const to = `msmtp-${method}@sink.test`
-    const message = letter({ to })
+    const message = buildLetter({ to })
     const account = [
       ...['account default', 'host localhost', `port ${daemon.port}`, `from ${sender}`],
       ...['tls on', 'tls_starttls on', `tls_trust_file ${caFile}`],
@@ -162,7 +162,7 @@ t.test('msmtp', { skip: skipWithout('msmtp') }, async (t) => {
     const said = await runProgram(['msmtp', '-C', file, '--', to], Buffer.from(withLineFeeds(message)))
     t.equal(said.status, 0)
     t.match(said.stdout, /tls=on auth=on .*smtpstatus=250 .*exitcode=EX_OK/)
-    await arrivedAs(t, to, message)
+    await expectArrival(t, to, message)
   }
 })
 
@@ -171,18 +171,18 @@ const root = process.getuid?.() === 0 ? false : 'only root can start Postfix'
 t.test('a Postfix of its own relays to it', { skip: root || skipWithout('postfix') }, async (t) => {
   const postfix = await startPostfix(t, { port: daemon.port, key, caFile })
   const relayed = async (t: Test, to: string, protocol: string): Promise<void> => {
-    const message = letter({ to })
+    const message = buildLetter({ to })
     const said = await runProgram(
       ['sendmail', '-C', postfix.config, '-i', '-f', sender, to],
       Buffer.from(withLineFeeds(message)),
     )
     t.equal(said.status, 0)
-    const { rest, protocol: came } = withoutOurs((await arrived(to)).raw)
+    const { rest, protocol: came } = stripOurFields((await waitForArrival(to)).raw)
     t.equal(came, protocol)
     const trace = /^Received: by relay\.test \(Postfix, from userid 0\)\r\n(?:\t[^\r\n]+\r\n)+/.exec(
       rest.toString('latin1'),
     )
-    t.equal(difference(rest.subarray(trace?.[0].length ?? 0), message), null, `${to} got the same bytes`)
+    t.equal(findDifference(rest.subarray(trace?.[0].length ?? 0), message), null, `${to} got the same bytes`)
     t.ok(trace, 'below the Received of Postfix')
   }
   await t.test('from a trusted network, without AUTH', (t) => relayed(t, 'plain@sink.test', 'ESMTP'))
@@ -219,7 +219,7 @@ t.test("nodemailer's pool, with attachments", async (t) => {
   }))
   const sent = await Promise.all(mails.map((mail) => transport.sendMail(mail)))
   for (const { response } of sent) t.match(response, /^250 2\.0\.0 Ok: queued as /)
-  for (const mail of mails) await arrivedAs(t, mail.to, await new MailComposer(mail).compile().build())
+  for (const mail of mails) await expectArrival(t, mail.to, await new MailComposer(mail).compile().build())
 })
 
 /** As a program on this machine hands it to sendmail. */

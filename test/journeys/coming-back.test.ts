@@ -1,10 +1,10 @@
 /** What comes back for mail that we sent: from our own delivery, through a real listener, to what is known of the email. */
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { bring, idOfReply, letter, processed } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/bring-mail.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -42,14 +42,14 @@ async function bothWays(t: Test): Promise<{ app: TestDaemon; sink: Awaited<Retur
 }
 
 /** An email that went out to `to`, and the return path that it had. */
-async function sent(
+async function sendEmail(
   app: TestDaemon,
   sink: Awaited<ReturnType<typeof openSink>>,
   to = 'bob@b.test',
 ): Promise<{ id: string; path: string; raw: string }> {
   const count = sink.messages.length
-  const id = await app.accepted({ to: [to] })
-  await app.settled(id)
+  const id = await app.submitAccepted({ to: [to] })
+  await app.waitUntilSettled(id)
   const message = sink.messages[count]
   if (message === undefined) throw new Error('nothing was sent')
   return { id, path: /bounce\+[^>]*/.exec(message.mailFrom)?.[0] ?? '', raw: message.raw.toString() }
@@ -129,17 +129,17 @@ const reports = (app: TestDaemon, status: string): number =>
   app.rows(`select 1 from inbound_emails where kind = 'report' and status = ?`, status).length
 
 async function report(t: Test, app: TestDaemon, to: string, raw: string, from = ''): Promise<void> {
-  idOfReply(await bring(t, app, { from, to: [to], raw }))
-  await until('the report was read', () => reports(app, 'received') === 0)
+  idOfReply(await deliverInbound(t, app, { from, to: [to], raw }))
+  await waitUntil('the report was read', () => reports(app, 'received') === 0)
 }
 
 const { app, sink } = await bothWays(t)
 
 t.test('what our own delivery brings to a domain of ours arrives with SPF, DKIM and DMARC pass', async (t) => {
-  const id = await app.accepted({ to: ['you@home.test'] })
-  t.match(await app.settled(id), { status: 'delivered', recipients: [{ attempts: [{ tls: /^TLSv1/ }] }] })
+  const id = await app.submitAccepted({ to: ['you@home.test'] })
+  t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{ tls: /^TLSv1/ }] }] })
   const [row] = app.rows<{ id: string }>('select id from inbound_emails')
-  const email = await processed(app, row?.id ?? '', app.otherKey)
+  const email = await waitUntilProcessed(app, row?.id ?? '', app.otherKey)
   t.match(email, {
     spf_result: 'pass',
     dkim_result: 'pass',
@@ -154,9 +154,9 @@ t.test('what our own delivery brings to a domain of ours arrives with SPF, DKIM 
 
 t.test('a bounce that arrives later settles the recipient, suppresses the address and tells the app', async (t) => {
   const recipient = 'gone@b.test'
-  const { id, path } = await sent(app, sink, recipient)
+  const { id, path } = await sendEmail(app, sink, recipient)
   await report(t, app, path, dsn({ path, status: '5.1.1', recipient }))
-  t.match(app.story(id), { status: 'bounced', recipients: [{ status: 'bounced', last_response: /no such user/ }] })
+  t.match(app.findStory(id), { status: 'bounced', recipients: [{ status: 'bounced', last_response: /no such user/ }] })
   t.same(events(app, id).slice(-1), ['email.bounced'])
   t.match(app.rows('select email, reason, source_email_id, metadata from suppressions'), [
     { email: recipient, reason: 'hard_bounce', source_email_id: id, metadata: /"bounce_type":"hard"/ },
@@ -173,7 +173,7 @@ t.test('a bounce that arrives later settles the recipient, suppresses the addres
 })
 
 t.test('the app that submitted by SMTP gets a notification of its own', async (t) => {
-  const { path } = await sent(app, sink)
+  const { path } = await sendEmail(app, sink)
   await report(t, app, path, dsn({ path, status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 not wanted' }))
   const [notice] = app.rows<{ to_emails: string; raw: Buffer }>(
     `select to_emails, raw from emails join raw_messages on email_id = emails.id where emails.workspace_id = 'service'
@@ -184,29 +184,29 @@ t.test('the app that submitted by SMTP gets a notification of its own', async (t
 })
 
 t.test('a forged bounce, one about somebody else and an automatic answer change nothing', async (t) => {
-  const { id, path } = await sent(app, sink)
-  const before = [app.story(id), events(app, id)]
+  const { id, path } = await sendEmail(app, sink)
+  const before = [app.findStory(id), events(app, id)]
   const forged = path.replace(/\+./, (start) => (start === '+a' ? '+b' : '+a'))
   await report(t, app, forged, dsn({ path: forged, status: '5.1.1' }))
   const others = dsn({ path, status: '5.1.1', recipient: 'x@c.test' }).replace('--x--', '')
   const two = `${others}\r\nFinal-Recipient: rfc822; y@c.test\r\nAction: failed\r\nStatus: 5.1.1\r\n--x--\r\n`
   for (const raw of [dsn({ path, status: '5.1.1', recipient: 'x@c.test' }), two]) await report(t, app, path, raw)
   t.equal(reports(app, 'processed'), 2, 'those about others are kept')
-  const vacation = letter({
+  const vacation = inboundText({
     from: 'bob@b.test',
     to: path,
     subject: 'Out of office',
     fields: ['Auto-Submitted: auto-replied'],
   })
   await report(t, app, path, vacation, 'bob@b.test')
-  t.same([app.story(id), events(app, id)], before)
+  t.same([app.findStory(id), events(app, id)], before)
   t.same(app.rows(`select * from suppressions where email = 'bob@b.test'`), [])
 })
 
 t.test('a complaint at fbl is found by our reference, suppresses, and shows on the email', async (t) => {
-  const { id, raw } = await sent(app, sink, 'angry@b.test')
+  const { id, raw } = await sendEmail(app, sink, 'angry@b.test')
   await report(t, app, 'fbl@mail.service.test', complaint(raw), 'abuse@b.test')
-  t.match(app.story(id), { status: 'complained' })
+  t.match(app.findStory(id), { status: 'complained' })
   t.same(events(app, id).slice(-1), ['email.complained'])
   t.match(app.rows(`select reason, metadata from suppressions where email = 'angry@b.test'`), [
     { reason: 'spam_complaint', metadata: '{"feedback_type":"abuse"}' },
@@ -215,7 +215,7 @@ t.test('a complaint at fbl is found by our reference, suppresses, and shows on t
     /^(X-Posthorn-Reference: ..).(.*)$/m,
     (_line, head: string, tail: string) => `${head}${tail.startsWith('q') ? 'r' : 'q'}${tail}`,
   )
-  const other = await sent(app, sink, 'angry@b.test').catch(() => null)
+  const other = await sendEmail(app, sink, 'angry@b.test').catch(() => null)
   t.equal(other, null, 'suppressed')
   await report(t, app, 'fbl@mail.service.test', complaint(forged), 'abuse@b.test')
   t.equal(events(app, id).filter((type) => type === 'email.complained').length, 1)

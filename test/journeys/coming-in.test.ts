@@ -1,12 +1,12 @@
 /** Mail from other servers, from the end of its DATA to what the API shows of it. */
 import t, { type Test } from 'tap'
-import { fileInbound } from '../../src/messages/inbound/inbound-email.js'
+import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import { bring, idOfReply, letter, openMx, processed } from '../helpers/bring-mail.js'
-import { rsaKey, signed } from '../helpers/dkim-signed.js'
+import { deliverInbound, idOfReply, inboundText, openMxSession, waitUntilProcessed } from '../helpers/bring-mail.js'
+import { rsaKey, signMessage } from '../helpers/dkim-signed.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
-import { besides, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { withOwnDatabase, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const pair = rsaKey()
 
@@ -35,12 +35,12 @@ async function receiver(t: Test): Promise<TestDaemon> {
     const added = await app.cli('domain', 'add', name, '--inbound', '--force', '--workspace', workspace)
     if (added.status !== 0) throw new Error(added.err)
   }
-  const client = await openMx(t, app)
-  await client.say('EHLO mx.b.test')
-  await until('the door knows the domains', async () => {
-    await client.say('MAIL FROM:<>')
-    const replies = [await client.say('RCPT TO:<a@home.test>'), await client.say('RCPT TO:<a@another.test>')]
-    await client.say('RSET')
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  await waitUntil('the door knows the domains', async () => {
+    await client.sendCommand('MAIL FROM:<>')
+    const replies = [await client.sendCommand('RCPT TO:<a@home.test>'), await client.sendCommand('RCPT TO:<a@another.test>')]
+    await client.sendCommand('RSET')
     return replies.every((reply) => reply.startsWith('250'))
   })
   return app
@@ -49,9 +49,9 @@ async function receiver(t: Test): Promise<TestDaemon> {
 const app = await receiver(t)
 
 t.test('a message is authenticated, filed, scored and announced, and can be read', async (t) => {
-  const raw = signed(letter({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, { domain: 'b.test' })
-  const id = idOfReply(await bring(t, app, { to: ['info+tag@home.test'], raw }))
-  const email = await processed(app, id)
+  const raw = signMessage(inboundText({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, { domain: 'b.test' })
+  const id = idOfReply(await deliverInbound(t, app, { to: ['info+tag@home.test'], raw }))
+  const email = await waitUntilProcessed(app, id)
   t.match(email, {
     id,
     status: 'processed',
@@ -109,14 +109,14 @@ t.test('a message is authenticated, filed, scored and announced, and can be read
 
 t.test('one message to two workspaces makes two records that share nothing', async (t) => {
   const to = ['x@home.test', 'y@home.test', 'z@another.test']
-  idOfReply(await bring(t, app, { to, raw: letter({ from: 'ann@plain.test' }) }))
-  const own = await until('the first', async () => {
+  idOfReply(await deliverInbound(t, app, { to, raw: inboundText({ from: 'ann@plain.test' }) }))
+  const own = await waitUntil('the first', async () => {
     const { data } = (await app.rest('GET', '/v1/inbound?status=processed&from=ann@plain.test')).json<{
       data: { id: string }[]
     }>()
     return data[0]
   })
-  const others = await until('the second', async () => {
+  const others = await waitUntil('the second', async () => {
     const { data } = (
       await app.rest('GET', '/v1/inbound?status=processed&from=ann@plain.test', { key: app.otherKey })
     ).json<{
@@ -125,33 +125,33 @@ t.test('one message to two workspaces makes two records that share nothing', asy
     return data[0]
   })
   t.not(own.id, others.id)
-  t.match(await processed(app, own.id), {
+  t.match(await waitUntilProcessed(app, own.id), {
     envelope_to: ['x@home.test', 'y@home.test'],
     dkim_result: 'none',
     dmarc_result: 'none',
   })
-  t.match(await processed(app, others.id, app.otherKey), { envelope_to: ['z@another.test'] })
+  t.match(await waitUntilProcessed(app, others.id, app.otherKey), { envelope_to: ['z@another.test'] })
   const raw = (await app.rest('GET', `/v1/inbound/${others.id}/raw`, { key: app.otherKey })).text
   t.notMatch(raw.slice(0, raw.indexOf('\r\nFrom:')), /home\.test/)
   const deleted = await app.rest('DELETE', `/v1/inbound/${own.id}`)
   t.equal(deleted.status, 200)
-  t.match(await processed(app, others.id, app.otherKey), { status: 'processed' }, "the other's stays")
+  t.match(await waitUntilProcessed(app, others.id, app.otherKey), { status: 'processed' }, "the other's stays")
 })
 
 t.test('a failed DMARC does what its domain asks, as far as the setting goes', async (t) => {
-  const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: letter({ from: 'x@strict.test' }) }
-  t.match(await bring(t, app, strict), /^550 5\.7\.1 .*strict\.test.*reject/)
+  const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: inboundText({ from: 'x@strict.test' }) }
+  t.match(await deliverInbound(t, app, strict), /^550 5\.7\.1 .*strict\.test.*reject/)
   t.same(app.rows(`select id from inbound_emails where envelope_from = 'x@strict.test'`), [])
-  const soft = { from: 'x@soft.test', to: ['a@home.test'], raw: letter({ from: 'x@soft.test' }) }
-  const email = await processed(app, idOfReply(await bring(t, app, soft)))
+  const soft = { from: 'x@soft.test', to: ['a@home.test'], raw: inboundText({ from: 'x@soft.test' }) }
+  const email = await waitUntilProcessed(app, idOfReply(await deliverInbound(t, app, soft)))
   t.match(email, { spf_result: 'fail', dmarc_result: 'fail', spam_status: 'spam' })
-  const two = letter({ fields: ['From: other@b.test'] })
-  t.match(await bring(t, app, { to: ['a@home.test'], raw: two }), /^550 5\.7\.1 .*From/)
+  const two = inboundText({ fields: ['From: other@b.test'] })
+  t.match(await deliverInbound(t, app, { to: ['a@home.test'], raw: two }), /^550 5\.7\.1 .*From/)
 })
 
 t.test('a fault of DNS refuses nobody', async (t) => {
-  const mail = { from: 'x@broken.test', to: ['a@home.test'], raw: letter({ from: 'x@broken.test' }) }
-  const email = await processed(app, idOfReply(await bring(t, app, mail)))
+  const mail = { from: 'x@broken.test', to: ['a@home.test'], raw: inboundText({ from: 'x@broken.test' }) }
+  const email = await waitUntilProcessed(app, idOfReply(await deliverInbound(t, app, mail)))
   t.match(email, {
     spf_result: 'neutral',
     dmarc_result: 'temperror',
@@ -166,31 +166,31 @@ t.test('by the setting a message that DMARC would refuse is taken, as spam or as
   ] as const) {
     const app = await testDaemon(t, { zone, settings: { inbound: { dmarc } } })
     await app.cli('workspace', 'set-operator', app.workspaceId)
-    const strict = { from: 'x@strict.test', to: ['postmaster'], raw: letter({ from: 'x@strict.test' }) }
-    const email = await processed(app, idOfReply(await bring(t, app, strict)))
+    const strict = { from: 'x@strict.test', to: ['postmaster'], raw: inboundText({ from: 'x@strict.test' }) }
+    const email = await waitUntilProcessed(app, idOfReply(await deliverInbound(t, app, strict)))
     t.match(email, { dmarc_result: 'fail', spam_status: status }, dmarc)
   }
 })
 
 t.test('no message of a stranger goes anywhere but to our own', async (t) => {
-  const client = await openMx(t, app)
-  await client.say('EHLO mx.b.test')
-  await client.say('MAIL FROM:<ann@b.test>')
-  t.match(await client.say('RCPT TO:<someone@elsewhere.test>'), /^550 5\.7\.1 /)
-  t.match(await client.say('RCPT TO:<app@a.test>'), /^550 5\.1\.1 /, 'ours, and it receives no mail')
-  t.match(await client.say('RCPT TO:<nobody@mail.service.test>'), /^550 5\.1\.1 /)
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  await client.sendCommand('MAIL FROM:<ann@b.test>')
+  t.match(await client.sendCommand('RCPT TO:<someone@elsewhere.test>'), /^550 5\.7\.1 /)
+  t.match(await client.sendCommand('RCPT TO:<app@a.test>'), /^550 5\.1\.1 /, 'ours, and it receives no mail')
+  t.match(await client.sendCommand('RCPT TO:<nobody@mail.service.test>'), /^550 5\.1\.1 /)
   for (const address of ['postmaster', 'abuse@mail.service.test', 'fbl@mail.service.test', 'dmarc@posthorn.a.test']) {
-    t.match(await client.say(`RCPT TO:<${address}>`), /^250 /, address)
+    t.match(await client.sendCommand(`RCPT TO:<${address}>`), /^250 /, address)
   }
 })
 
 t.test("the postmaster is the operator's workspace, a forged return path is nobody", async (t) => {
   const id = idOfReply(
-    await bring(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: letter({ from: 'x@plain.test' }) }),
+    await deliverInbound(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: inboundText({ from: 'x@plain.test' }) }),
   )
-  t.match(await processed(app, id), { envelope_to: ['postmaster@mail.service.test', 'abuse@mail.service.test'] })
+  t.match(await waitUntilProcessed(app, id), { envelope_to: ['postmaster@mail.service.test', 'abuse@mail.service.test'] })
   const path = `bounce+${'a'.repeat(42)}@posthorn.a.test`
-  idOfReply(await bring(t, app, { from: '', to: [path], raw: letter({ from: 'x@plain.test' }) }))
+  idOfReply(await deliverInbound(t, app, { from: '', to: [path], raw: inboundText({ from: 'x@plain.test' }) }))
   t.same(app.rows(`select id from inbound_emails where envelope_from = ''`), [])
 })
 
@@ -199,17 +199,17 @@ t.test('what was acknowledged and not looked at is looked at by the next start',
   await app.stop()
   const id = uuidv7(app.now())
   const record = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
-  await besides(app, ({ commit }) => commit(fileInbound(record, Buffer.from(letter()))))
+  await withOwnDatabase(app, ({ commit }) => commit(storeInbound(record, Buffer.from(inboundText()))))
   const again = await testDaemon(t, { zone, folder: app.folder })
-  t.match(await processed(again, id), { status: 'processed', subject: 'hello' })
+  t.match(await waitUntilProcessed(again, id), { status: 'processed', subject: 'hello' })
   t.equal(again.rows(`select 1 from events where type = 'email.received'`).length, 1, 'announced once')
 })
 
 const MB = 1_048_576
 
 /** A message of exactly so many octets. */
-function sized(octets: number): string {
-  const short = letter({ from: 'x@plain.test' })
+function messageOfSize(octets: number): string {
+  const short = inboundText({ from: 'x@plain.test' })
   const line = `${'x'.repeat(76)}\r\n`
   const missing = octets - short.length
   const lines = Math.floor((missing - 3) / line.length)
@@ -225,7 +225,7 @@ async function usage(app: TestDaemon, key = app.key): Promise<{ bytes_held: numb
 t.test('mail to the people behind the service waits for an operator, and is no archive', async (t) => {
   const app = await testDaemon(t, { zone, settings: { limits: { operator_inbound_bytes: '3MB' } } })
   const systems = ['postmaster', 'abuse@mail.service.test', 'dmarc@mail.service.test', 'tlsrpt@mail.service.test']
-  const mail = (octets: number, to = ['postmaster']) => bring(t, app, { from: '', to, raw: sized(octets) })
+  const mail = (octets: number, to = ['postmaster']) => deliverInbound(t, app, { from: '', to, raw: messageOfSize(octets) })
   for (const to of systems) t.match(await mail(500, [to]), /^451 4\.3\.5 /, to)
   t.same(app.rows('select 1 from inbound_emails'), [], 'it is nobody else who gets it')
   await app.cli('workspace', 'set-operator', app.workspaceId)
@@ -234,12 +234,12 @@ t.test('mail to the people behind the service waits for an operator, and is no a
   t.match(await mail(MB), /^250 /)
   t.match(await mail(MB + 1), /^552 5\.3\.4 /)
   t.match(await mail(MB + 1, ['dmarc@mail.service.test']), /^250 /, 'a report may be large')
-  const client = await openMx(t, app)
-  await client.say('EHLO mx.b.test')
-  await client.say(`MAIL FROM:<> SIZE=${MB + 1}`)
-  t.match(await client.say('RCPT TO:<abuse@mail.service.test>'), /^552 5\.3\.4 /, 'said before it is brought')
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  await client.sendCommand(`MAIL FROM:<> SIZE=${MB + 1}`)
+  t.match(await client.sendCommand('RCPT TO:<abuse@mail.service.test>'), /^552 5\.3\.4 /, 'said before it is brought')
   t.match(
-    await client.say('RCPT TO:<tlsrpt@mail.service.test>'),
+    await client.sendCommand('RCPT TO:<tlsrpt@mail.service.test>'),
     /^452 4\.2\.2 /,
     'the limit of its workspace holds too',
   )
@@ -265,8 +265,8 @@ t.test('how much mail a workspace holds is bounded, at RCPT and by the commit', 
     )
   const [own, other] = ['a@home.test', 'b@another.test']
 
-  const large = sized(6_000)
-  const many = await Promise.all(Array.from({ length: 6 }, () => bring(t, app, { to: [other], raw: large })))
+  const large = messageOfSize(6_000)
+  const many = await Promise.all(Array.from({ length: 6 }, () => deliverInbound(t, app, { to: [other], raw: large })))
   const words = many.map((reply) => reply.slice(0, 9)).sort()
   t.same(words, [...Array(3).fill('250 2.0.0'), ...Array(3).fill('452 4.2.2')], 'sessions at once do not pass it')
   t.match(stored(), [await usage(app, app.otherKey).then(({ bytes_held }) => ({ bytes_held }))])
@@ -274,28 +274,28 @@ t.test('how much mail a workspace holds is bounded, at RCPT and by the commit', 
   t.equal(before.bytes_limit, 20_000)
   t.ok(before.bytes_held <= 20_000)
 
-  const client = await openMx(t, app)
-  await client.say('EHLO mx.b.test')
-  await client.say('MAIL FROM:<> SIZE=19000')
-  t.match(await client.say(`RCPT TO:<${other}>`), /^452 4\.2\.2 /)
-  t.match(await client.say(`RCPT TO:<${own}>`), /^250 /, 'and its neighbour gets the message')
-  await client.say('RSET')
-  await client.say('MAIL FROM:<>')
-  t.match(await client.say(`RCPT TO:<${own}>`), /^250 /)
-  t.match(await client.say(`RCPT TO:<${other}>`), /^452 4\.5\.3 /, 'of unknown size: by itself, so that none waits')
-  await client.say('RSET')
-  await client.say('MAIL FROM:<>')
-  t.match(await client.say(`RCPT TO:<${other}>`), /^250 /)
-  t.match(await client.say(`RCPT TO:<${own}>`), /^452 4\.5\.3 /)
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  await client.sendCommand('MAIL FROM:<> SIZE=19000')
+  t.match(await client.sendCommand(`RCPT TO:<${other}>`), /^452 4\.2\.2 /)
+  t.match(await client.sendCommand(`RCPT TO:<${own}>`), /^250 /, 'and its neighbour gets the message')
+  await client.sendCommand('RSET')
+  await client.sendCommand('MAIL FROM:<>')
+  t.match(await client.sendCommand(`RCPT TO:<${own}>`), /^250 /)
+  t.match(await client.sendCommand(`RCPT TO:<${other}>`), /^452 4\.5\.3 /, 'of unknown size: by itself, so that none waits')
+  await client.sendCommand('RSET')
+  await client.sendCommand('MAIL FROM:<>')
+  t.match(await client.sendCommand(`RCPT TO:<${other}>`), /^250 /)
+  t.match(await client.sendCommand(`RCPT TO:<${own}>`), /^452 4\.5\.3 /)
 
   const list = (await app.rest('GET', '/v1/inbound', { key: app.otherKey })).json<{ data: { id: string }[] }>().data
   for (const { id } of list) {
     t.equal((await app.rest('DELETE', `/v1/inbound/${id}`, { key: app.otherKey })).status, 200)
   }
   t.match(await usage(app, app.otherKey), { bytes_held: 0 })
-  t.match(await bring(t, app, { to: [own, own], raw: large }), /^250 /)
+  t.match(await deliverInbound(t, app, { to: [own, own], raw: large }), /^250 /)
   t.match(await usage(app), { bytes_limit: null })
-  t.match(await bring(t, app, { to: [other], raw: large }), /^250 /, 'there is room again')
+  t.match(await deliverInbound(t, app, { to: [other], raw: large }), /^250 /, 'there is room again')
   t.match((await app.cli('workspace', 'list', '--json')).json(), {
     data: [{ id: app.workspaceId, operator: false }, { inbound_bytes: (await usage(app, app.otherKey)).bytes_held }],
   })

@@ -5,10 +5,10 @@ import t from 'tap'
 import { recipientOfReference } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath } from '../../src/mail/return-path.js'
 import { temporaryFolder } from '../helpers/database.js'
-import { foundation } from '../helpers/foundation.js'
+import { copySeed } from '../helpers/foundation.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { dial } from '../helpers/smtp-dialogue.js'
-import { message, say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { withoutReference } from '../helpers/without-reference.js'
 
 interface EventRow {
@@ -55,8 +55,8 @@ t.test('a submitted message arrives with our fields on top and every other byte 
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const id = await app.accepted({ to: ['bob@b.test', 'carol@b.test', 'dave@b.test'], raw: sentMessage })
-  const story = await app.settled(id)
+  const id = await app.submitAccepted({ to: ['bob@b.test', 'carol@b.test', 'dave@b.test'], raw: sentMessage })
+  const story = await app.waitUntilSettled(id)
 
   await t.test('the record', async (t) => {
     t.equal(story.status, 'delivered')
@@ -173,7 +173,7 @@ t.test('an email with several recipients has the status that fits first', async 
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const statuses = async (...to: readonly string[]): Promise<string[]> => {
-    const story = await app.attempted(await app.accepted({ to }))
+    const story = await app.waitUntilAttempted(await app.submitAccepted({ to }))
     return [story.status, ...story.recipients.map(({ status }) => status)]
   }
   t.same(await statuses('good@b.test', 'bad@b.test', 'later@b.test'), ['queued', 'delivered', 'bounced', 'queued'])
@@ -193,8 +193,8 @@ t.test('behind a smarthost an email is sent, not delivered', async (t) => {
     routes: { '*': sink },
     zone: { 'mx.*': { addresses: ['127.0.0.1'] } },
   })
-  const id = await app.accepted()
-  const story = await app.settled(id)
+  const id = await app.submitAccepted()
+  const story = await app.waitUntilSettled(id)
   t.match(story, { status: 'sent', delivered_at: null, recipients: [{ status: 'sent', delivered_at: null }] })
   t.ok(story.sent_at)
   t.same(
@@ -212,11 +212,11 @@ t.test('a later attempt sends the very same bytes', async (t) => {
   const sink = await openSink({ script })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const id = await app.accepted({ to: ['now@b.test', 'later@b.test'] })
-  await app.attempted(id)
+  const id = await app.submitAccepted({ to: ['now@b.test', 'later@b.test'] })
+  await app.waitUntilAttempted(id)
   first = false
   app.advance(6 * 60_000)
-  await app.settled(id)
+  await app.waitUntilSettled(id)
   const [one, two, ...more] = sink.messages
   t.same(more, [])
   t.ok(
@@ -229,20 +229,20 @@ t.test('a later attempt sends the very same bytes', async (t) => {
 t.test('a trusted network submits without a key, for its workspace', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
-  const { workspaceId } = await foundation(null)
+  const { workspaceId } = await copySeed(null)
   const trusted = [{ network: '127.0.0.0/8', workspace: workspaceId }]
   const settings = { submission: { trusted, max_recipients: 60 } }
   const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
   const printer = await dial(app.daemon.submission[0]?.port ?? 0)
   t.teardown(() => printer.end())
-  await printer.reply()
-  await printer.say('EHLO printer.test')
-  t.match(await say(printer, { from: 'scan@a.test', raw: message({ from: 'scan@a.test' }) }), /^250/)
-  t.match(await say(printer, { from: 'scan@other.test' }), /^550 5\.7\.1/, 'and for no other')
-  await sink.until(() => sink.messages.length === 1)
+  await printer.readReply()
+  await printer.sendCommand('EHLO printer.test')
+  t.match(await submitMessage(printer, { from: 'scan@a.test', raw: messageText({ from: 'scan@a.test' }) }), /^250/)
+  t.match(await submitMessage(printer, { from: 'scan@other.test' }), /^550 5\.7\.1/, 'and for no other')
+  await sink.waitUntil(() => sink.messages.length === 1)
   t.match(sink.messages[0]?.raw.toString(), /^Received: by mail\.service\.test with ESMTP id /m)
   const many = Array.from({ length: 60 }, (_, n) => `r${n}@b.test`)
-  t.equal((await app.settled(await app.accepted({ to: many }))).recipients.length, 60, 'as many as the setting allows')
+  t.equal((await app.waitUntilSettled(await app.submitAccepted({ to: many }))).recipients.length, 60, 'as many as the setting allows')
 })
 
 t.test('a start that fails leaves nothing open', async (t) => {

@@ -9,7 +9,7 @@
 import t, { type Test } from 'tap'
 import { skipWithout } from '../helpers/programs.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 import { type Knot, startKnot } from './support/knot.js'
 import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 import { startUnbound, type Unbound } from './support/unbound.js'
@@ -72,12 +72,12 @@ interface Received {
 }
 
 /** What arrived, as the receiving daemon shows it, with its bytes. */
-async function sent(service: TestDaemon, home: TestDaemon, subject: string): Promise<Received & { raw: string }> {
+async function sendAndReceive(service: TestDaemon, home: TestDaemon, subject: string): Promise<Received & { raw: string }> {
   const body = { from: 'App <app@customer.test>', to: ['info@home.test'], subject, text: 'How do you do?' }
   const { status, json, text } = await service.rest('POST', '/v1/emails', { body })
   if (status !== 201) throw new Error(text)
-  await service.settled(json<{ id: string }>().id)
-  const { id } = await until(`${subject} is looked at`, async () => {
+  await service.waitUntilSettled(json<{ id: string }>().id)
+  const { id } = await waitUntil(`${subject} is looked at`, async () => {
     const list = await home.rest('GET', '/v1/inbound?status=processed')
     return list.json<{ data: { id: string; subject: string }[] }>().data.find((email) => email.subject === subject)
   })
@@ -88,7 +88,7 @@ async function sent(service: TestDaemon, home: TestDaemon, subject: string): Pro
 t.test('a domain from nothing to verified, then mail, then other keys, then mail', { skip }, async (t) => {
   const { knot, unbound, home, service } = await openWorld(t)
   const passes = async (subject: string, selector: string): Promise<void> => {
-    const received = await sent(service, home, subject)
+    const received = await sendAndReceive(service, home, subject)
     t.match(received, { dkim_result: 'pass', spf_result: 'pass', dmarc_result: 'pass' }, subject)
     t.match(received.raw, new RegExp(`d=customer\\.test;\\s+s=${selector};`))
     const others = await runProgram([python, 'test/fixtures/dkim-verify-dns.py', `${unbound.port}`], received.raw)
@@ -105,7 +105,7 @@ t.test('a domain from nothing to verified, then mail, then other keys, then mail
   const policy = '_dmarc.customer.test. TXT "v=DMARC1; p=reject"'
   await knot.publish([...world, policy, ...wanted.map(({ name, type, value }) => `${name}. ${type} ${value}.`)])
   for (const { name, value } of wanted) {
-    await until(`the resolver sees ${name}`, async () => {
+    await waitUntil(`the resolver sees ${name}`, async () => {
       const { stdout } = await runProgram(['dig', '@127.0.0.1', '-p', `${unbound.port}`, '+short', name, 'CNAME'])
       return stdout === `${value}.\n`
     })

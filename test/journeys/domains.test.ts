@@ -7,11 +7,11 @@ import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../src/api/http/output/answer.js'
 import { setServiceState } from '../../src/storage/service-state.js'
 import { schemaCheck } from '../helpers/answer-schemas.js'
-import { type LivingZone, livingZone } from '../helpers/living-zone.js'
+import { type MutableZone, mutableZone } from '../helpers/living-zone.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
-import { besides, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { withOwnDatabase, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -42,12 +42,12 @@ interface Domain {
 
 interface World {
   readonly app: TestDaemon
-  readonly zone: LivingZone
+  readonly zone: MutableZone
   readonly sink: ScriptedSink
 }
 
 async function world(t: Test): Promise<World> {
-  const [zone, sink] = await Promise.all([livingZone(t), openSink()])
+  const [zone, sink] = await Promise.all([mutableZone(t), openSink()])
   t.teardown(() => sink.close())
   zone.set('mx.b.test', { A: ['127.0.0.1'] })
   zone.set('mail.mail.service.test', {
@@ -72,7 +72,7 @@ async function add(app: TestDaemon, domain: string, key = app.key): Promise<Doma
 }
 
 /** What the customer publishes, and what the service zone does. */
-function publish(zone: LivingZone, domain: Domain, purposes = ['mail_cname', 'dkim1', 'dkim2']): void {
+function publish(zone: MutableZone, domain: Domain, purposes = ['mail_cname', 'dkim1', 'dkim2']): void {
   for (const { name, value, purpose } of domain.dns_records) {
     if (purposes.includes(purpose)) zone.set(name, { CNAME: value })
     const key = domain.dkim_keys.find(({ selector }) => selector === purpose)
@@ -82,12 +82,12 @@ function publish(zone: LivingZone, domain: Domain, purposes = ['mail_cname', 'dk
 
 /** The daemon looks at what is due, as it would within a minute. */
 const nudge = (app: TestDaemon): Promise<void> =>
-  besides(app, (database) => database.commit([setServiceState({ key: 'nudge', value: String(app.now()) })]))
+  withOwnDatabase(app, (database) => database.commit([setServiceState({ key: 'nudge', value: String(app.now()) })]))
 
-async function later(app: TestDaemon, id: string, wait: number, what: (domain: Domain) => boolean): Promise<Domain> {
+async function waitForDomain(app: TestDaemon, id: string, wait: number, what: (domain: Domain) => boolean): Promise<Domain> {
   app.advance(wait)
   await nudge(app)
-  return until('it was looked at', async () => {
+  return waitUntil('it was looked at', async () => {
     const domain = await show(app, id)
     return what(domain) && domain
   })
@@ -102,7 +102,7 @@ const news = (app: TestDaemon, id: string): readonly string[] =>
 /** Sends one message and takes its signatures apart with what DNS has now. */
 async function signature({ app, zone, sink }: World, from: string): Promise<{ selector: string; result: string }> {
   const before = sink.messages.length
-  await app.settled(await app.accepted({ from }))
+  await app.waitUntilSettled(await app.submitAccepted({ from }))
   const raw = sink.messages[before]?.raw ?? Buffer.alloc(0)
   const resolver = async (name: string): Promise<string[][]> => {
     const standing = zone.get(name)
@@ -197,14 +197,14 @@ t.test('a domain that breaks has three days, heals, and is given up', async (t) 
   const domain = await add(app, 'c.test')
   const { id } = domain
   publish(zone, domain)
-  await later(app, id, HOUR + 1, ({ status }) => status === 'verified')
+  await waitForDomain(app, id, HOUR + 1, ({ status }) => status === 'verified')
   t.same(news(app, id), ['domain.verified'], 'nobody had to ask')
-  const asked = zone.asked.length
-  await later(app, id, HOUR, () => true)
-  t.equal(zone.asked.length, asked, 'not looked at again before a day is over')
+  const asked = zone.queries.length
+  await waitForDomain(app, id, HOUR, () => true)
+  t.equal(zone.queries.length, asked, 'not looked at again before a day is over')
 
   zone.set('posthorn.c.test', null)
-  const broken = await later(app, id, DAY, ({ fails_at }) => fails_at !== null)
+  const broken = await waitForDomain(app, id, DAY, ({ fails_at }) => fails_at !== null)
   t.match(broken, {
     status: 'verified',
     dns_records: [{ status: 'failed' }, { status: 'verified' }, { status: 'verified' }],
@@ -219,18 +219,18 @@ t.test('a domain that breaks has three days, heals, and is given up', async (t) 
   )
 
   publish(zone, domain)
-  await later(app, id, HOUR, ({ fails_at }) => fails_at === null)
+  await waitForDomain(app, id, HOUR, ({ fails_at }) => fails_at === null)
   zone.set('posthorn.c.test', 'SERVFAIL')
-  const looks = (): number => zone.asked.filter((question) => question === 'CNAME posthorn.c.test').length
+  const looks = (): number => zone.queries.filter((question) => question === 'CNAME posthorn.c.test').length
   const before = looks()
   app.advance(5 * DAY)
   await nudge(app)
-  await until('it was asked', () => looks() > before)
+  await waitUntil('it was asked', () => looks() > before)
   t.match(await show(app, id), { status: 'verified', fails_at: null }, 'silence breaks nothing')
 
   zone.set('posthorn.c.test', null)
-  await later(app, id, HOUR, ({ fails_at }) => fails_at !== null)
-  await later(app, id, 73 * HOUR, ({ status }) => status === 'failed')
+  await waitForDomain(app, id, HOUR, ({ fails_at }) => fails_at !== null)
+  await waitForDomain(app, id, 73 * HOUR, ({ status }) => status === 'failed')
   t.match(await app.submit({ from: 'app@c.test' }), /^550 5\.7\.1/)
   t.match(
     error(
@@ -242,7 +242,7 @@ t.test('a domain that breaks has three days, heals, and is given up', async (t) 
   )
   t.match(error(await rotate(app, id)), { code: 'domain_not_verified', status: 400 })
   publish(zone, domain)
-  await later(app, id, HOUR, ({ status }) => status === 'verified')
+  await waitForDomain(app, id, HOUR, ({ status }) => status === 'verified')
   t.equal((await app.submit({ from: 'app@c.test' })).slice(0, 3), '250', 'what was remembered is forgotten')
   const told = ['domain.verified', 'domain.broken', 'domain.broken', 'domain.failed', 'domain.verified']
   t.same(news(app, id), told)
@@ -276,14 +276,14 @@ t.test('signatures move to the other key and back, each seen in DNS before it si
     dkim_keys: domain.dkim_keys.map(({ txt }) => ({ txt })),
   })
   t.match((await rotate(app, id)).json(), { rotation: second.rotation }, 'asking again changes nothing')
-  const replaced = await later(app, id, 8 * DAY, ({ rotation }) => rotation?.state === 'publishing')
+  const replaced = await waitForDomain(app, id, 8 * DAY, ({ rotation }) => rotation?.state === 'publishing')
   t.not(replaced.dkim_keys[0]?.txt, domain.dkim_keys[0]?.txt)
   t.match(replaced.dkim_keys, [{ signing: false }, { signing: true, txt: domain.dkim_keys[1]?.txt }])
   const place = domain.dns_records[1]
   if (place === undefined) throw new Error('no record')
   // By hand, and not brought up to date yet.
   zone.set(place.name, { TXT: [domain.dkim_keys[0]?.txt ?? ''] })
-  const waiting = await later(app, id, 2 * DAY, ({ dns_records: [, dkim1] }) => dkim1?.status === 'pending')
+  const waiting = await waitForDomain(app, id, 2 * DAY, ({ dns_records: [, dkim1] }) => dkim1?.status === 'pending')
   t.match(
     waiting,
     { status: 'verified', fails_at: null, rotation: { state: 'publishing' } },
@@ -291,7 +291,7 @@ t.test('signatures move to the other key and back, each seen in DNS before it si
   )
   t.same(await signature(all, 'app@c.test'), { selector: 'dkim2', result: 'pass' })
   zone.set(place.name, { TXT: [replaced.dkim_keys[0]?.txt ?? ''] })
-  const done = await later(app, id, HOUR, ({ rotation }) => rotation === null)
+  const done = await waitForDomain(app, id, HOUR, ({ rotation }) => rotation === null)
   t.match(done, { dkim_keys: [{ signing: true }, { signing: false }] })
   t.same(await signature(all, 'app@c.test'), { selector: 'dkim1', result: 'pass' })
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
@@ -358,8 +358,8 @@ t.test('the command line asks DNS too, and the daemon hears of it', async (t) =>
   await cli('add', 'waits.test')
   app.advance(2 * DAY)
   await nudge(app)
-  const looked = (name: string): boolean => zone.asked.includes(`CNAME posthorn.${name}`)
-  await until('the one that waits for its records is looked at', () => looked('waits.test'))
+  const looked = (name: string): boolean => zone.queries.includes(`CNAME posthorn.${name}`)
+  await waitUntil('the one that waits for its records is looked at', () => looked('waits.test'))
   t.notOk(looked('closed.test'), 'what the operator has taken as verified is not')
   t.match(await cli('verify', 'nobody.test'), { status: 1, err: /not registered/ })
   t.same(app.errors, [])

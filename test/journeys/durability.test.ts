@@ -16,21 +16,21 @@ import { fileForm } from '../helpers/file-form.js'
 import { skipWithout } from '../helpers/programs.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
 import {
-  answered,
-  command,
+  runForJson,
+  runCommand,
   configure,
   type Installation,
-  installation,
-  type Said,
+  createInstallation,
+  type ProgramResult,
   serve,
-  settledInstallation,
-  told,
+  createReadyInstallation,
+  runInProcess,
 } from './support/program.js'
 import { systemCalls, underStrace } from './support/strace.js'
 import { beginMessage, emailIdOf, openSession, submit } from './support/submit.js'
 
 t.jobs = 3
-const prepared = await settledInstallation(t, 1, '127.0.0.0/8')
+const prepared = await createReadyInstallation(t, 1, '127.0.0.0/8')
 // Makes the certificate and the service's own keys, once for all copies.
 const preparing = await serve(t, prepared)
 preparing.signal('SIGTERM')
@@ -51,7 +51,7 @@ async function bench(t: Test, script: SinkScript = {}): Promise<Bench> {
   return { sink, at }
 }
 
-function delivered({ messages }: ScriptedSink, to: string): number {
+function countDelivered({ messages }: ScriptedSink, to: string): number {
   return messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith(`<${to}>`)).length
 }
 
@@ -64,7 +64,7 @@ interface Listed {
 }
 
 async function queueOf(at: Installation): Promise<readonly Listed[]> {
-  return (await answered(at, 'queue', 'list'))['data'] as readonly Listed[]
+  return (await runForJson(at, 'queue', 'list'))['data'] as readonly Listed[]
 }
 
 /** For one test each: tap writes into it. */
@@ -78,7 +78,7 @@ t.test(
     const { sink, at } = await bench(t, { rcpt: () => (hanging ? 'hang' : '250 2.1.5 ok') })
     const first = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
     emailIdOf(await submit(await openSession(first.port), 'hanging@sink.test'))
-    await sink.until(() => sink.commands.some((line) => line.startsWith('RCPT')))
+    await sink.waitUntil(() => sink.commands.some((line) => line.startsWith('RCPT')))
     first.signal('SIGTERM')
     t.equal(await first.ended, 0)
     t.equal(first.log.at(-1)?.['msg'], 'stopped')
@@ -89,7 +89,7 @@ t.test(
     t.equal(others.length, 0)
     hanging = false
     await serve(t, at)
-    await sink.until(() => delivered(sink, 'hanging@sink.test') === 1)
+    await sink.waitUntil(() => countDelivered(sink, 'hanging@sink.test') === 1)
   },
 )
 
@@ -105,7 +105,7 @@ t.test(
     const { sink, at } = await bench(t, { message: unanswered })
     const daemon = await serve(t, at, { patience: { door: 5_000, delivery: 300 } })
     emailIdOf(await submit(await openSession(daemon.port), 'unanswered@sink.test'))
-    await sink.until(() => whole === 1)
+    await sink.waitUntil(() => whole === 1)
     daemon.signal('SIGTERM')
     t.equal(await daemon.ended, 0)
     const [entry] = await queueOf(at)
@@ -127,15 +127,15 @@ t.test('SIGTERM amid a DATA: the message is finished and holds, or its client he
     await session.send('From: app@sender.test\r\nSubject: half\r\n\r\nthe first half\r\n')
   }
   daemon.signal('SIGTERM')
-  t.match(await idle.reply(), /^421 4\.3\.2 /)
-  emailIdOf(await finishing.say('the second half\r\n.'))
-  t.match(await finishing.reply(), /^421 4\.3\.2 /)
-  t.match(await stuck.reply(), /^421 4\.3\.2 /)
+  t.match(await idle.readReply(), /^421 4\.3\.2 /)
+  emailIdOf(await finishing.sendCommand('the second half\r\n.'))
+  t.match(await finishing.readReply(), /^421 4\.3\.2 /)
+  t.match(await stuck.readReply(), /^421 4\.3\.2 /)
   t.equal(await daemon.ended, 0)
   await serve(t, at)
-  await sink.until(() => delivered(sink, 'finishing@sink.test') === 1)
+  await sink.waitUntil(() => countDelivered(sink, 'finishing@sink.test') === 1)
   t.match(sink.messages[0]?.raw.toString(), /\r\n\r\nthe first half\r\nthe second half\r\n$/)
-  t.equal(delivered(sink, 'stuck@sink.test'), 0)
+  t.equal(countDelivered(sink, 'stuck@sink.test'), 0)
 })
 
 t.test('SIGKILL right after the 202, and again and again: an import takes in every row, once', beside(), async (t) => {
@@ -172,7 +172,7 @@ t.test('SIGKILL right after the 202, and again and again: an import takes in eve
     t.match(now, { status: 'completed', rows: 6_000, done: 6_000, report: { added: 6_000, known: 0, refused: 0 } })
     break
   }
-  t.strictSame(await answered(at, 'verify-data'), { ok: true, problems: [] })
+  t.strictSame(await runForJson(at, 'verify-data'), { ok: true, problems: [] })
 })
 
 t.test('SIGKILL right after the 250: every acknowledged message is delivered', beside(), async (t) => {
@@ -197,10 +197,10 @@ t.test('SIGKILL right after the 250: every acknowledged message is delivered', b
     t.equal(sink.messages.length, 13 * (round - 1), 'none of this round was delivered')
     holding = false
     daemon = await serve(t, at)
-    await sink.until(() => [...acknowledged].every((to) => delivered(sink, to) > 0))
+    await sink.waitUntil(() => [...acknowledged].every((to) => countDelivered(sink, to) > 0))
   }
   t.equal(acknowledged.size, 52)
-  t.strictSame(await answered(at, 'verify-data'), { ok: true, problems: [] })
+  t.strictSame(await runForJson(at, 'verify-data'), { ok: true, problems: [] })
 })
 
 const strace = spawnSync('strace', ['-f', '--seccomp-bpf', '-e', 'trace=write', 'true']).status === 0
@@ -214,7 +214,7 @@ t.test('the log of the database is synced after DATA has come, and before the 25
   const marks = Array.from({ length: 10 }, (_, number) => `mark-${number}@sink.test`)
   const ids: string[] = []
   for (const mark of marks) ids.push(emailIdOf(await submit(session, mark)))
-  await sink.until(() => sink.messages.length === marks.length)
+  await sink.waitUntil(() => sink.messages.length === marks.length)
   session.end()
   daemon.signal('SIGTERM')
   t.equal(await daemon.ended, 0)
@@ -250,19 +250,19 @@ t.test('while no file takes a byte, submissions are put off and outcomes are kep
   const daemon = await serve(t, at)
   const session = await openSession(daemon.port)
   emailIdOf(await submit(session, 'first@sink.test'))
-  await sink.until(() => sink.commands.includes('DATA'))
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
 
   const limit = (soft: string): unknown => spawnSync('prlimit', ['--pid', `${daemon.pid}`, `--fsize=${soft}:`])
   limit('0')
   t.equal(await submit(session, 'second@sink.test'), '452 4.3.1 insufficient system storage, try again later')
   take('250 2.0.0 taken')
-  await daemon.logged(({ msg }) => msg === 'an outcome cannot be written down yet')
+  await daemon.waitForLog(({ msg }) => msg === 'an outcome cannot be written down yet')
   limit('unlimited')
-  await daemon.logged(({ msg, recipient }) => msg === 'accepted' && recipient === 'first@sink.test')
+  await daemon.waitForLog(({ msg, recipient }) => msg === 'accepted' && recipient === 'first@sink.test')
   emailIdOf(await submit(session, 'second@sink.test'))
-  await daemon.logged(({ msg, recipient }) => msg === 'accepted' && recipient === 'second@sink.test')
-  t.equal(delivered(sink, 'first@sink.test'), 1)
-  t.equal(delivered(sink, 'second@sink.test'), 1)
+  await daemon.waitForLog(({ msg, recipient }) => msg === 'accepted' && recipient === 'second@sink.test')
+  t.equal(countDelivered(sink, 'first@sink.test'), 1)
+  t.equal(countDelivered(sink, 'second@sink.test'), 1)
   t.strictSame(await queueOf(at), [])
 })
 
@@ -271,7 +271,7 @@ t.test('a backup made amid submissions holds all that was acknowledged before it
   const daemon = await serve(t, at)
   const later = `X-Service-Scheduled-For: ${new Date(Date.now() + 86_400_000).toISOString()}\r\n`
   const ids: string[] = []
-  let making: Promise<Said> | null = null
+  let making: Promise<ProgramResult> | null = null
   let made = false
   let before: readonly string[] = []
   const file = join(at.folder, 'backup.db')
@@ -281,7 +281,7 @@ t.test('a backup made amid submissions holds all that was acknowledged before it
       ids.push(emailIdOf(await submit(session, 'later@sink.test', later)))
       if (ids.length < 80 || making !== null) continue
       before = [...ids]
-      making = command(at, 'backup', file).finally(() => {
+      making = runCommand(at, 'backup', file).finally(() => {
         made = true
       })
     }
@@ -292,9 +292,9 @@ t.test('a backup made amid submissions holds all that was acknowledged before it
   daemon.signal('SIGTERM')
   t.equal(await daemon.ended, 0)
 
-  const elsewhere = installation(t, sink.port)
-  t.match(await told(elsewhere, 'restore', file), { status: 0, stdout: 'restored\n' })
-  t.match(await told(elsewhere, 'verify-data'), { status: 0, stdout: 'no problems\n' })
+  const elsewhere = createInstallation(t, sink.port)
+  t.match(await runInProcess(elsewhere, 'restore', file), { status: 0, stdout: 'restored\n' })
+  t.match(await runInProcess(elsewhere, 'verify-data'), { status: 0, stdout: 'no problems\n' })
   const there = new Set((await queueOf(elsewhere)).map(({ email_id }) => email_id))
   t.strictSame(
     before.filter((id) => !there.has(id)),
@@ -306,7 +306,7 @@ t.test('a backup made amid submissions holds all that was acknowledged before it
 t.test('what does not speak SMTP, and a second daemon, leave the first one at work', beside(), async (t) => {
   const { sink, at } = await bench(t)
   const daemon = await serve(t, at, { patience: { door: 300, delivery: 5_000 } })
-  const second = await command(at, 'serve')
+  const second = await runCommand(at, 'serve')
   t.equal(second.status, 1)
   t.equal(
     second.stderr,
@@ -316,17 +316,17 @@ t.test('what does not speak SMTP, and a second daemon, leave the first one at wo
   t.notMatch(await answerTo(daemon.tlsPort, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'), /SMTP/)
   // A handshake that never goes on, one that is broken off, silence, and noise in the place of a handshake.
   const [hello, reset, silent, silentTls] = await Promise.all(
-    [daemon.tlsPort, daemon.tlsPort, daemon.port, daemon.tlsPort].map((port) => opened(t, port)),
+    [daemon.tlsPort, daemon.tlsPort, daemon.port, daemon.tlsPort].map((port) => openSocket(t, port)),
   )
   hello?.write(Buffer.from('160301020001000001fc0303', 'hex'))
   reset?.resetAndDestroy()
   const noisy = await openSession(daemon.port)
-  t.match(await noisy.say('STARTTLS'), /^220 /)
+  t.match(await noisy.sendCommand('STARTTLS'), /^220 /)
   await noisy.send('this is no handshake\r\n')
-  await noisy.closed()
+  await noisy.waitForClose()
 
   emailIdOf(await submit(await openSession(daemon.port), 'still@sink.test'))
-  await sink.until(() => delivered(sink, 'still@sink.test') === 1)
+  await sink.waitUntil(() => countDelivered(sink, 'still@sink.test') === 1)
   t.strictSame(
     daemon.log.filter(({ level }) => Number(level) >= 40),
     [],
@@ -336,7 +336,7 @@ t.test('what does not speak SMTP, and a second daemon, leave the first one at wo
   t.equal(await daemon.ended, 0, 'and do not keep it from ending')
 })
 
-async function opened(t: Test, port: number): Promise<Socket> {
+async function openSocket(t: Test, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
   t.teardown(() => socket.destroy())

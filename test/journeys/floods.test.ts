@@ -7,10 +7,10 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { bring, idOfReply, letter, processed } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/bring-mail.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const MAX = 200
 
@@ -41,7 +41,7 @@ async function silentSockets(port: number, networks: number): Promise<readonly S
   const sockets = Array.from({ length: MAX }, (_, at) =>
     connect({ host: '127.0.0.1', port, localAddress: network(at, networks) }).on('error', () => undefined),
   )
-  await until('all are connected', () => sockets.every((socket) => !socket.connecting))
+  await waitUntil('all are connected', () => sockets.every((socket) => !socket.connecting))
   return sockets
 }
 
@@ -51,7 +51,7 @@ async function submits(t: Test, what: string): Promise<void> {
 
 t.test('five addresses that say nothing, or NOOP for ever, keep nobody from submitting', async (t) => {
   const flood = await crowd(submissionPort(false), 5)
-  await Promise.all(flood.map((client) => client.reply()))
+  await Promise.all(flood.map((client) => client.readReply()))
   await submits(t, 'at once')
   await Promise.all(flood.slice(20).map((client) => client.send('EHLO noop.test\r\nNOOP\r\nNOOP\r\n')))
   await submits(t, 'words earn no place')
@@ -63,7 +63,7 @@ t.test('TLS handshakes that never end keep nobody from submitting', async (t) =>
   for (const socket of flood) socket.write(Buffer.from([22, 3, 1, 2, 0, 1]))
   for (let times = 0; times < 3; times++) {
     const client = await dial(submissionPort(true), { tls: true })
-    t.match(await client.reply(), /^220 /)
+    t.match(await client.readReply(), /^220 /)
     client.end()
   }
   for (const socket of flood) socket.destroy()
@@ -71,9 +71,9 @@ t.test('TLS handshakes that never end keep nobody from submitting', async (t) =>
 
 t.test('twenty addresses whose messages come in drop by drop keep no mail out', async (t) => {
   const flood = await crowd(mxPort, 20)
-  await Promise.all(flood.map((client) => client.reply()))
+  await Promise.all(flood.map((client) => client.readReply()))
   for (const line of ['EHLO slow.test', 'MAIL FROM:<a@slow.test>', 'RCPT TO:<info@home.test>', 'DATA']) {
-    await Promise.all(flood.map((client) => client.say(line)))
+    await Promise.all(flood.map((client) => client.sendCommand(line)))
   }
   let over = false
   const dripped = (async () => {
@@ -82,13 +82,13 @@ t.test('twenty addresses whose messages come in drop by drop keep no mail out', 
       await pause(50)
     }
   })()
-  const message = { to: ['info@home.test'], raw: letter() }
-  const reply = await until('a place', async () => {
-    const answer = await bring(t, app, message)
+  const message = { to: ['info@home.test'], raw: inboundText() }
+  const reply = await waitUntil('a place', async () => {
+    const answer = await deliverInbound(t, app, message)
     return answer.startsWith('250') && answer
   })
-  t.equal((await processed(app, idOfReply(reply)))['status'], 'processed')
-  await Promise.all(flood.map((client) => client.closed()))
+  t.equal((await waitUntilProcessed(app, idOfReply(reply)))['status'], 'processed')
+  await Promise.all(flood.map((client) => client.waitForClose()))
   over = true
   await dripped
   t.pass('none of them stays')

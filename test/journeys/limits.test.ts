@@ -1,8 +1,8 @@
 /** Limits of a workspace as its applications meet them: over SMTP, from the command line, at the REST door. */
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
-import { say, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { submitMessage, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -18,17 +18,17 @@ const settings = {
 t.test('a plan of the command line counts at once: too many messages in a minute are told 451 4.7.1', async (t) => {
   const app = await testDaemon(t, { settings })
   await app.cli('workspace', 'set-plan', app.workspaceId, 'slow')
-  const client = await app.session()
-  await until('the plan is seen', async () => {
-    await client.say('RSET')
-    return (await client.say('MAIL FROM:<app@a.test>')).startsWith('451')
+  const client = await app.openSession()
+  await waitUntil('the plan is seen', async () => {
+    await client.sendCommand('RSET')
+    return (await client.sendCommand('MAIL FROM:<app@a.test>')).startsWith('451')
   })
-  t.match(await client.say('MAIL FROM:<app@a.test>'), /^451 4\.7\.1 too many requests: try again in \d+ s$/)
-  t.match(await say(await app.session(), {}), /^451 4\.7\.1 /, 'another session of the workspace')
+  t.match(await client.sendCommand('MAIL FROM:<app@a.test>'), /^451 4\.7\.1 too many requests: try again in \d+ s$/)
+  t.match(await submitMessage(await app.openSession(), {}), /^451 4\.7\.1 /, 'another session of the workspace')
   t.match(await app.submit({ key: app.otherKey, from: 'app@other.test' }), /^250 /, 'another workspace')
   app.advance(MINUTE + 1000)
-  for (let n = 0; n < 3; n += 1) t.match(await say(client, {}), /^250 /)
-  t.match(await say(client, {}), /^451 4\.7\.1 /)
+  for (let n = 0; n < 3; n += 1) t.match(await submitMessage(client, {}), /^250 /)
+  t.match(await submitMessage(client, {}), /^451 4\.7\.1 /)
   const answer = await app.rest('POST', '/v1/emails', { body: {} })
   t.equal(answer.status, 429, 'the same at the REST door')
   t.match(answer.json(), { error: { code: 'rate_limit_exceeded', details: { limit: 3, remaining: 0 } } })
@@ -60,14 +60,14 @@ t.test('a quota that is used up is told 452 4.7.1 at every door, until there is 
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { settings, routes: { 'b.test': sink } })
-  const client = await app.session()
+  const client = await app.openSession()
   t.match(await app.cli('workspace', 'set-plan', app.workspaceId, 'small'), { status: 0 })
   const sent = await app.cli('send', '--from', 'app@a.test', '--to', 'bob@b.test', '--json')
   t.match(sent.json(), { status: 'delivered' })
-  t.match(await say(client, {}), /^250 /)
+  t.match(await submitMessage(client, {}), /^250 /)
   const reply = '452 4.7.1 2 emails in a day: 0 left'
-  t.equal(await say(client, {}), reply)
-  t.equal(await say(client, {}), reply, 'the session goes on')
+  t.equal(await submitMessage(client, {}), reply)
+  t.equal(await submitMessage(client, {}), reply, 'the session goes on')
   t.match(await app.cli('send', '--from', 'app@a.test', '--to', 'bob@b.test'), {
     status: 1,
     err: '2 emails in a day: 0 left\n',
@@ -90,16 +90,16 @@ t.test('a quota that is used up is told 452 4.7.1 at every door, until there is 
   })
 
   await app.cli('workspace', 'set-plan', app.workspaceId, 'prepaid')
-  await until('the plan is seen', async () => !(await say(client, {})).startsWith('452 4.7.1 2 emails'))
-  t.equal(await say(client, {}), '452 4.7.1 1 emails altogether: 0 left')
+  await waitUntil('the plan is seen', async () => !(await submitMessage(client, {})).startsWith('452 4.7.1 2 emails'))
+  t.equal(await submitMessage(client, {}), '452 4.7.1 1 emails altogether: 0 left')
   const unpaid = await app.rest('POST', '/v1/emails', { body: email })
   t.match([unpaid.status, unpaid.json()], [402, { error: { code: 'insufficient_quota', details: { remaining: 0 } } }])
 
   await app.cli('workspace', 'set-plan', app.workspaceId, 'unlimited')
-  await until('the plan is seen', async () => (await say(client, {})).startsWith('250'))
-  await until(
+  await waitUntil('the plan is seen', async () => (await submitMessage(client, {})).startsWith('250'))
+  await waitUntil(
     'the domain is used up',
-    async () => (await say(client, {})) === '452 4.7.1 5 emails in a day from a.test: 0 left',
+    async () => (await submitMessage(client, {})) === '452 4.7.1 5 emails in a day from a.test: 0 left',
   )
   t.equal(app.rows('select id from emails where workspace_id = ?', app.workspaceId).length, 5)
   app.advance(DAY)
@@ -127,7 +127,7 @@ t.test('the requests of a day outlive a restart', async (t) => {
   const plans = { daily: { requests_per_day: 2 } }
   const app = await testDaemon(t, { settings: { limits: { plans } } })
   await app.cli('workspace', 'set-plan', app.workspaceId, 'daily')
-  await until('the plan is seen', async () => (await app.submit()).startsWith('451'))
+  await waitUntil('the plan is seen', async () => (await app.submit()).startsWith('451'))
   await app.stop()
   const again = await testDaemon(t, { settings: { limits: { plans } }, folder: app.folder })
   t.match(await again.submit(), /^451 4\.7\.1 /)

@@ -1,10 +1,10 @@
 /** What an operator reads in the log: who was refused what and why, who asked, who brought and sent mail. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { bring, idOfReply, letter } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText } from '../helpers/bring-mail.js'
 import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, message, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { authPlain, messageText, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 interface Line {
   readonly level: number
@@ -31,22 +31,22 @@ async function lines(msg: string, act: () => Promise<unknown>, fits: Partial<Lin
       .map((line) => JSON.parse(line) as Line)
       .filter((line) => line.msg === msg)
   const isIt = (line: Line): boolean => Object.entries(fits).every(([name, value]) => line[name] === value)
-  await until(`a line "${msg}"`, () => found().some(isIt))
+  await waitUntil(`a line "${msg}"`, () => found().some(isIt))
   return found().filter(isIt)
 }
 
 /** A session that sends a wrong key. */
 async function wrongLogin(localAddress: string, key: string): Promise<string> {
   const client = await dial(app.daemon.submission.find(({ tls }) => !tls)?.port ?? 0, { localAddress })
-  await client.reply()
-  await client.say('EHLO guesser.test')
-  const reply = await client.say(authPlain(key))
+  await client.readReply()
+  await client.sendCommand('EHLO guesser.test')
+  const reply = await client.sendCommand(authPlain(key))
   client.end()
   return reply
 }
 
 t.test('a submission that is taken and each that is refused has its line', async (t) => {
-  const taken = await lines('a submission was accepted', () => app.accepted({ to: ['a@b.test', 'c@b.test'] }))
+  const taken = await lines('a submission was accepted', () => app.submitAccepted({ to: ['a@b.test', 'c@b.test'] }))
   const about = { client: '127.0.0.1', helo: 'app.test', workspace: app.workspaceId, key: prefix, from: 'app@a.test' }
   t.match(taken, [{ ...about, level: INFO, to: ['a@b.test', 'c@b.test'], recipients: 2, bytes: Number, email: String }])
   const many = Array.from({ length: 101 }, (_, n) => `r${n}@b.test`)
@@ -63,10 +63,10 @@ t.test('a submission that is taken and each that is refused has its line', async
   }
   const helo = 'x'.repeat(250)
   const client = await dial(app.daemon.submission[0]?.port ?? 0)
-  await client.reply()
+  await client.readReply()
   const before = await lines('a submission was refused', async () => {
-    await client.say(`EHLO ${helo}`)
-    await client.say('MAIL FROM:<app@a.test>')
+    await client.sendCommand(`EHLO ${helo}`)
+    await client.sendCommand('MAIL FROM:<app@a.test>')
   })
   client.end()
   t.match(before, [{ reason: 'authentication-required', helo: `${'x'.repeat(97)}...` }])
@@ -108,17 +108,17 @@ t.test('each request has a line with the id that its client knows', async (t) =>
 
 t.test('mail that is brought has sender and recipients in its line, taken or refused', async (t) => {
   const about = { client: '127.0.0.1', helo: 'mx.b.test', from: 'ann@b.test' }
-  const mail = { to: ['info@home.test'], raw: letter() }
-  const taken = await lines('a message was taken in', async () => idOfReply(await bring(t, app, mail)))
+  const mail = { to: ['info@home.test'], raw: inboundText() }
+  const taken = await lines('a message was taken in', async () => idOfReply(await deliverInbound(t, app, mail)))
   t.match(taken, [{ ...about, to: ['info@home.test'], recipients: 1, bytes: Number, inbound: [String] }])
   const elsewhere = { ...mail, to: ['info@home.test', 'x@elsewhere.test'] }
-  const refused = await lines('an MX client was turned away', () => bring(t, app, elsewhere))
+  const refused = await lines('an MX client was turned away', () => deliverInbound(t, app, elsewhere))
   t.match(refused, [{ ...about, level: INFO, reason: 'relay-denied', recipient: 'x@elsewhere.test' }])
-  const bare = { ...mail, raw: `${letter()}bare\rreturn\r\n` }
-  const malformed = await lines('a message was refused', () => bring(t, app, bare))
+  const bare = { ...mail, raw: `${inboundText()}bare\rreturn\r\n` }
+  const malformed = await lines('a message was refused', () => deliverInbound(t, app, bare))
   t.match(malformed, [{ ...about, to: ['info@home.test'], reason: 'bare-line-break', reply: /^550 5\.6\.11 / }])
-  const twoAuthors = { ...mail, raw: letter({ fields: ['From: eve@b.test'] }) }
-  t.match(await lines('a message was refused', () => bring(t, app, twoAuthors)), [{ reason: 'two-from-fields' }])
+  const twoAuthors = { ...mail, raw: inboundText({ fields: ['From: eve@b.test'] }) }
+  t.match(await lines('a message was refused', () => deliverInbound(t, app, twoAuthors)), [{ reason: 'two-from-fields' }])
 })
 
 t.test('a client that repeats itself does not fill the log, and others are still told of', async (t) => {
@@ -157,5 +157,5 @@ t.test('the rule for fail2ban in the documentation matches these lines, and only
 
 t.test('afterwards nothing was reported, and messages are in no line', async (t) => {
   t.same(app.errors, [])
-  t.notOk(app.lines.some((line) => line.includes(message({}).split('\r\n').at(-2) ?? '')))
+  t.notOk(app.lines.some((line) => line.includes(messageText({}).split('\r\n').at(-2) ?? '')))
 })

@@ -10,11 +10,11 @@ import { temporaryFolder } from '../helpers/database.js'
 import { rsaKey } from '../helpers/dkim-signed.js'
 import { skipWithout } from '../helpers/programs.js'
 import { restClient } from '../helpers/rest-client.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 import { eximToMx, skipWithoutExim } from './support/exim.js'
 import { startKnot } from './support/knot.js'
 import { startPostfixToMx } from './support/postfix.js'
-import { answered, configure, type Daemon, installation, serve } from './support/program.js'
+import { runForJson, configure, type Daemon, createInstallation, serve } from './support/program.js'
 import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 
 const skip =
@@ -91,9 +91,9 @@ interface Email {
 
 async function receiver(t: Test): Promise<Receiver> {
   const knot = await startKnot(t, records, ['broken.test'])
-  const installed = installation(t, 1)
-  const owner = await answered(installed, 'setup', '--workspace', 'Peers', '--email', 'owner@home.test')
-  await answered(installed, 'domain', 'add', 'home.test', '--inbound', '--force')
+  const installed = createInstallation(t, 1)
+  const owner = await runForJson(installed, 'setup', '--workspace', 'Peers', '--email', 'owner@home.test')
+  await runForJson(installed, 'domain', 'add', 'home.test', '--inbound', '--force')
   configure(installed, 1, `[dns]\nservers = ["${knot.address}"]`)
   const daemon = await serve(t, installed)
   const caFile = join(installed.dataDir, 'tls', 'cert.pem')
@@ -107,7 +107,7 @@ async function receiver(t: Test): Promise<Receiver> {
     daemon,
     caFile,
     received: async (from) => {
-      const { id } = await until(`mail from ${from}`, async () => {
+      const { id } = await waitUntil(`mail from ${from}`, async () => {
         const list = await rest('GET', `/v1/inbound?status=processed&from=${from}`)
         return list.json<{ data: { id: string }[] }>().data[0]
       })
@@ -133,7 +133,7 @@ interface Peer {
   readonly hand: (from: string, message: string) => Promise<unknown>
 }
 
-async function seen(t: Test, { received }: Receiver, peer: Peer): Promise<void> {
+async function checkPeer(t: Test, { received }: Receiver, peer: Peer): Promise<void> {
   const signed = await letters(t, peer.name)
   for (const [domain, found] of Object.entries(expected)) {
     const from = `${peer.name}@${domain}`
@@ -163,8 +163,8 @@ t.test('what others bring over STARTTLS', { skip }, async (t) => {
     const { config, log } = await startPostfixToMx(t, { port: mx.daemon.mxPort, caFile: mx.caFile })
     const send = ['sendmail', '-C', config, '-i', '-f']
     const hand: Peer['hand'] = (from, message) => runProgram([...send, from, 'info@home.test'], message)
-    await seen(t, mx, { name: 'postfix', address: '127.0.0.2', hand })
-    const refused = await until('the refusal', () => log.find((line) => line.includes('status=bounced')))
+    await checkPeer(t, mx, { name: 'postfix', address: '127.0.0.2', hand })
+    const refused = await waitUntil('the refusal', () => log.find((line) => line.includes('status=bounced')))
     t.match(refused, /dsn=5\.7\.1, status=bounced .*550 5\.7\.1 .*strict\.test/)
     t.match(log.join('\n'), /Verified TLS connection established to localhost\[127\.0\.0\.1\]/)
   })
@@ -172,7 +172,7 @@ t.test('what others bring over STARTTLS', { skip }, async (t) => {
   await t.test('Exim', { skip: skipWithoutExim() }, async (t) => {
     const { deliver, log } = eximToMx(t, mx.daemon.mxPort)
     const hand: Peer['hand'] = (from, message) => deliver(from, 'info@home.test', message)
-    await seen(t, mx, { name: 'exim', address: '127.0.0.3', hand })
+    await checkPeer(t, mx, { name: 'exim', address: '127.0.0.3', hand })
     t.match(log(), /=> info@home\.test .* X=TLS1\.[23]/)
     t.match(log(), /\*\* info@home\.test .*550 5\.7\.1 .*strict\.test/)
   })

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import { selfSigned } from '../helpers/certificates.js'
+import { createSelfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { dial } from '../helpers/smtp-dialogue.js'
-import { configure, installation, type LogLine, serve, told } from './support/program.js'
+import { configure, createInstallation, type LogLine, serve, runInProcess } from './support/program.js'
 
 const error = 50
 
@@ -24,10 +24,10 @@ function servedName(port: number): Promise<string> {
 }
 
 t.test('SIGHUP loads the certificate and the log level again; sessions go on', async (t) => {
-  const where = installation(t, 1)
+  const where = createInstallation(t, 1)
   const [certFile, keyFile] = [join(where.folder, 'cert.pem'), join(where.folder, 'key.pem')]
   const install = async (name: string): Promise<void> => {
-    const { cert, key } = await selfSigned([name])
+    const { cert, key } = await createSelfSigned([name])
     for (const [file, text] of [
       [certFile, cert],
       [keyFile, key],
@@ -43,34 +43,34 @@ t.test('SIGHUP loads the certificate and the log level again; sessions go on', a
   const daemon = await serve(t, where)
   const session = await dial(daemon.port)
   t.teardown(() => session.end())
-  await session.reply()
-  t.match(await session.say('EHLO app.test'), /STARTTLS/)
+  await session.readReply()
+  t.match(await session.sendCommand('EHLO app.test'), /STARTTLS/)
   t.equal(await servedName(daemon.tlsPort), 'first.test')
 
   await install('second.test')
   write('debug', '[limits]\ndomain_emails_per_day = 5\n')
   daemon.signal('SIGHUP')
-  const reloaded = await daemon.logged(({ msg }) => msg === 'reloaded')
+  const reloaded = await daemon.waitForLog(({ msg }) => msg === 'reloaded')
   t.match(reloaded, { level: 30, certificate: certFile, certificate_until: /^2099-01-01T/ })
-  const later = await daemon.logged(({ msg }) => String(msg).endsWith('count at the next start'))
+  const later = await daemon.waitForLog(({ msg }) => String(msg).endsWith('count at the next start'))
   t.same(later['settings'], ['limits.domain_emails_per_day'])
   for (const port of [daemon.tlsPort, daemon.apiPort]) t.equal(await servedName(port), 'second.test')
-  t.match(await session.say('NOOP'), /^250/, 'the session of before goes on')
-  t.match(await session.say('STARTTLS'), /^220/)
+  t.match(await session.sendCommand('NOOP'), /^250/, 'the session of before goes on')
+  t.match(await session.sendCommand('STARTTLS'), /^220/)
   await session.startTls()
-  t.match(await session.say('EHLO app.test'), /AUTH/)
+  t.match(await session.sendCommand('EHLO app.test'), /AUTH/)
   const agent = new Agent({ connect: { rejectUnauthorized: false } })
   t.teardown(() => agent.destroy())
   await (await request(`https://127.0.0.1:${daemon.apiPort}/readyz`, { dispatcher: agent })).body.dump()
-  t.ok(await daemon.logged(({ level }) => level === 20), 'lines for debugging are written from now on')
+  t.ok(await daemon.waitForLog(({ level }) => level === 20), 'lines for debugging are written from now on')
 
   writeFileSync(keyFile, 'no key')
   daemon.signal('SIGHUP')
-  t.match(await daemon.logged(({ msg }) => String(msg).startsWith('not reloaded: the certificate')), { level: error })
+  t.match(await daemon.waitForLog(({ msg }) => String(msg).startsWith('not reloaded: the certificate')), { level: error })
   t.equal(await servedName(daemon.tlsPort), 'second.test', 'the certificate of before is served on')
   writeFileSync(where.file, 'nonsense')
   daemon.signal('SIGHUP')
-  const refused = await daemon.logged(({ msg }) => String(msg).startsWith('not reloaded: the configuration'))
+  const refused = await daemon.waitForLog(({ msg }) => String(msg).startsWith('not reloaded: the configuration'))
   t.match(refused, { level: error, problems: /posthorn\.toml: line 1/ })
   t.equal(await servedName(daemon.tlsPort), 'second.test')
   daemon.signal('SIGTERM')
@@ -93,7 +93,7 @@ const disk = smallDisk(t)
 const unmountable = disk === null && 'needs the right to mount a tmpfs'
 
 t.test('a disk that fills up is told: in the log, by /readyz and by check', { skip: unmountable }, async (t) => {
-  const where = { ...installation(t, 1), dataDir: join(String(disk), 'data') }
+  const where = { ...createInstallation(t, 1), dataDir: join(String(disk), 'data') }
   configure(where, 1)
   const daemon = await serve(t, where)
   const agent = new Agent({ connect: { rejectUnauthorized: false } })
@@ -107,21 +107,21 @@ t.test('a disk that fills up is told: in the log, by /readyz and by check', { sk
   t.match(await ready(), { status: 200 })
   const ballast = join(String(disk), 'ballast')
   execFileSync('fallocate', ['--length', '64MiB', ballast])
-  const full = await daemon.logged(({ msg }) => String(msg).startsWith('the disk is nearly full'))
+  const full = await daemon.waitForLog(({ msg }) => String(msg).startsWith('the disk is nearly full'))
   t.match(full, { level: error, data_dir: where.dataDir, free: Number, total: Number })
   t.match(await ready(), { status: 503, body: { error: { message: /^the disk is nearly full/ } } })
   const session = await dial(daemon.mxPort)
   t.teardown(() => session.end())
-  await session.reply()
-  await session.say('EHLO mx.test')
-  t.match(await session.say('MAIL FROM:<a@b.test>'), /^45[12] 4\.3\.1/)
+  await session.readReply()
+  await session.sendCommand('EHLO mx.test')
+  t.match(await session.sendCommand('MAIL FROM:<a@b.test>'), /^45[12] 4\.3\.1/)
   const problem = { key: 'service.data_dir', message: /nearly full.*bytes are free/ }
-  t.match(JSON.parse((await told(where, 'check', '--json')).stdout), { ok: false, problems: [problem] })
+  t.match(JSON.parse((await runInProcess(where, 'check', '--json')).stdout), { ok: false, problems: [problem] })
   t.equal(daemon.log.filter(({ level }) => level === error).length, 1, 'one line, though it is looked at every second')
 
   truncateSync(ballast, 0)
   rmSync(ballast)
-  t.match(await daemon.logged(({ msg }) => String(msg).startsWith('the disk has room again')), { level: error })
+  t.match(await daemon.waitForLog(({ msg }) => String(msg).startsWith('the disk has room again')), { level: error })
   t.match(await ready(), { status: 200 })
-  t.match(await told(where, 'check'), { status: 0 })
+  t.match(await runInProcess(where, 'check'), { status: 0 })
 })

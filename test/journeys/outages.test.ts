@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSink, type SinkAnswer } from '../helpers/scripted-sink.js'
-import { say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const second = 1_000
 /** More than two looks at the queue. */
@@ -20,7 +20,7 @@ interface Row {
   readonly waits_for: string | null
 }
 
-const queued = (app: TestDaemon, where: string): Row[] =>
+const listQueued = (app: TestDaemon, where: string): Row[] =>
   app.rows<Row>(`select id, attempts, enqueued_at, next_attempt_at, waits_for from queue where ${where} order by id`)
 
 async function closedPort(): Promise<number> {
@@ -51,13 +51,13 @@ t.test('a host that was down for a second, with mail that soon expires', async (
   })
 
   await t.test('it gets its true last attempt at its deadline, and nothing is counted before', async (t) => {
-    const id = await app.accepted({ to: ['x@b.test'] })
-    await app.attempted(id)
+    const id = await app.submitAccepted({ to: ['x@b.test'] })
+    await app.waitUntilAttempted(id)
     const sink = await openSink({ port })
     t.teardown(() => sink.close())
     app.advance(2 * second)
-    const [row] = await until('it waits for the host', () => {
-      const rows = queued(app, `domain = 'b.test' and waits_for is not null`)
+    const [row] = await waitUntil('it waits for the host', () => {
+      const rows = listQueued(app, `domain = 'b.test' and waits_for is not null`)
       return rows.length > 0 && rows
     })
     const why = `mx.b.test [127.0.0.1]:${port} (connection refused)`
@@ -65,8 +65,8 @@ t.test('a host that was down for a second, with mail that soon expires', async (
     t.equal(row?.next_attempt_at, (row?.enqueued_at ?? 0) + 15 * second, 'no later than its deadline')
     t.equal(sink.connections, 0)
     const next = new Date(row?.next_attempt_at ?? 0).toISOString()
-    t.match(app.story(id).recipients, [{ attempts: [{ number: 1 }], next_attempt_at: next, waits_for: why }])
-    t.equal(app.story(id).recipients[0]?.attempts.length, 1)
+    t.match(app.findStory(id).recipients, [{ attempts: [{ number: 1 }], next_attempt_at: next, waits_for: why }])
+    t.equal(app.findStory(id).recipients[0]?.attempts.length, 1)
     const shown = await app.rest('GET', `/v1/emails/${id}`)
     t.match(shown.json(), { recipients: [{ attempts: 1, next_attempt_at: next }] })
     for (const asked of [id, row?.id ?? '']) {
@@ -76,24 +76,24 @@ t.test('a host that was down for a second, with mail that soon expires', async (
     t.match((await app.cli('queue', 'show', row?.id ?? '', '--json')).json(), { attempts: 1, waits_for: why })
     t.ok((await app.cli('queue', 'list')).out.includes(`waits for ${why}`))
     app.advance(13 * second)
-    t.match(await app.settled(id), { status: 'delivered', recipients: [{ attempts: [{}, { number: 2 }] }] })
+    t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{}, { number: 2 }] }] })
     t.equal(sink.connections, 1)
-    t.same(queued(app, '1'), [])
+    t.same(listQueued(app, '1'), [])
   })
 
   await t.test('a reset in place of a greeting is remembered, and expires after a second one', async (t) => {
-    const id = await app.accepted({ to: ['x@r.test'] })
-    await app.attempted(id)
+    const id = await app.submitAccepted({ to: ['x@r.test'] })
+    await app.waitUntilAttempted(id)
     for (let round = 0; round < 10; round += 1) {
       app.advance(second)
-      await until('it waits', () => queued(app, `next_attempt_at <= ${app.now()}`).length === 0)
+      await waitUntil('it waits', () => listQueued(app, `next_attempt_at <= ${app.now()}`).length === 0)
     }
-    t.match(queued(app, '1'), [
+    t.match(listQueued(app, '1'), [
       { attempts: 1, waits_for: /^mx\.r\.test \[127\.0\.0\.1\]:\d+ \(connection (reset|closed)\)$/ },
     ])
     t.equal(resetting.connections, 1)
     app.advance(6 * second)
-    const { status, recipients } = await app.settled(id)
+    const { status, recipients } = await app.waitUntilSettled(id)
     t.equal(status, 'failed')
     t.match(recipients, [{ reason: 'expired', attempts: [{ outcome: 'deferred' }, { number: 2, outcome: 'failed' }] }])
     t.equal(recipients[0]?.attempts.length, resetting.connections, 'each attempt in the record was one on the wire')
@@ -101,8 +101,8 @@ t.test('a host that was down for a second, with mail that soon expires', async (
 
   await t.test('where one of two hosts is down, the other is called at once', async (t) => {
     for (const name of ['one', 'two']) {
-      const id = await app.accepted({ to: [`${name}@two.test`] })
-      const { status, recipients } = await app.settled(id)
+      const id = await app.submitAccepted({ to: [`${name}@two.test`] })
+      const { status, recipients } = await app.waitUntilSettled(id)
       t.match({ status, recipients }, { status: 'delivered', recipients: [{ mx: 'up.two.test', attempts: [{}] }] })
       t.equal(recipients[0]?.transcript?.includes('not connected to down.two.test'), name === 'one', name)
     }
@@ -119,46 +119,46 @@ t.test('many that wait for one host: one finds out that it is back, then the res
   })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const first = await app.accepted({ to: ['first@b.test'] })
-  await app.attempted(first)
+  const first = await app.submitAccepted({ to: ['first@b.test'] })
+  await app.waitUntilAttempted(first)
 
-  const client = await app.session()
-  for (let n = 0; n < 60; n += 1) t.match(await say(client, { to: [`r${n}@b.test`] }), /^250/)
-  const others = await app.accepted({ key: app.otherKey, from: 'app@other.test', to: ['next@b.test'] })
+  const client = await app.openSession()
+  for (let n = 0; n < 60; n += 1) t.match(await submitMessage(client, { to: [`r${n}@b.test`] }), /^250/)
+  const others = await app.submitAccepted({ key: app.otherKey, from: 'app@other.test', to: ['next@b.test'] })
   const waiting = `recipient <> 'first@b.test'`
   const allWait = (): Promise<true> =>
-    until('all wait', () => queued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`).length === 61)
+    waitUntil('all wait', () => listQueued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`).length === 61)
   await allWait()
-  const [until30] = queued(app, waiting)
+  const [until30] = listQueued(app, waiting)
   t.ok(
-    queued(app, waiting).every(
+    listQueued(app, waiting).every(
       ({ attempts, next_attempt_at }) => attempts === 0 && next_attempt_at === until30?.next_attempt_at,
     ),
   )
   t.equal(sink.connections, 1)
-  t.match(app.story(others).recipients, [{ status: 'queued', attempts: [], waits_for: /^mx\.b\.test / }])
+  t.match(app.findStory(others).recipients, [{ status: 'queued', attempts: [], waits_for: /^mx\.b\.test / }])
 
   app.advance(30 * second)
-  await sink.until(() => answers.length === 1)
+  await sink.waitUntil(() => answers.length === 1)
   await sleep(SOME_LOOKS)
   t.equal(sink.connections, 2, 'one finds out')
   answers[0]?.('reset')
-  await until(
+  await waitUntil(
     'all but the one that found out wait again',
     () =>
-      queued(app, `${waiting} and leased = 0 and attempts = 0 and next_attempt_at > ${app.now() + 50 * second}`)
+      listQueued(app, `${waiting} and leased = 0 and attempts = 0 and next_attempt_at > ${app.now() + 50 * second}`)
         .length === 60,
   )
   t.equal(sink.connections, 2)
 
   app.advance(60 * second)
-  await sink.until(() => answers.length === 2)
+  await sink.waitUntil(() => answers.length === 2)
   await sleep(SOME_LOOKS)
   t.equal(sink.connections, 3)
   answers[1]?.('220 hello')
-  const { recipients } = await app.settled(others)
+  const { recipients } = await app.waitUntilSettled(others)
   t.match(recipients, [{ status: 'delivered', attempts: [{ number: 1 }] }])
-  await until('only what found out waits, for its next attempt', () => queued(app, '1').length === 2)
+  await waitUntil('only what found out waits, for its next attempt', () => listQueued(app, '1').length === 2)
   t.equal(
     app.rows('select * from attempts').length,
     sink.messages.length + 2,
@@ -170,13 +170,13 @@ t.test('many that wait for one host: one finds out that it is back, then the res
 t.test('what the operator retries is tried, whatever is remembered', async (t) => {
   const port = await closedPort()
   const app = await testDaemon(t, { routes: { 'b.test': { port } } })
-  const id = await app.accepted({ to: ['x@b.test'] })
-  await app.attempted(id)
-  const later = await app.accepted({ to: ['y@b.test'] })
-  await until('it waits', () => app.story(later).recipients[0]?.waits_for)
+  const id = await app.submitAccepted({ to: ['x@b.test'] })
+  await app.waitUntilAttempted(id)
+  const later = await app.submitAccepted({ to: ['y@b.test'] })
+  await waitUntil('it waits', () => app.findStory(later).recipients[0]?.waits_for)
   const sink = await openSink({ port })
   t.teardown(() => sink.close())
   t.match(await app.cli('queue', 'retry', '--domain', 'b.test'), { status: 0, out: /2 due now/ })
-  t.match(await app.settled(id), { status: 'delivered' })
-  t.match(await app.settled(later), { status: 'delivered', recipients: [{ attempts: [{ number: 1 }] }] })
+  t.match(await app.waitUntilSettled(id), { status: 'delivered' })
+  t.match(await app.waitUntilSettled(later), { status: 'delivered', recipients: [{ attempts: [{ number: 1 }] }] })
 })

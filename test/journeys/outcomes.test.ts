@@ -1,10 +1,10 @@
 /** What a recipient's server may do to us, and what becomes of the recipient, the queue, the sender. */
 import t, { type Test } from 'tap'
 import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
-import { selfSigned } from '../helpers/certificates.js'
+import { createSelfSigned } from '../helpers/certificates.js'
 import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
-import { message, say, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const minute = 60_000
 
@@ -24,7 +24,7 @@ function eventsOf(app: TestDaemon, id: string): { type: string; data: Record<str
     .map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
 }
 
-const suppressed = (app: TestDaemon): unknown[] =>
+const listSuppressed = (app: TestDaemon): unknown[] =>
   app.rows('select email, reason, source_email_id, metadata from suppressions')
 
 /** Reports that were made for the app's sender. */
@@ -50,18 +50,18 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
   t.teardown(() => Promise.all(sinks.map((sink) => sink.close())))
   const routes = Object.fromEntries(sinks.map((sink, n) => [`s${n}.test`, sink]))
   const app = await testDaemon(t, { routes, timeouts })
-  const client = await app.session()
+  const client = await app.openSession()
   const begun = app.now()
   const ids: string[] = []
-  for (const n of cases.keys()) ids.push((await say(client, { to: [`x@s${n}.test`] })).split(' as ')[1] ?? '')
-  await Promise.all(ids.map((id) => app.attempted(id)))
+  for (const n of cases.keys()) ids.push((await submitMessage(client, { to: [`x@s${n}.test`] })).split(' as ')[1] ?? '')
+  await Promise.all(ids.map((id) => app.waitUntilAttempted(id)))
   const ended = app.now()
   for (const [n, { stage, answer }] of cases.entries()) {
     const [said, reason, response] = answer
     const id = ids[n] ?? ''
     const what = `${said} at ${stage}`
     t.match(
-      app.story(id),
+      app.findStory(id),
       {
         status: 'queued',
         recipients: [{ status: 'queued', reason, last_response: response, attempts: [{ outcome: 'deferred' }] }],
@@ -76,7 +76,7 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
     t.match(deferred, { type: 'email.deferred', data: { attempt: 1, reason, response, to: `x@s${n}.test` } }, what)
     t.equal(deferred?.data['next_attempt_at'], new Date(next).toISOString(), what)
   }
-  t.same(suppressed(app), [])
+  t.same(listSuppressed(app), [])
   t.same(reports(app), [], 'nobody is told yet')
   t.same(app.errors, [])
 }
@@ -119,8 +119,8 @@ t.test('what is permanent bounces at once', async (t) => {
   })
   for (const [n, [, reason, fault]] of cases.entries()) {
     const to = `x@s${n}.test`
-    const id = await app.accepted({ to: [to] })
-    const story = await app.settled(id)
+    const id = await app.submitAccepted({ to: [to] })
+    const story = await app.waitUntilSettled(id)
     t.match(story, { status: 'bounced', recipients: [{ status: 'bounced', reason }] }, reason)
     t.ok(story.bounced_at, reason)
     t.equal(queueRow(app, id), undefined)
@@ -146,7 +146,7 @@ t.test('what is permanent bounces at once', async (t) => {
     const metadata = JSON.parse(row.metadata) as unknown
     t.same(metadata, { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response })
   }
-  await home.until(() => home.messages.length === cases.length)
+  await home.waitUntil(() => home.messages.length === cases.length)
   t.same(app.errors, [])
 })
 
@@ -154,15 +154,15 @@ t.test('a session that is refused for good is no bounce', async (t) => {
   const sink = await openSink({ script: { banner: '554 5.7.1 not you' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  t.match(await app.attempted(await app.accepted()), { status: 'queued', recipients: [{ last_response: /^554/ }] })
+  t.match(await app.waitUntilAttempted(await app.submitAccepted()), { status: 'queued', recipients: [{ last_response: /^554/ }] })
 })
 
 t.test('broken TLS falls back to plain text', async (t) => {
   const sink = await openSink({ broken: 'garbage' })
-  const good = await openSink({ certificate: await selfSigned(['mx.c.test']) })
+  const good = await openSink({ certificate: await createSelfSigned(['mx.c.test']) })
   t.teardown(() => Promise.all([sink.close(), good.close()]))
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'c.test': good } })
-  const story = await app.settled(await app.accepted({ to: ['x@b.test', 'x@c.test'] }))
+  const story = await app.waitUntilSettled(await app.submitAccepted({ to: ['x@b.test', 'x@c.test'] }))
   t.match(story.recipients, [
     { status: 'delivered', attempts: [{ tls: null }] },
     { status: 'delivered', attempts: [{ tls: /^TLSv1/ }] },
@@ -183,7 +183,7 @@ t.test('DNS decides for good only by authoritative answers', async (t) => {
     },
   })
   const outcome = async (to: string, mailParameters = ''): Promise<unknown> => {
-    const story = await app.attempted(await app.accepted({ to: [to], mailParameters }))
+    const story = await app.waitUntilAttempted(await app.submitAccepted({ to: [to], mailParameters }))
     const [{ status, reason, attempts } = fail()] = story.recipients
     return [status, reason, attempts[0]?.mx]
   }
@@ -194,7 +194,7 @@ t.test('DNS decides for good only by authoritative answers', async (t) => {
   t.same(await outcome('x@silent.test'), ['queued', 'dns', null])
   t.same(await outcome('jürgen@plain.test', ' SMTPUTF8'), ['bounced', 'smtputf8-unsupported', 'mx.plain.test'])
   t.same(
-    suppressed(app).map((row) => (row as { email: string }).email),
+    listSuppressed(app).map((row) => (row as { email: string }).email),
     ['x@null.test'],
   )
   const statuses = reports(app).map((report) => /^Status: (\S+)/m.exec(report)?.[1])
@@ -218,14 +218,14 @@ t.test('an entry is given up when it is too old', async (t) => {
     routes: { 'busy.test': busy, 'gone.test': gone, 'once.test': once, 'a.test': home },
   })
   await gone.close()
-  const ids = await Promise.all(['busy', 'gone', 'once'].map((name) => app.accepted({ to: [`x@${name}.test`] })))
-  const tries = (id: string): number => app.story(id).recipients[0]?.attempts.length ?? 0
+  const ids = await Promise.all(['busy', 'gone', 'once'].map((name) => app.submitAccepted({ to: [`x@${name}.test`] })))
+  const tries = (id: string): number => app.findStory(id).recipients[0]?.attempts.length ?? 0
   for (let round = 1; round <= 3; round += 1) {
-    await until(`round ${round}`, () => ids.every((id) => tries(id) === round))
+    await waitUntil(`round ${round}`, () => ids.every((id) => tries(id) === round))
     app.advance(66 * minute)
     if (round === 1) await once.close()
   }
-  const [first, second, third] = await Promise.all(ids.map((id) => app.settled(id)))
+  const [first, second, third] = await Promise.all(ids.map((id) => app.waitUntilSettled(id)))
 
   t.match(first, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /^450/ }] })
   t.match(eventsOf(app, first?.id ?? '').at(-1), {
@@ -235,9 +235,9 @@ t.test('an entry is given up when it is too old', async (t) => {
   t.match(second, { status: 'failed', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
   t.match(eventsOf(app, second?.id ?? '').at(-1), { type: 'email.failed', data: { reason: 'expired' } })
   t.match(third, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
-  t.same(suppressed(app), [])
+  t.same(listSuppressed(app), [])
 
-  await home.until(() => home.messages.length === 6)
+  await home.waitUntil(() => home.messages.length === 6)
   const told = home.messages.map(({ raw }) => raw.toString())
   const about = (name: string, action: string): string =>
     told.find((text) => text.includes(`Final-Recipient: rfc822; x@${name}.test\r\nAction: ${action}`)) ?? ''
@@ -265,13 +265,13 @@ t.test('the sender hears what it asked to hear', async (t) => {
   t.teardown(() => Promise.all([sink, knowing, home].map((each) => each.close())))
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'knowing.test': knowing, 'a.test': home } })
   const report = async (count: number): Promise<string> => {
-    await home.until(() => home.messages.length === count)
+    await home.waitUntil(() => home.messages.length === count)
     return home.messages.at(-1)?.raw.toString() ?? ''
   }
 
   const fields = ['X-Marker: here']
   const rcptParameters = ' ORCPT=rfc822;Bad+2Bbox@b.test NOTIFY=FAILURE'
-  await app.accepted({ to: ['bad1@b.test'], fields, mailParameters: ' RET=HDRS ENVID=QQ+2B31', rcptParameters })
+  await app.submitAccepted({ to: ['bad1@b.test'], fields, mailParameters: ' RET=HDRS ENVID=QQ+2B31', rcptParameters })
   const failed = await report(1)
   t.match(home.messages[0], { mailFrom: /^<>/, rcptTo: [/^<app@a\.test>/] })
   t.match(failed, /^DKIM-Signature: [\s\S]*\bd=mail\.service\.test;/)
@@ -282,22 +282,22 @@ t.test('the sender hears what it asked to hear', async (t) => {
   t.match(failed, /Content-Type: text\/rfc822-headers[\s\S]*X-Marker: here/)
   t.notMatch(failed, /a line/, 'the header alone comes back')
 
-  await app.accepted({ to: ['bad2@b.test'], mailParameters: ' RET=FULL' })
+  await app.submitAccepted({ to: ['bad2@b.test'], mailParameters: ' RET=FULL' })
   t.match(await report(2), /Content-Type: message\/rfc822[\s\S]*a line/)
 
-  const pleased = await app.accepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=SUCCESS' })
+  const pleased = await app.submitAccepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=SUCCESS' })
   t.match(await report(3), /^Final-Recipient: rfc822; good@b\.test\r\nAction: relayed\r\nStatus: 2\.0\.0\r$/m)
-  t.equal((await app.settled(pleased)).status, 'delivered')
+  t.equal((await app.waitUntilSettled(pleased)).status, 'delivered')
 
   const silent = [
-    app.accepted({ to: ['bad3@b.test'], rcptParameters: ' NOTIFY=NEVER' }),
-    app.accepted({ to: ['bad4@b.test'], rcptParameters: ' NOTIFY=SUCCESS,DELAY' }),
-    app.accepted({ to: ['bad5@b.test'], from: '', raw: message({}) }),
-    app.accepted({ to: ['good@b.test'] }),
-    app.accepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=FAILURE' }),
-    app.accepted({ to: ['good@knowing.test'], mailParameters: ' ENVID=E1', rcptParameters: ' NOTIFY=SUCCESS' }),
+    app.submitAccepted({ to: ['bad3@b.test'], rcptParameters: ' NOTIFY=NEVER' }),
+    app.submitAccepted({ to: ['bad4@b.test'], rcptParameters: ' NOTIFY=SUCCESS,DELAY' }),
+    app.submitAccepted({ to: ['bad5@b.test'], from: '', raw: messageText({}) }),
+    app.submitAccepted({ to: ['good@b.test'] }),
+    app.submitAccepted({ to: ['good@b.test'], rcptParameters: ' NOTIFY=FAILURE' }),
+    app.submitAccepted({ to: ['good@knowing.test'], mailParameters: ' ENVID=E1', rcptParameters: ' NOTIFY=SUCCESS' }),
   ]
-  for (const id of await Promise.all(silent)) await app.settled(id)
+  for (const id of await Promise.all(silent)) await app.waitUntilSettled(id)
   t.equal(reports(app).length, 3, 'and nothing else')
   const relayed = knowing.commands.filter((line) => /^(MAIL|RCPT)/.test(line))
   t.match(relayed, [/ENVID=E1/, /NOTIFY=SUCCESS/], 'who understands DSN is asked to report')
@@ -308,12 +308,12 @@ t.test('a report that bounces is reported to nobody', async (t) => {
   const sink = await openSink({ script: { rcpt: '550 5.1.1 no such user' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
-  await app.settled(await app.accepted())
-  const report = await until(
+  await app.waitUntilSettled(await app.submitAccepted())
+  const report = await waitUntil(
     'the report',
     () => app.rows<{ id: string }>(`select id from emails where source = 'service'`)[0],
   )
-  t.equal((await app.settled(report.id)).status, 'bounced')
+  t.equal((await app.waitUntilSettled(report.id)).status, 'bounced')
   t.equal(reports(app).length, 1)
   t.same(
     app.rows('select workspace_id, email from suppressions order by email'),
@@ -323,7 +323,7 @@ t.test('a report that bounces is reported to nobody', async (t) => {
     ],
     'and is the last that its address gets of the service; the workspace writes to whom it likes',
   )
-  await app.settled(await app.accepted({ to: ['carol@b.test'] }))
+  await app.waitUntilSettled(await app.submitAccepted({ to: ['carol@b.test'] }))
   t.equal(reports(app).length, 1, 'no report follows another that bounced')
   t.same(app.rows(`select 1 from events where workspace_id = 'service'`), [])
 })

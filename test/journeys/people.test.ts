@@ -11,8 +11,8 @@ import type { Read } from '../../src/storage/prepared.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
-import { answered, serve, settledInstallation } from './support/program.js'
+import { waitUntil } from '../helpers/until.js'
+import { runForJson, serve, createReadyInstallation } from './support/program.js'
 
 async function withSink(t: Test): Promise<{ app: TestDaemon; sink: ScriptedSink }> {
   const sink = await openSink()
@@ -38,7 +38,7 @@ t.test('an invitation arrives as signed mail of the service, whose link lets in'
   const { app, sink } = await withSink(t)
   await app.rest('PATCH', `/v1/workspaces/${app.workspaceId}`, { body: { name: 'Zürich <b>Bcc: x@evil.test</b>' } })
   await invite(app, 'nina@b.test')
-  await sink.until(() => sink.messages.length === 1)
+  await sink.waitUntil(() => sink.messages.length === 1)
   const [message] = sink.messages
   if (message === undefined) throw new Error('nothing came')
   t.match(message, { mailFrom: '<>', rcptTo: [/^<nina@b\.test>/] })
@@ -77,7 +77,7 @@ t.test('an address that bounced mail of the service gets no more of it, until th
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
   const id = await invite(app, 'Gone@b.test')
   const list = async (): Promise<unknown> => (await app.cli('suppression', 'list', '--service', '--json')).json()
-  await until('it bounced', async () => app.rows('select 1 from suppressions').length > 0)
+  await waitUntil('it bounced', async () => app.rows('select 1 from suppressions').length > 0)
   t.match(await list(), { data: [{ email: 'gone@b.test', reason: 'hard_bounce' }] })
   t.match(
     (await app.rest('GET', '/v1/suppressions')).json(),
@@ -97,7 +97,7 @@ t.test('an address that bounced mail of the service gets no more of it, until th
     { sql: `update users set email = 'gone@b.test' where email = 'owner@a.test'`, parameters: [] },
     recordEvent({ ...event, type: 'domain.broken', data: { domain: 'a.test' } }),
   ])
-  await until('it was looked at', () => {
+  await waitUntil('it was looked at', () => {
     const [row] = app.rows<{ told: number }>(
       `select (select max(seq) from events) = cast(value as integer) as told from service_state where key = 'notices_cursor'`,
     )
@@ -115,7 +115,7 @@ t.test('an address that bounced mail of the service gets no more of it, until th
 t.test('each event is told once, over restarts; what was cancelled before is not', async (t) => {
   const { app, sink } = await withSink(t)
   await invite(app, 'one@b.test')
-  await sink.until(() => sink.messages.length === 1)
+  await sink.waitUntil(() => sink.messages.length === 1)
   await app.stop()
   const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
   const { commit } = again.daemon.database
@@ -135,11 +135,11 @@ t.test('each event is told once, over restarts; what was cancelled before is not
   ])
   await invite(again, 'never@b.test')
   await invite(again, 'two@b.test')
-  await sink.until(() => sink.messages.length === 2)
+  await sink.waitUntil(() => sink.messages.length === 2)
   await again.stop()
   const third = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
   await invite(third, 'three@b.test')
-  await sink.until(() => sink.messages.length === 3)
+  await sink.waitUntil(() => sink.messages.length === 3)
   t.same(
     sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]),
     ['one@b.test', 'two@b.test', 'three@b.test'],
@@ -177,7 +177,7 @@ t.test('owner and admins hear of a domain whose records are gone, and members do
   ]
   const data = { domain: 'a.test', fails_at: '2026-11-25T10:00:00.000Z', records }
   await commit([recordEvent({ ...event, type: 'domain.broken', data })])
-  await sink.until(() => sink.messages.length === 2)
+  await sink.waitUntil(() => sink.messages.length === 2)
   const to = sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]).sort()
   t.same(to, ['boss@b.test', 'owner@a.test'])
   const mail = await simpleParser(sink.messages[0]?.raw ?? '')
@@ -186,7 +186,7 @@ t.test('owner and admins hear of a domain whose records are gone, and members do
   t.notMatch(mail.text, 'dkim1')
   await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test', asked: true } })])
   await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test' } })])
-  await sink.until(() => sink.messages.length === 4)
+  await sink.waitUntil(() => sink.messages.length === 4)
   t.match((await simpleParser(sink.messages[3]?.raw ?? '')).subject, 'a.test: sending has stopped')
   t.same(app.errors, [])
 })
@@ -196,16 +196,16 @@ t.test('mail that waits in a workspace that is deleted is not sent, and others a
   const sink = await openSink({ script: { rcpt: () => (open ? '250 2.1.5 ok' : '450 4.2.0 later') } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const mine = await app.accepted({ to: ['bob@b.test'] })
-  const theirs = await app.accepted({ key: app.otherKey, from: 'app@other.test', to: ['bob@b.test'] })
-  await app.attempted(mine)
-  await app.attempted(theirs)
+  const mine = await app.submitAccepted({ to: ['bob@b.test'] })
+  const theirs = await app.submitAccepted({ key: app.otherKey, from: 'app@other.test', to: ['bob@b.test'] })
+  await app.waitUntilAttempted(mine)
+  await app.waitUntilAttempted(theirs)
   t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
   open = true
   app.advance(3_600_000)
-  await sink.until(() => sink.messages.length === 1)
-  await until('nothing of it waits', () => app.rows('select 1 from queue').length === 0)
-  t.match(app.story(theirs), { status: 'delivered' })
+  await sink.waitUntil(() => sink.messages.length === 1)
+  await waitUntil('nothing of it waits', () => app.rows('select 1 from queue').length === 0)
+  t.match(app.findStory(theirs), { status: 'delivered' })
   t.match(sink.messages, [{ mailFrom: /posthorn\.other\.test/ }])
   t.same(app.errors, [])
 })
@@ -217,17 +217,17 @@ t.test('an attempt that outlives its workspace ends in peace, and what it wrote 
   })
   const sink = await openSink({ script: { message: () => message } })
   t.teardown(() => sink.close())
-  const app = await testDaemon(t, { routes: { 'b.test': sink }, patience: { door: 100, delivery: 5_000 } })
-  await app.accepted({ to: ['bob@b.test'] })
-  await until('it is on the wire', () => sink.commands.some((line) => /^DATA/i.test(line)))
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, stopTimeouts: { listeners: 100, delivery: 5_000 } })
+  await app.submitAccepted({ to: ['bob@b.test'] })
+  await waitUntil('it is on the wire', () => sink.commands.some((line) => /^DATA/i.test(line)))
   t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
-  await until('it is erased', () => tablesWith(app.daemon.database.read, app.workspaceId).join() === 'erasures')
+  await waitUntil('it is erased', () => tablesWith(app.daemon.database.read, app.workspaceId).join() === 'erasures')
   answer('550 5.1.1 no such user')
-  await until('the outcome is written', () => app.rows('select 1 from attempts').length > 0)
+  await waitUntil('the outcome is written', () => app.rows('select 1 from attempts').length > 0)
   t.same(app.rows('select subject from emails'), [], 'nobody is sent a report about mail that was deleted')
   await app.stop()
   const later = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink } })
-  await until('and erased', () => tablesWith(later.daemon.database.read, app.workspaceId).length === 0)
+  await waitUntil('and erased', () => tablesWith(later.daemon.database.read, app.workspaceId).length === 0)
   t.same([...app.errors, ...later.errors], [])
 })
 
@@ -244,9 +244,9 @@ function tablesWith(read: Read, workspaceId: string): string[] {
 }
 
 t.test('a daemon that is killed while it erases a workspace ends the erasure when it comes back', async (t) => {
-  const at = await settledInstallation(t, 1, '127.0.0.0/8')
-  const other = await answered(at, 'workspace', 'create', 'Other', '--email', 'owner@other.test')
-  await answered(at, 'workspace', 'set-operator', String(other['workspace_id']))
+  const at = await createReadyInstallation(t, 1, '127.0.0.0/8')
+  const other = await runForJson(at, 'workspace', 'create', 'Other', '--email', 'owner@other.test')
+  await runForJson(at, 'workspace', 'set-operator', String(other['workspace_id']))
   const database = await openDatabase({ file: databaseFile(at.dataDir) })
   const now = Date.now()
   const scheduledFor = now + 86_400_000
@@ -282,9 +282,9 @@ t.test('a daemon that is killed while it erases a workspace ends the erasure whe
   const before = tablesWith(read, at.workspace)
   t.ok(before.includes('emails') && before.includes('erasures'), 'it was in the middle')
   t.notOk(before.includes('workspaces') || before.includes('members') || before.includes('dkim_keys'))
-  t.same(await answered(at, 'verify-data'), { ok: true, problems: [] }, 'which is no damage')
+  t.same(await runForJson(at, 'verify-data'), { ok: true, problems: [] }, 'which is no damage')
   const again = await serve(t, at)
-  await until('it is erased', () => tablesWith(read, at.workspace).length === 0, 20_000)
+  await waitUntil('it is erased', () => tablesWith(read, at.workspace).length === 0, 20_000)
   t.match(read('select count(*) as count from emails', []), [{ count: 200 }], 'and nothing of the other')
   again.signal('SIGTERM')
   t.equal(await again.ended, 0)

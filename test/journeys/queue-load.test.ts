@@ -3,7 +3,7 @@ import t from 'tap'
 import { bulkEmail } from '../helpers/bulk.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const count = (app: TestDaemon, sql: string): number =>
   app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1
@@ -17,15 +17,15 @@ t.test('thousands of messages of one workspace hold up nobody else', async (t) =
     bulkEmail({ workspaceId: app.workspaceId, to: `many${n}@slow.test`, at: app.now() }),
   )
   await app.daemon.database.commit(many.flatMap(({ writes }) => writes))
-  await slow.until(() => slow.commands.filter((line) => line.startsWith('RCPT')).length >= 9)
+  await slow.waitUntil(() => slow.commands.filter((line) => line.startsWith('RCPT')).length >= 9)
 
-  const own = await app.accepted({ to: ['own@quick.test'] })
-  t.equal((await app.settled(own)).status, 'delivered', 'its own mail to another host')
+  const own = await app.submitAccepted({ to: ['own@quick.test'] })
+  t.equal((await app.waitUntilSettled(own)).status, 'delivered', 'its own mail to another host')
   const from = { from: 'app@other.test', key: app.otherKey }
-  const elsewhere = await app.accepted({ ...from, to: ['one@quick.test'] })
-  t.equal((await app.settled(elsewhere)).status, 'delivered', "another's mail to another host")
-  const same = await app.accepted({ ...from, to: ['one@slow.test'] })
-  t.equal((await app.settled(same)).status, 'delivered', "another's mail to the same host")
+  const elsewhere = await app.submitAccepted({ ...from, to: ['one@quick.test'] })
+  t.equal((await app.waitUntilSettled(elsewhere)).status, 'delivered', "another's mail to another host")
+  const same = await app.submitAccepted({ ...from, to: ['one@slow.test'] })
+  t.equal((await app.waitUntilSettled(same)).status, 'delivered', "another's mail to the same host")
   t.equal(count(app, 'queue'), 3000, 'while all of them still wait')
   t.ok(count(app, 'queue where leased = 1') <= 20)
   t.same(app.errors, [])
@@ -46,7 +46,7 @@ t.test('five thousand messages behind one host, more than memory holds, arrive o
     }),
   )
   await app.daemon.database.commit(many.flatMap(({ writes }) => writes))
-  await until('an empty queue', () => count(app, 'queue') === 0, 90_000)
+  await waitUntil('an empty queue', () => count(app, 'queue') === 0, 90_000)
   const arrived = sink.messages.map(({ rcptTo }) => rcptTo[0])
   t.equal(arrived.length, total)
   t.equal(new Set(arrived).size, total)

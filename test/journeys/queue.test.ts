@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
@@ -35,8 +35,8 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   t.teardown(() => Promise.all([sink.close(), good.close()]))
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'good.test': good } })
   const ids: string[] = []
-  for (const to of ['one@b.test', 'two@b.test', 'three@b.test']) ids.push(await app.accepted({ to: [to] }))
-  for (const id of ids) await app.attempted(id)
+  for (const to of ['one@b.test', 'two@b.test', 'three@b.test']) ids.push(await app.submitAccepted({ to: [to] }))
+  for (const id of ids) await app.waitUntilAttempted(id)
 
   const listed = await program(app, 'queue', 'list', '--json')
   t.equal(listed.status, 0, listed.err)
@@ -57,17 +57,17 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   t.match(await app.cli('queue', 'hold', one), { status: 1, out: /0 held\nnot changed.*: / }, 'twice is told')
   t.match((await app.cli('queue', 'list', '--status', 'held', '--json')).json(), { data: [{ id: one }, { id: two }] })
   app.advance(6 * 60_000)
-  await until('the third again', () => count(app, 'attempts') === 4)
-  t.match(app.story(ids[0] ?? ''), { status: 'queued', recipients: [{ held: true, attempts: [{}] }] })
+  await waitUntil('the third again', () => count(app, 'attempts') === 4)
+  t.match(app.findStory(ids[0] ?? ''), { status: 'queued', recipients: [{ held: true, attempts: [{}] }] })
 
   later = false
   t.same((await program(app, 'queue', 'release', one, '--json')).json(), { data: [one], missed: [] })
-  t.equal((await app.settled(ids[0] ?? '')).status, 'delivered', 'a foreign commit wakes the queue')
+  t.equal((await app.waitUntilSettled(ids[0] ?? '')).status, 'delivered', 'a foreign commit wakes the queue')
   t.equal((await app.cli('queue', 'retry', three)).status, 0)
-  t.equal((await app.settled(ids[2] ?? '')).status, 'delivered', 'long before its time')
+  t.equal((await app.waitUntilSettled(ids[2] ?? '')).status, 'delivered', 'long before its time')
 
   t.match(await program(app, 'queue', 'delete', '--domain', 'B.TEST'), { status: 0, out: '1 deleted\n' })
-  const gone = app.story(ids[1] ?? '')
+  const gone = app.findStory(ids[1] ?? '')
   t.match(gone, {
     status: 'failed',
     recipients: [{ status: 'failed', reason: 'operator', held: false, next_attempt_at: null }],
@@ -95,10 +95,10 @@ t.test('what is retried while it waits its turn in memory is not lost', async (t
   t.teardown(() => sink.close())
   const settings = { outbound: { max_connections_per_host: 1, max_connections: 1 } }
   const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
-  const first = await app.accepted({ to: ['first@b.test'] })
-  await sink.until(() => sink.commands.some((line) => line.includes('<first')))
-  const waiting = await app.accepted({ to: ['second@b.test'] })
-  const held = await app.accepted({ to: ['third@b.test'] })
+  const first = await app.submitAccepted({ to: ['first@b.test'] })
+  await sink.waitUntil(() => sink.commands.some((line) => line.includes('<first')))
+  const waiting = await app.submitAccepted({ to: ['second@b.test'] })
+  const held = await app.submitAccepted({ to: ['third@b.test'] })
   const entryOf = (id: string): string =>
     app.rows<{ id: string }>('select id from queue where email_id = ?', id)[0]?.id ?? ''
   t.equal((await app.cli('queue', 'retry', entryOf(waiting))).status, 0)
@@ -106,11 +106,11 @@ t.test('what is retried while it waits its turn in memory is not lost', async (t
   const wakes = app.rows('select 1 from queue').length
   t.equal(wakes, 3)
   sink.hangUp()
-  t.equal((await app.settled(waiting)).status, 'delivered')
-  t.equal(app.story(held).status, 'queued', 'what is held is not sent')
+  t.equal((await app.waitUntilSettled(waiting)).status, 'delivered')
+  t.equal(app.findStory(held).status, 'queued', 'what is held is not sent')
   t.equal((await app.cli('queue', 'release', entryOf(held))).status, 0)
-  t.equal((await app.settled(held)).status, 'delivered')
-  t.equal(app.story(first).status, 'queued')
+  t.equal((await app.waitUntilSettled(held)).status, 'delivered')
+  t.equal(app.findStory(first).status, 'queued')
   t.same(app.errors, [])
 })
 
@@ -126,27 +126,27 @@ t.test('deleting a domain fails the mail that waits to be sent from it', async (
   const sink = await openSink({ script })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const waiting = await app.attempted(await app.accepted())
-  const scheduled = await app.accepted({
+  const waiting = await app.waitUntilAttempted(await app.submitAccepted())
+  const scheduled = await app.submitAccepted({
     fields: [`X-Service-Scheduled-For: ${new Date(app.now() + 3_600_000).toISOString()}`],
   })
-  const others = await app.attempted(await app.accepted({ from: 'app@other.test', key: app.otherKey }))
-  const wire = await app.accepted({ to: ['wire@b.test'] })
-  await sink.until(() => answer !== undefined)
+  const others = await app.waitUntilAttempted(await app.submitAccepted({ from: 'app@other.test', key: app.otherKey }))
+  const wire = await app.submitAccepted({ to: ['wire@b.test'] })
+  await sink.waitUntil(() => answer !== undefined)
   const deleted = await app.cli('domain', 'delete', 'a.test', '--workspace', app.workspaceId)
   t.match(deleted, { status: 0, out: /^deleted a\.test\n2 queued messages/ })
   for (const id of [waiting.id, scheduled]) {
-    t.match(app.story(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })
+    t.match(app.findStory(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })
   }
   answer?.('451 4.3.0 later')
-  t.match(await app.attempted(wire), { status: 'queued' })
+  t.match(await app.waitUntilAttempted(wire), { status: 'queued' })
   app.advance(6 * 60_000)
-  t.match(await app.settled(wire), { status: 'failed', recipients: [{ reason: 'domain-deleted' }] })
-  t.match(app.story(others.id), { status: 'queued' }, 'mail from another domain stays')
-  const client = await app.session()
-  await until('the door knows', async () => {
-    const reply = await client.say('MAIL FROM:<app@a.test>')
-    await client.say('RSET')
+  t.match(await app.waitUntilSettled(wire), { status: 'failed', recipients: [{ reason: 'domain-deleted' }] })
+  t.match(app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
+  const client = await app.openSession()
+  await waitUntil('the door knows', async () => {
+    const reply = await client.sendCommand('MAIL FROM:<app@a.test>')
+    await client.sendCommand('RSET')
     return reply.startsWith('550 5.7.1')
   })
   t.same(app.errors, [])

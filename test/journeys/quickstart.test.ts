@@ -18,12 +18,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { configure } from '../../src/sandbox/configuration.js'
-import { dkimVerdict, publishedKeys } from '../../src/sandbox/dkim-verdict.js'
-import { placesIn } from '../../src/sandbox/places.js'
+import { verifyDkimSignature, publishedKeyFinder } from '../../src/sandbox/dkim-verdict.js'
+import { sandboxPaths } from '../../src/sandbox/places.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { plainNode } from '../helpers/plain-children.js'
 import { skipWithout } from '../helpers/programs.js'
-import { examples, withPorts } from './support/examples.js'
+import { readExamples, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
@@ -74,17 +74,17 @@ function sandbox(...options: readonly string[]): Sandbox {
 /** A number above which 587, 465, 443 and 25 are free. */
 async function freeBase(): Promise<number> {
   for (;;) {
-    const sink = await listening(0)
+    const sink = await listenOn(0)
     const found = sink === null ? 0 : sink.port - 25
     const others = []
     for (const port of [587, 465, 443])
-      others.push(found > 1024 && found < 64_000 ? await listening(found + port) : null)
+      others.push(found > 1024 && found < 64_000 ? await listenOn(found + port) : null)
     for (const server of [sink, ...others]) await server?.close()
     if (!others.includes(null)) return found
   }
 }
 
-async function listening(port: number): Promise<{ port: number; close: () => Promise<unknown> } | null> {
+async function listenOn(port: number): Promise<{ port: number; close: () => Promise<unknown> } | null> {
   const server = createServer()
   server.listen(port, '127.0.0.1')
   try {
@@ -98,8 +98,8 @@ async function listening(port: number): Promise<{ port: number; close: () => Pro
 }
 
 const keptKey = (): string => readFileSync(join(data, 'quickstart-key'), 'utf8').trim()
-const arrived = (): string[] => readdirSync(join(data, 'sink')).toSorted()
-const kept = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
+const listArrivals = (): string[] => readdirSync(join(data, 'sink')).toSorted()
+const readArrival = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
 
 t.test('a first run sends a message through each door, and its lines work as printed', async (t) => {
   const first = sandbox('--data', data, '--port-base', String(base))
@@ -116,7 +116,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
   }
   t.equal(statSync(join(data, 'quickstart-key')).mode & 0o777, 0o600)
 
-  const eml = kept(arrived()[0]).toString()
+  const eml = readArrival(listArrivals()[0]).toString()
   t.match(eml, /^Return-Path: <bounce\+[^>]+@posthorn\.example\.test>\r\nDelivered-To: you@example\.test\r\n/)
   t.match(eml, /\r\nAuthentication-Results: .*; dkim=pass header\.d=example\.test header\.s=dkim1\r\n/)
 
@@ -165,7 +165,7 @@ t.test('a first run sends a message through each door, and its lines work as pri
     const ready = (text: string): string => withPorts(text, base).replaceAll(/\/ID$/gm, `/${emailId}`)
 
     const commands = ['README.md', 'docs/rest.md']
-      .flatMap((file) => examples(file, ''))
+      .flatMap((file) => readExamples(file, ''))
       .filter((text) => /^(swaks|curl) /.test(text))
     t.ok(commands.length >= 6, `${commands.length} commands`)
     for (const text of commands) {
@@ -174,8 +174,8 @@ t.test('a first run sends a message through each door, and its lines work as pri
         t.not(await pasted('bash', '-c', `key=$(cat data/quickstart-key)\n${ready(text)}`), '')
       })
     }
-    for (const text of examples('README.md', 'python')) await pasted('python3', '-c', ready(text))
-    for (const [place, text] of examples('README.md', 'js').entries()) {
+    for (const text of readExamples('README.md', 'python')) await pasted('python3', '-c', ready(text))
+    for (const [place, text] of readExamples('README.md', 'js').entries()) {
       // Where the packages are found.
       const file = join('dist', `example-${process.pid}-${place}.mjs`)
       t.teardown(() => rmSync(file))
@@ -215,12 +215,12 @@ t.test('a second run uses what is there, the key above all', async (t) => {
 t.test('the verdict on what arrived can be bad', async (t) => {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(database.close)
-  const published = publishedKeys(database.read)
+  const published = publishedKeyFinder(database.read)
   const now = Date.UTC(2040, 0, 1)
-  const raw = kept(arrived()[0])
+  const raw = readArrival(listArrivals()[0])
   const text = raw.toString('latin1')
   const verdict = async (message: string, keys = published): Promise<string> =>
-    (await dkimVerdict(Buffer.from(message, 'latin1'), keys, now)).result
+    (await verifyDkimSignature(Buffer.from(message, 'latin1'), keys, now)).result
   t.equal(await verdict(text), 'pass')
   t.equal(await verdict(text.replace('signed,', 'forged,')), 'fail', 'another body')
   t.equal(await verdict(text.replace('Subject: It works', 'Subject: Pay me')), 'fail', 'another header')
@@ -234,12 +234,12 @@ t.test('a configuration from before REST gets the usual port, which must be free
   const file = join(older, 'posthorn.toml')
   const text = readFileSync(join(data, 'posthorn.toml'), 'utf8').replace(/^\[api\]\nlisten = .*$/m, '')
   writeFileSync(file, text)
-  const { api, startTls } = await configure(placesIn(older), null)
+  const { api, startTls } = await configure(sandboxPaths(older), null)
   t.strictSame([api.port, startTls.port], [8443, base + 587])
   t.equal(readFileSync(file, 'utf8'), text, 'it is left as it is')
 
   // Where another program has it already, that one is in the way as well.
-  const other = await listening(8443)
+  const other = await listenOn(8443)
   t.teardown(() => other?.close())
   const busy = sandbox('--data', older)
   t.equal(await busy.end(), 1)

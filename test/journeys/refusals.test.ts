@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { insertKey, newKey } from '../../src/accounts/keys/api-keys.js'
+import { insertKey, generateKey } from '../../src/accounts/keys/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { dial } from '../helpers/smtp-dialogue.js'
-import { authPlain, message, type Submission, say, testDaemon } from '../helpers/test-daemon.js'
+import { authPlain, messageText, type Submission, submitMessage, testDaemon } from '../helpers/test-daemon.js'
 
 const hour = 3_600_000
 
@@ -69,16 +69,16 @@ t.test('at the door', async (t) => {
         /^550 5\.6\.0 X-Service-Priority: is there twice/,
       ],
     ]
-    const client = await app.session()
-    for (const [why, submission, reply] of cases) t.match(await say(client, submission), reply, why)
+    const client = await app.openSession()
+    for (const [why, submission, reply] of cases) t.match(await submitMessage(client, submission), reply, why)
     t.equal(emails(), 0)
   })
 
   await t.test('what only looks like an instruction is left alone, and a strange one is passed over', async (t) => {
     const strange = ['X-Service-Colour: red', 'X-PM-Tag:', `X-Mailgun-Tag: ${'b'.repeat(300)}`]
     const fields = ['Constructor: x', '__proto__: y', 'X-Services: z', ...strange]
-    const id = await app.accepted({ fields })
-    const story = await app.settled(id)
+    const id = await app.submitAccepted({ fields })
+    const story = await app.waitUntilSettled(id)
     t.same(story.tags, [])
     const text = sink.messages.at(-1)?.raw.toString() ?? ''
     for (const kept of ['Constructor: x', '__proto__: y', 'X-Services: z']) t.ok(text.includes(`\r\n${kept}\r\n`), kept)
@@ -88,18 +88,18 @@ t.test('at the door', async (t) => {
   await t.test('senders that are refused at MAIL', async (t) => {
     t.match(await app.submit({ from: 'x@stranger.test' }), /^550 5\.7\.1 sender x@stranger\.test/)
     t.match(await app.submit({ from: 'x@other.test' }), /^550 5\.7\.1/)
-    t.match(await app.submit({ from: '', raw: message({}) }), /^250/, 'the null sender may send')
+    t.match(await app.submit({ from: '', raw: messageText({}) }), /^250/, 'the null sender may send')
   })
 
   await t.test('one recipient too many is told so, and the others are taken', async (t) => {
-    const client = await app.session()
-    await client.say('MAIL FROM:<app@a.test>')
-    for (let n = 0; n < 100; n += 1) t.match(await client.say(`RCPT TO:<r${n}@b.test>`), /^250/)
-    t.match(await client.say('RCPT TO:<r100@b.test>'), /^452 4\.5\.3 at most 100/)
-    t.match(await client.say('RCPT TO:<r1@b.test>'), /^250/, 'one that is there already')
-    await client.say('DATA')
-    const id = /as (.*)$/.exec(await client.say(`${message({})}.`))?.[1] ?? ''
-    t.equal((await app.settled(id)).recipients.length, 100)
+    const client = await app.openSession()
+    await client.sendCommand('MAIL FROM:<app@a.test>')
+    for (let n = 0; n < 100; n += 1) t.match(await client.sendCommand(`RCPT TO:<r${n}@b.test>`), /^250/)
+    t.match(await client.sendCommand('RCPT TO:<r100@b.test>'), /^452 4\.5\.3 at most 100/)
+    t.match(await client.sendCommand('RCPT TO:<r1@b.test>'), /^250/, 'one that is there already')
+    await client.sendCommand('DATA')
+    const id = /as (.*)$/.exec(await client.sendCommand(`${messageText({})}.`))?.[1] ?? ''
+    t.equal((await app.waitUntilSettled(id)).recipients.length, 100)
   })
 
   await t.test('suppressed recipients are recorded; when all are, the message is refused', async (t) => {
@@ -118,7 +118,7 @@ t.test('at the door', async (t) => {
     const before = emails()
     t.match(await app.submit({ to: ['gone@b.test'] }), /^554 5\.7\.1 all recipients are on the suppression list/)
     t.equal(emails(), before)
-    const story = await app.settled(await app.accepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }))
+    const story = await app.waitUntilSettled(await app.submitAccepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }))
     t.same(
       story.recipients.map(({ email, status, attempts }) => [email, status, attempts.length]),
       [
@@ -134,23 +134,23 @@ t.test('at the door', async (t) => {
     t.same((JSON.parse(event?.data ?? '{}') as { to: unknown }).to, ['here@b.test'])
     t.equal(story.status, 'delivered')
     const other = { from: 'app@other.test', key: app.otherKey, to: ['gone@b.test'] }
-    t.equal((await app.settled(await app.accepted(other))).status, 'delivered', 'it holds for its workspace alone')
+    t.equal((await app.waitUntilSettled(await app.submitAccepted(other))).status, 'delivered', 'it holds for its workspace alone')
   })
 
   await t.test('the message is kept with the priority, tags and tracking that it asks for', async (t) => {
     const fields = ['X-Service-Priority: HIGH', 'X-Service-Tag:  a = b=c ', 'X-Service-Track-Clicks: False']
-    const story = app.story(await app.accepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
+    const story = app.findStory(await app.submitAccepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
     t.match(story, { priority: 'high', tags: [{ name: 'a', value: 'b=c' }], tracking: { open: true, click: false } })
-    t.match(app.story(await app.accepted()), { priority: 'normal', tracking: { open: false, click: false } })
+    t.match(app.findStory(await app.submitAccepted()), { priority: 'normal', tracking: { open: false, click: false } })
     const ours = ['X-Service-Track-Opens: false', 'X-PM-TrackOpens: true', 'X-Mailgun-Track-Clicks: maybe']
-    t.match(app.story(await app.accepted({ fields: ours })), { tracking: { open: false, click: false } }, 'ours wins')
+    t.match(app.findStory(await app.submitAccepted({ fields: ours })), { tracking: { open: false, click: false } }, 'ours wins')
   })
 
   await t.test('keys', async (t) => {
     const make = async (wanted: object): Promise<{ key: string; id: string }> => {
       const users = app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', app.workspaceId)
       const userId = users[0]?.user_id ?? ''
-      const key = newKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...wanted })
+      const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...wanted })
       await commit([insertKey(key.row)])
       return { key: key.secret, id: key.row.id }
     }
@@ -158,9 +158,9 @@ t.test('at the door', async (t) => {
     const login = async (key: string): Promise<string> => {
       const client = await dial(endpoint?.port ?? 0)
       t.teardown(() => client.end())
-      await client.reply()
-      await client.say('EHLO app.test')
-      return client.say(authPlain(key))
+      await client.readReply()
+      await client.sendCommand('EHLO app.test')
+      return client.sendCommand(authPlain(key))
     }
     t.match(await login((await make({ scopes: ['read'] })).key), /^535 5\.7\.8 the key lacks the scope "send"/)
     t.match(await login((await make({ scopes: ['send'] })).key), /^235/)
@@ -177,10 +177,10 @@ t.test('at the door', async (t) => {
     )
 
     const brief = await make({ expiresAt: app.now() + hour })
-    const client = await app.session(brief.key)
-    t.match(await say(client, {}), /^250/)
+    const client = await app.openSession(brief.key)
+    t.match(await submitMessage(client, {}), /^250/)
     app.advance(hour)
-    t.match(await say(client, {}), /^421 .*the key is no longer valid/, 'an open session ends with its key')
+    t.match(await submitMessage(client, {}), /^421 .*the key is no longer valid/, 'an open session ends with its key')
   })
 
   t.same(app.errors, [])
@@ -189,12 +189,12 @@ t.test('at the door', async (t) => {
 t.test('the same key is the same email for a day', async (t) => {
   const app = await testDaemon(t)
   const keyed = (key: string, line = 'same'): Submission => ({
-    raw: message({ fields: [`X-Service-Idempotency-Key: ${key}`, `X-Line: ${line}`] }),
+    raw: messageText({ fields: [`X-Service-Idempotency-Key: ${key}`, `X-Line: ${line}`] }),
   })
   const count = (): number => app.rows(`select 1 from emails where source = 'smtp'`).length
 
-  const id = await app.accepted(keyed('k1'))
-  t.equal(await app.accepted(keyed('k1')), id)
+  const id = await app.submitAccepted(keyed('k1'))
+  t.equal(await app.submitAccepted(keyed('k1')), id)
   t.equal(count(), 1)
   t.match(await app.submit(keyed('k1', 'other')), /^554 5\.5\.0 X-Service-Idempotency-Key: .* used for another request/)
   t.match(await app.submit({ ...keyed('k1'), to: ['carol@b.test'] }), /^554/, 'another envelope is another message')
@@ -202,22 +202,22 @@ t.test('the same key is the same email for a day', async (t) => {
   t.match(await app.submit({ ...others, raw: keyed('k1').raw?.replaceAll('a.test', 'other.test') ?? '' }), /^250/)
   t.equal(count(), 2, 'the key of another workspace is another key')
 
-  const sessions = await Promise.all(Array.from({ length: 20 }, () => app.session()))
-  const replies = await Promise.all(sessions.map((client) => say(client, keyed('k2'))))
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => app.openSession()))
+  const replies = await Promise.all(sessions.map((client) => submitMessage(client, keyed('k2'))))
   t.equal(new Set(replies).size, 1, 'twenty at once get one answer')
   t.match(replies[0], /^250/)
   t.equal(count(), 3, 'and are one email')
 
-  const mixed = await Promise.all(sessions.map((client, n) => say(client, keyed('k3', `${n % 2}`))))
+  const mixed = await Promise.all(sessions.map((client, n) => submitMessage(client, keyed('k3', `${n % 2}`))))
   t.same(mixed.map((reply) => reply.slice(0, 3)).sort(), [...Array(10).fill('250'), ...Array(10).fill('554')])
   t.equal(count(), 4)
 
   app.advance(24 * hour - 60_000)
-  t.equal(await app.accepted(keyed('k1')), id, 'nearly a day later it is the same')
+  t.equal(await app.submitAccepted(keyed('k1')), id, 'nearly a day later it is the same')
   app.advance(120_000)
-  const fresh = await app.accepted(keyed('k1'))
+  const fresh = await app.submitAccepted(keyed('k1'))
   t.not(fresh, id, 'a day later it is a new one')
-  t.equal(await app.accepted(keyed('k1')), fresh)
+  t.equal(await app.submitAccepted(keyed('k1')), fresh)
   t.match(await app.submit(keyed('k2', 'other')), /^250/, 'with any content')
   t.same(app.errors, [])
 })
@@ -234,13 +234,13 @@ t.test('a revoked key ends its sessions, whichever process revokes it', async (t
     t.match(revoked, { status: 0, out: `revoked ${id}\n` })
     t.equal((await app.rest('GET', '/v1/usage', { key })).status, 401, 'not once more after the command has ended')
   }
-  const [client, other] = [await app.session(), await app.session(app.otherKey)]
-  t.match(await say(client, {}), /^250/)
+  const [client, other] = [await app.openSession(), await app.openSession(app.otherKey)]
+  t.match(await submitMessage(client, {}), /^250/)
   t.equal((await app.cli('key', 'revoke', data[0]?.id ?? '', '--workspace', app.workspaceId)).status, 0)
-  t.match(await client.reply(), /^421 4\.7\.0/)
-  await client.closed()
-  t.match(await say(other, { from: 'app@other.test' }), /^250/, "another workspace's session goes on")
-  await t.rejects(app.session(), /535/)
+  t.match(await client.readReply(), /^421 4\.7\.0/)
+  await client.waitForClose()
+  t.match(await submitMessage(other, { from: 'app@other.test' }), /^250/, "another workspace's session goes on")
+  await t.rejects(app.openSession(), /535/)
 })
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list = []) => list.some(({ family }) => family === 'IPv6'))

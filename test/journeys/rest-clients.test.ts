@@ -13,14 +13,14 @@ import t, { type Test } from 'tap'
 import { temporaryFolder } from '../helpers/database.js'
 import { plainNode } from '../helpers/plain-children.js'
 import { skipWithout } from '../helpers/programs.js'
-import { openSink, type SunkMessage } from '../helpers/scripted-sink.js'
-import { withoutOurs } from './support/letters.js'
-import { finished, serve, settledInstallation } from './support/program.js'
+import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
+import { stripOurFields } from './support/letters.js'
+import { waitForExit, serve, createReadyInstallation } from './support/program.js'
 import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 
 const sink = await openSink()
 t.teardown(() => sink.close())
-const installed = await settledInstallation(t, sink.port, '127.0.0.2/32')
+const installed = await createReadyInstallation(t, sink.port, '127.0.0.2/32')
 const daemon = await serve(t, installed)
 const caFile = join(installed.dataDir, 'tls', 'cert.pem')
 const scratch = temporaryFolder(t)
@@ -100,15 +100,15 @@ const plainFetch: Client = {
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: ca ?? '' }
     const child = spawn('env', plainNode(fetchClient), { env })
     child.stdin.end(JSON.stringify({ url, key, headers, body }))
-    return JSON.parse((await finished(child)).stdout) as Answer
+    return JSON.parse((await waitForExit(child)).stdout) as Answer
   },
 }
 
-async function arrived(recipient: string): Promise<SunkMessage> {
-  const found = (): SunkMessage | undefined =>
+async function waitForArrival(recipient: string): Promise<SinkMessage> {
+  const found = (): SinkMessage | undefined =>
     sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith(`<${recipient}>`))
-  await sink.until(() => found() !== undefined)
-  return found() as SunkMessage
+  await sink.waitUntil(() => found() !== undefined)
+  return found() as SinkMessage
 }
 
 const fileOf = ({ filename, contentType, content, cid, related }: Attachment): object => ({
@@ -119,9 +119,9 @@ const fileOf = ({ filename, contentType, content, cid, related }: Attachment): o
   related,
 })
 
-async function arrivedWhole(t: Test, to: string): Promise<void> {
-  const { raw, rcptTo } = await arrived(to)
-  t.equal(withoutOurs(raw).protocol, 'HTTPS')
+async function expectComplete(t: Test, to: string): Promise<void> {
+  const { raw, rcptTo } = await waitForArrival(to)
+  t.equal(stripOurFields(raw).protocol, 'HTTPS')
   t.equal(rcptTo.length, 1)
   const mail = await simpleParser(raw, { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true })
   t.strictSame(mail.from?.value, [{ address: 'app@sender.test', name: 'Grüße' }])
@@ -156,7 +156,7 @@ for (const [name, { skip, distrust, post }] of Object.entries({ curl, fetch: pla
       const { status, body } = await post(bodyFor(to))
       if (status !== 201) throw new Error(JSON.stringify(body))
       t.match(body, { id: /^[0-9a-f-]{36}$/, to: [to], created_at: /^\d{4}-.*Z$/ })
-      await arrivedWhole(t, to)
+      await expectComplete(t, to)
     }
   })
 
@@ -171,7 +171,7 @@ for (const [name, { skip, distrust, post }] of Object.entries({ curl, fetch: pla
       status: 409,
       body: { error: { code: 'conflict' } },
     })
-    await arrived(to)
+    await waitForArrival(to)
     t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.includes(to)).length, 1)
   })
 
@@ -194,7 +194,7 @@ async function programSays(name: string, recipient: string): Promise<Readonly<Re
   const mine = { BASE_URL: `https://localhost:${daemon.apiPort}`, API_KEY: installed.key, RECIPIENT: recipient }
   const child = spawn('env', plainNode(file), { env: { ...process.env, ...mine, NODE_EXTRA_CA_CERTS: caFile } })
   child.stdin.end()
-  const { status, stdout, stderr } = await finished(child)
+  const { status, stdout, stderr } = await waitForExit(child)
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>
 }
@@ -205,7 +205,7 @@ t.test('a program written for html, to as a list, and tags works unchanged', asy
     email: { status: 'delivered', to: [to], html: /Welcome/, tags: [{ name: 'campaign', value: 'welcome' }] },
     list: { data: [{ to_emails: [to], subject: 'Welcome', status: 'delivered' }] },
   })
-  const mail = await simpleParser((await arrived(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
+  const mail = await simpleParser((await waitForArrival(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
   t.match(mail.html, '<h1>Welcome</h1>')
 })
 
@@ -215,7 +215,7 @@ t.test('a program written for htmlbody, email_address and file_cache_key works u
     email: { status: 'delivered', to: [to], attachments: [{ filename: 'January.txt', content_type: /^text\/plain/ }] },
     list: { success: true, data: [{ to: [to], status: 'delivered' }], meta: { page: 1, page_size: 1 } },
   })
-  const mail = await simpleParser((await arrived(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
+  const mail = await simpleParser((await waitForArrival(to)).raw, { skipTextToHtml: true, skipImageLinks: true })
   t.same(
     mail.attachments.map(({ filename, content, cid }) => [filename, content.toString(), cid]).sort(),
     [

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const hour = 3_600_000
 
@@ -15,9 +15,9 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
   const first = await testDaemon(t, { routes })
   const at = later(first, 2 * hour)
   const fields = [`X-Service-Scheduled-For: ${at}`]
-  const id = await first.accepted({ to: ['bob@b.test', 'carol@b.test'], fields })
-  const held = await first.accepted({ fields })
-  t.match(first.story(id), {
+  const id = await first.submitAccepted({ to: ['bob@b.test', 'carol@b.test'], fields })
+  const held = await first.submitAccepted({ fields })
+  t.match(first.findStory(id), {
     status: 'scheduled',
     scheduled_for: at,
     recipients: [
@@ -26,24 +26,24 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
     ],
   })
   t.match((await first.cli('queue', 'list', '--json')).json(), { data: [{ status: 'scheduled' }, {}, {}] })
-  t.equal((await first.settled(await first.accepted())).status, 'delivered', 'others do not wait')
+  t.equal((await first.waitUntilSettled(await first.submitAccepted())).status, 'delivered', 'others do not wait')
   await first.stop()
 
   const app = await testDaemon(t, { routes, folder: first.folder, ahead: hour })
   const [entry] = app.rows<{ id: string }>('select id from queue where email_id = ?', held)
   t.equal((await app.cli('queue', 'hold', entry?.id ?? '')).status, 0)
-  t.equal((await app.settled(await app.accepted())).status, 'delivered')
-  t.equal(app.story(id).status, 'scheduled', 'an hour before its time')
+  t.equal((await app.waitUntilSettled(await app.submitAccepted())).status, 'delivered')
+  t.equal(app.findStory(id).status, 'scheduled', 'an hour before its time')
   t.equal(sink.messages.length, 2)
   app.advance(hour)
-  t.match(await app.settled(id), {
+  t.match(await app.waitUntilSettled(id), {
     status: 'delivered',
     recipients: [{ status: 'delivered' }, { status: 'delivered' }],
   })
   t.equal(sink.messages.length, 4)
-  t.match(app.story(held), { status: 'scheduled', recipients: [{ held: true }] })
+  t.match(app.findStory(held), { status: 'scheduled', recipients: [{ held: true }] })
   t.equal((await app.cli('queue', 'release', entry?.id ?? '')).status, 0)
-  t.equal((await app.settled(held)).status, 'delivered')
+  t.equal((await app.waitUntilSettled(held)).status, 'delivered')
   t.same([...first.errors, ...app.errors], [])
 })
 
@@ -54,17 +54,17 @@ t.test('its age counts from its time', async (t) => {
     routes: { 'b.test': sink },
     settings: { outbound: { retry_schedule: ['1h'], expire_after: '3h' } },
   })
-  const id = await app.accepted({ fields: [`X-Service-Scheduled-For: ${later(app, 48 * hour)}`] })
+  const id = await app.submitAccepted({ fields: [`X-Service-Scheduled-For: ${later(app, 48 * hour)}`] })
   app.advance(48 * hour + 1000)
-  t.equal((await app.attempted(id)).status, 'queued', 'the first attempt does not expire it')
+  t.equal((await app.waitUntilAttempted(id)).status, 'queued', 'the first attempt does not expire it')
 })
 
 t.test('a time in the past means now', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const id = await app.accepted({ fields: [`X-Service-Scheduled-For: ${later(app, -hour)}`] })
-  t.match(await app.settled(id), { status: 'delivered', scheduled_for: null })
+  const id = await app.submitAccepted({ fields: [`X-Service-Scheduled-For: ${later(app, -hour)}`] })
+  t.match(await app.waitUntilSettled(id), { status: 'delivered', scheduled_for: null })
 })
 
 t.test('a scheduled message is retried at once or deleted when the operator says so', async (t) => {
@@ -72,21 +72,21 @@ t.test('a scheduled message is retried at once or deleted when the operator says
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const fields = [`X-Service-Scheduled-For: ${later(app, hour)}`]
-  const [now, never] = [await app.accepted({ fields }), await app.accepted({ fields })]
+  const [now, never] = [await app.submitAccepted({ fields }), await app.submitAccepted({ fields })]
   const entryOf = (id: string): string =>
     app.rows<{ id: string }>('select id from queue where email_id = ?', id)[0]?.id ?? ''
   t.equal((await app.cli('queue', 'retry', entryOf(now))).status, 0)
-  t.equal((await app.settled(now)).status, 'delivered')
+  t.equal((await app.waitUntilSettled(now)).status, 'delivered')
   t.equal((await app.cli('queue', 'delete', entryOf(never))).status, 0)
-  t.match(app.story(never), { status: 'failed', recipients: [{ status: 'failed', reason: 'operator' }] })
+  t.match(app.findStory(never), { status: 'failed', recipients: [{ status: 'failed', reason: 'operator' }] })
 })
 
 t.test('stopping releases what hangs, and its attempt does not count', async (t) => {
   const sink = await openSink({ script: { rcpt: 'hang' } })
   t.teardown(() => sink.close())
   const first = await testDaemon(t, { routes: { 'b.test': sink } })
-  const id = await first.accepted()
-  await sink.until(() => sink.commands.some((line) => line.startsWith('RCPT')))
+  const id = await first.submitAccepted()
+  await sink.waitUntil(() => sink.commands.some((line) => line.startsWith('RCPT')))
   const row = (app: TestDaemon): unknown => app.rows('select attempts, leased from queue where email_id = ?', id)[0]
   t.same(row(first), { attempts: 1, leased: 1 }, 'counted before the dial')
   t.match((await first.cli('queue', 'list', '--json')).json(), { data: [{ status: 'sending' }] })
@@ -99,7 +99,7 @@ t.test('stopping releases what hangs, and its attempt does not count', async (t)
   t.same(row(idle), { attempts: 0, leased: 0 })
   await idle.stop()
   const app = await testDaemon(t, { folder: first.folder, routes: { 'b.test': good } })
-  t.match(await app.settled(id), { status: 'delivered', recipients: [{ attempts: [{ number: 1 }] }] })
+  t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{ number: 1 }] }] })
   t.same([...first.errors, ...app.errors], [])
 })
 
@@ -107,8 +107,8 @@ t.test('what a crash cut off goes again', async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const first = await testDaemon(t, { zone: { 'b.test': 'failure' } })
-  const ids = [await first.accepted(), await first.accepted()]
-  for (const id of ids) await first.attempted(id)
+  const ids = [await first.submitAccepted(), await first.submitAccepted()]
+  for (const id of ids) await first.waitUntilAttempted(id)
   const { commit } = first.daemon.database
   const parameters = [first.now() + 15 * 60_000]
   const sql = 'update queue set leased = 1, next_attempt_at = ?, attempts ='
@@ -119,8 +119,8 @@ t.test('what a crash cut off goes again', async (t) => {
   await first.stop()
 
   const app = await testDaemon(t, { folder: first.folder, routes: { 'b.test': sink } })
-  t.equal((await app.settled(ids[0] ?? '')).status, 'delivered', 'a first attempt at once')
-  t.equal(app.story(ids[1] ?? '').status, 'queued', 'a later one after a pause')
+  t.equal((await app.waitUntilSettled(ids[0] ?? '')).status, 'delivered', 'a first attempt at once')
+  t.equal(app.findStory(ids[1] ?? '').status, 'queued', 'a later one after a pause')
   app.advance(2 * 60_000)
-  await until('the other', () => app.story(ids[1] ?? '').status === 'delivered')
+  await waitUntil('the other', () => app.findStory(ids[1] ?? '').status === 'delivered')
 })

@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { addressOrNull, parseDomainName } from '../../src/mail/address.js'
+import { tryParseAddress, parseDomainName } from '../../src/mail/address.js'
 import {
-  checkedEnvid,
-  checkedOrcpt,
+  validateEnvid,
+  validateOrcpt,
   decodeXtext,
   encodeXtext,
   formatNotify,
@@ -13,10 +13,10 @@ import {
   parseNotify,
   parseRet,
 } from '../../src/mail/dsn-parameters.js'
-import { formInSteps, type MessageForm } from '../../src/mail/message-form.js'
-import { recipientOfReference, referenceField } from '../../src/mail/reference-field.js'
-import { recipientOfReturnPath, returnPath } from '../../src/mail/return-path.js'
-import { recipientOfUnsubscribe, unsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
+import { checkLinesInSteps, type LineCheck } from '../../src/mail/message-form.js'
+import { recipientOfReference, createReferenceField } from '../../src/mail/reference-field.js'
+import { recipientOfReturnPath, createReturnPath } from '../../src/mail/return-path.js'
+import { recipientOfUnsubscribe, createUnsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
 import { checkForm } from '../helpers/check-form.js'
 
 const refused = { name: 'Refusal', kind: 'invalid-parameter' }
@@ -47,10 +47,10 @@ t.test('xtext is decoded and encoded', (t) => {
 })
 
 t.test('an envelope id is printable and fits 100 characters of xtext', (t) => {
-  t.equal(checkedEnvid('QQ314159 +='), 'QQ314159 +=')
-  t.equal(checkedEnvid('x'.repeat(100)).length, 100)
+  t.equal(validateEnvid('QQ314159 +='), 'QQ314159 +=')
+  t.equal(validateEnvid('x'.repeat(100)).length, 100)
   for (const envid of ['', 'x'.repeat(101), '+'.repeat(34), 'a\r\nb', 'ü', '\0']) {
-    t.throws(() => checkedEnvid(envid), refused, JSON.stringify(envid))
+    t.throws(() => validateEnvid(envid), refused, JSON.stringify(envid))
   }
   t.end()
 })
@@ -62,11 +62,11 @@ t.test('an original recipient has a type and an address', (t) => {
     'rfc822;"a b"@example.test',
     'utf-8;jörg@example.test',
   ]) {
-    t.equal(checkedOrcpt(orcpt), orcpt)
+    t.equal(validateOrcpt(orcpt), orcpt)
   }
   t.equal(formatOrcpt('rfc822;Bob+x=y@example.test'), 'rfc822;Bob+2Bx+3Dy@example.test')
   t.equal(formatOrcpt('utf-8;jörg+x@example.test'), 'utf-8;j\\x{F6}rg\\x{2B}x@example.test')
-  t.equal(checkedOrcpt('utf-8;j\\x{F6}rg\\x{1F600}@example.test'), 'utf-8;jörg😀@example.test')
+  t.equal(validateOrcpt('utf-8;j\\x{F6}rg\\x{1F600}@example.test'), 'utf-8;jörg😀@example.test')
   const wrong = [
     '',
     'rfc822',
@@ -79,14 +79,14 @@ t.test('an original recipient has a type and an address', (t) => {
     'utf-8;\\x{D800}',
   ]
   for (const orcpt of [...wrong, `rfc822;${'x'.repeat(494)}`, `rfc822;${'+'.repeat(200)}`]) {
-    t.throws(() => checkedOrcpt(orcpt), refused, JSON.stringify(orcpt))
+    t.throws(() => validateOrcpt(orcpt), refused, JSON.stringify(orcpt))
   }
   t.end()
 })
 
 t.test('a refusal shows no more than a printable beginning of the value', (t) => {
   try {
-    checkedEnvid(`\r\n\u009b${'x'.repeat(200)}`)
+    validateEnvid(`\r\n\u009b${'x'.repeat(200)}`)
     t.fail('refused')
   } catch (error) {
     t.equal((error as Error).message.startsWith(`ENVID is ???${'x'.repeat(37)}: allowed`), true)
@@ -103,7 +103,7 @@ t.test('DSN parameters survive the way out and in, whatever they hold', (t) => {
   )
   const kept = (orcpt: string): string | null => {
     try {
-      return checkedOrcpt(orcpt)
+      return validateOrcpt(orcpt)
     } catch (error) {
       t.match(error, refused)
       return null
@@ -115,11 +115,11 @@ t.test('DSN parameters survive the way out and in, whatever they hold', (t) => {
       if (orcpt === null) return
       const wire = formatOrcpt(orcpt)
       t.match(wire, /^[!-~]{1,500}$/)
-      t.equal(checkedOrcpt(type === 'utf-8' ? wire : decodeXtext(wire)), orcpt)
+      t.equal(validateOrcpt(type === 'utf-8' ? wire : decodeXtext(wire)), orcpt)
     }),
     { numRuns: 300, seed: 2 },
   )
-  for (const parse of [parseNotify, parseRet, checkedEnvid, checkedOrcpt, decodeXtext]) {
+  for (const parse of [parseNotify, parseRet, validateEnvid, validateOrcpt, decodeXtext]) {
     fc.assert(
       fc.property(anyText, (text) => {
         try {
@@ -139,12 +139,12 @@ const id = '0193a111-2222-7333-8444-555566667777'
 const host = parseDomainName('mail.example.test')
 
 t.test('a return path leads back to its recipient', (t) => {
-  const path = returnPath(secret, id, host)
+  const path = createReturnPath(secret, id, host)
   t.match(path, /^bounce\+[a-z2-7]{42}@mail\.example\.test$/)
   const local = path.split('@')[0] ?? ''
   t.equal(recipientOfReturnPath(secret, local), id)
   t.equal(recipientOfReturnPath(secret, local.toUpperCase()), id)
-  t.throws(() => returnPath(secret, 'no uuid', host))
+  t.throws(() => createReturnPath(secret, 'no uuid', host))
   t.end()
 })
 
@@ -161,12 +161,12 @@ t.test('the token is base32 of the id and of 80 bits of its HMAC', (t) => {
       (_, at) => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(all.slice(at * 5, at * 5 + 5), 2)],
     ).join('')
   }
-  t.equal(returnPath(secret, id, host), `bounce+${bits(bytes, 26)}${bits(mac, 16)}@${host}`)
+  t.equal(createReturnPath(secret, id, host), `bounce+${bits(bytes, 26)}${bits(mac, 16)}@${host}`)
   t.end()
 })
 
 t.test('any other local part leads nowhere', (t) => {
-  const local = returnPath(secret, id, host).split('@')[0] ?? ''
+  const local = createReturnPath(secret, id, host).split('@')[0] ?? ''
   for (let at = 0; at < local.length; at++) {
     for (const char of ['a', 'b', '7', '1', 'ü']) {
       const changed = local.slice(0, at) + char + local.slice(at + 1)
@@ -185,7 +185,7 @@ t.test('any other local part leads nowhere', (t) => {
   )
   fc.assert(
     fc.property(fc.uuid(), (uuid) =>
-      t.equal(recipientOfReturnPath(secret, returnPath(secret, uuid, host).slice(0, 49)), uuid),
+      t.equal(recipientOfReturnPath(secret, createReturnPath(secret, uuid, host).slice(0, 49)), uuid),
     ),
     { numRuns: 200, seed: 4 },
   )
@@ -194,9 +194,9 @@ t.test('any other local part leads nowhere', (t) => {
 
 t.test('a token is worth something in its own place alone', (t) => {
   const tokens = {
-    bounce: returnPath(secret, id, host).slice('bounce+'.length, -1 - host.length),
-    reference: referenceField(secret, id).slice('X-Posthorn-Reference: '.length, -2),
-    unsubscribe: unsubscribeAddress(secret, id, host).slice('unsubscribe+'.length, -1 - host.length),
+    bounce: createReturnPath(secret, id, host).slice('bounce+'.length, -1 - host.length),
+    reference: createReferenceField(secret, id).slice('X-Posthorn-Reference: '.length, -2),
+    unsubscribe: createUnsubscribeAddress(secret, id, host).slice('unsubscribe+'.length, -1 - host.length),
   }
   const readers: Readonly<Record<keyof typeof tokens, (token: string) => string | null>> = {
     bounce: (token) => recipientOfReturnPath(secret, `bounce+${token}`),
@@ -211,15 +211,15 @@ t.test('a token is worth something in its own place alone', (t) => {
   }
   t.equal(recipientOfReference(secret, ` ${tokens.reference.toUpperCase()}\t`), id)
   t.equal(recipientOfUnsubscribe(createSecretKey(Buffer.alloc(32, 8)), tokens.unsubscribe), null)
-  t.equal(addressOrNull(unsubscribeAddress(secret, id, host)), unsubscribeAddress(secret, id, host))
+  t.equal(tryParseAddress(createUnsubscribeAddress(secret, id, host)), createUnsubscribeAddress(secret, id, host))
   t.end()
 })
 
 t.test('the form of lines is judged', (t) => {
   const ok = { kind: 'ok', has8bit: false } as const
-  const bare = (line: number): MessageForm => ({ kind: 'bare-line-break', line })
+  const bare = (line: number): LineCheck => ({ kind: 'bare-line-break', line })
   const long = { kind: 'line-too-long', line: 2, octets: 11 } as const
-  const cases: readonly (readonly [string, MessageForm])[] = [
+  const cases: readonly (readonly [string, LineCheck])[] = [
     ['', ok],
     ['A: b\r\n\r\ntext\r\n', ok],
     ['no end', ok],
@@ -236,7 +236,7 @@ t.test('the form of lines is judged', (t) => {
     ['0123456789\r\n01234567890', long],
   ]
   for (const [text, wanted] of cases) {
-    t.strictSame(checkForm(Buffer.from(text), { lineOctets: 10 }), wanted, JSON.stringify(text))
+    t.strictSame(checkForm(Buffer.from(text), { maxLineOctets: 10 }), wanted, JSON.stringify(text))
   }
   t.end()
 })
@@ -248,7 +248,7 @@ t.test('the form agrees with a plain reading of the rules', (t) => {
     const lines = raw.toString('latin1').split('\r\n')
     const bad = lines.some((line) => /[\r\n\0]/.test(line))
     const long = lines.some((line) => line.length > 6)
-    const { kind } = checkForm(raw, { lineOctets: 6 })
+    const { kind } = checkForm(raw, { maxLineOctets: 6 })
     t.equal(kind === 'ok', !bad && !long)
     if (!long) t.equal(kind === 'bare-line-break', bad)
     if (!bad) t.equal(kind === 'line-too-long', long)
@@ -266,19 +266,19 @@ t.test('the one look at a plain address passes what the long way passes, and not
   const property = fc.property(local, domain, (name, host) => {
     // Capitals in the domain are what the short way does not know.
     if (!/[a-z]/.test(host)) return
-    t.equal(addressOrNull(`${name}@${host}`), addressOrNull(`${name}@${host.toUpperCase()}`))
+    t.equal(tryParseAddress(`${name}@${host}`), tryParseAddress(`${name}@${host.toUpperCase()}`))
   })
   fc.assert(property, { numRuns: 3_000, seed: 5 })
   for (const length of [63, 64, 65]) {
-    t.equal(addressOrNull(`${'a'.repeat(length)}@b.test`) !== null, length <= 64)
-    t.equal(addressOrNull(`a@${'b'.repeat(length)}.test`) !== null, length <= 63)
+    t.equal(tryParseAddress(`${'a'.repeat(length)}@b.test`) !== null, length <= 64)
+    t.equal(tryParseAddress(`a@${'b'.repeat(length)}.test`) !== null, length <= 63)
   }
   t.end()
 })
 
 t.test('many lines are looked at in steps', (t) => {
   const raw = Buffer.from(`${'\r\n'.repeat(200_000)}a\nb\r\n`)
-  const steps = formInSteps(raw, { lineOctets: 10 })
+  const steps = checkLinesInSteps(raw, { maxLineOctets: 10 })
   let pauses = 0
   let step = steps.next()
   for (; step.done !== true; step = steps.next()) pauses += 1

@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { fieldsNamed, fieldValue, type Header, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
-import { headerText } from '../../src/mail/header-text.js'
-import { isUnambiguous, listWithin, mailboxes } from '../../src/mail/mailbox-list.js'
-import { messageDate } from '../../src/mail/message-date.js'
-import { isMessageId, newMessageId } from '../../src/mail/message-id.js'
-import { simpleMailbox } from '../../src/mail/simple-mailbox.js'
+import { findFields, readFieldValue, type Header, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
+import { decodeHeaderText } from '../../src/mail/header-text.js'
+import { isUnambiguous, truncateList, parseMailboxList } from '../../src/mail/mailbox-list.js'
+import { formatMessageDate } from '../../src/mail/message-date.js'
+import { isMessageId, createMessageId } from '../../src/mail/message-id.js'
+import { parseSimpleMailbox } from '../../src/mail/simple-mailbox.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
 
-function scanned(text: string): { readonly fields: readonly [string, string][]; readonly body: string | null } {
+function scanText(text: string): { readonly fields: readonly [string, string][]; readonly body: string | null } {
   const raw = Buffer.from(text)
   const header = scanHeader(raw)
-  const fields = header.fields.map((field): [string, string] => [field.name, fieldValue(raw, field)])
+  const fields = header.fields.map((field): [string, string] => [field.name, readFieldValue(raw, field)])
   return { fields, body: header.bodyStart === header.end ? null : raw.toString('utf8', header.bodyStart) }
 }
 
 t.test('fields are found with their folded lines', (t) => {
-  t.strictSame(scanned('From: a\r\nSUBJECT :  b\r\n c\r\n\td \r\nX-Empty:\r\n\r\nbody: x\r\n'), {
+  t.strictSame(scanText('From: a\r\nSUBJECT :  b\r\n c\r\n\td \r\nX-Empty:\r\n\r\nbody: x\r\n'), {
     fields: [
       ['from', 'a'],
       ['subject', 'b c\td'],
@@ -73,7 +73,7 @@ t.test('a header without measure is refused', (t) => {
 t.test('values are UTF-8, or Latin-1 where they are not', (t) => {
   const raw = Buffer.concat([Buffer.from('A: Grüße\r\nB: '), Buffer.from([0x47, 0xfc]), Buffer.from('\r\n')])
   t.strictSame(
-    scanHeader(raw).fields.map((field) => fieldValue(raw, field)),
+    scanHeader(raw).fields.map((field) => readFieldValue(raw, field)),
     ['Grüße', 'Gü'],
   )
   t.end()
@@ -82,7 +82,7 @@ t.test('values are UTF-8, or Latin-1 where they are not', (t) => {
 t.test('splicing removes and adds whole lines and keeps every other byte', (t) => {
   const raw = Buffer.from('A: 1\r\nBcc: x\r\n y\r\nC: 3\r\nbcc: z\r\n\r\nbody \r\n')
   const header = scanHeader(raw)
-  const remove = fieldsNamed(header, 'bcc').toReversed()
+  const remove = findFields(header, 'bcc').toReversed()
   t.equal(remove.length, 2)
   const splice = { remove, prepend: 'R: ü\r\n', append: 'D: 4\r\n' }
   t.equal(spliceHeader(raw, header, splice).toString(), 'R: ü\r\nA: 1\r\nC: 3\r\nD: 4\r\n\r\nbody \r\n')
@@ -106,21 +106,21 @@ t.test('splicing writes the line ends that are missing', (t) => {
   t.end()
 })
 
-function covered(raw: Buffer, { fields, end, bodyStart }: Header): boolean {
+function coversAll(raw: Buffer, { fields, end, bodyStart }: Header): boolean {
   const ends = [0, ...fields.map((field) => field.end)]
   const ordered = fields.every(({ start, colon, end }, at) => start === ends[at] && start < colon && colon < end)
   return ordered && ends.at(-1) === end && bodyStart >= end && bodyStart <= end + 2 && bodyStart <= raw.length
 }
 
 t.test('fields lie side by side, whatever the bytes', (t) => {
-  for (const { raw } of oddMessages(200, 3)) t.ok(covered(raw, scanHeader(raw)))
+  for (const { raw } of oddMessages(200, 3)) t.ok(coversAll(raw, scanHeader(raw)))
   const bytes = fc.array(fc.constantFrom('a', 'B:', ':', ' ', '\t', '\r\n', '\r', '\n', '\0', 'ü', '\r\n\r\n'))
   const property = fc.property(bytes, (parts) => {
     const raw = Buffer.from(parts.join(''))
     const header = scanHeader(raw)
-    t.ok(covered(raw, header))
+    t.ok(coversAll(raw, header))
     t.ok(spliceHeader(raw, header, {}).includes(raw.subarray(header.end)))
-    for (const field of header.fields) t.notMatch(fieldValue(raw, field), /\n/)
+    for (const field of header.fields) t.notMatch(readFieldValue(raw, field), /\n/)
   })
   fc.assert(property, { numRuns: 200, seed: 11 })
   t.end()
@@ -129,7 +129,7 @@ t.test('fields lie side by side, whatever the bytes', (t) => {
 const words = { japanese: `=?ISO-2022-JP?B?${Buffer.from('\x1b$B%F%9%H\x1b(B').toString('base64')}?=` }
 
 t.test('encoded words are decoded', (t) => {
-  t.equal(headerText('=?windows-1252*en?Q?=80_5?= =?iso-8859-1?q?_=93=E9=94?='), '€ 5 “é”')
+  t.equal(decodeHeaderText('=?windows-1252*en?Q?=80_5?= =?iso-8859-1?q?_=93=E9=94?='), '€ 5 “é”')
   const cases: Record<string, string> = {
     plain: 'plain',
     '=?utf-8?Q?Gr=C3=BC=C3=9Fe?=': 'Grüße',
@@ -155,13 +155,13 @@ t.test('encoded words are decoded', (t) => {
     '=?koi8-r?q?\xf0=D2?= =?utf-8?q?Fr\xc3\xb6?=': 'ПрFrö',
     '=?iso-8859-1?q?€_=E4?=': '€ ä',
   }
-  for (const [source, wanted] of Object.entries(cases)) t.equal(headerText(source), wanted, source)
+  for (const [source, wanted] of Object.entries(cases)) t.equal(decodeHeaderText(source), wanted, source)
   t.end()
 })
 
 t.test('texts are cut at 2,000 characters, not inside one', (t) => {
-  t.equal(headerText('x'.repeat(3000)).length, 2000)
-  t.equal(headerText(`x${'😀'.repeat(1500)}`).length, 1999)
+  t.equal(decodeHeaderText('x'.repeat(3000)).length, 2000)
+  t.equal(decodeHeaderText(`x${'😀'.repeat(1500)}`).length, 1999)
   t.end()
 })
 
@@ -181,7 +181,7 @@ t.test('a text fits one line of JSON and of a log, whatever came', (t) => {
     'ü',
   )
   const property = fc.property(fc.string({ unit }), (source) => {
-    const text = headerText(source)
+    const text = decodeHeaderText(source)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must be gone
     t.notMatch(text, /[\x00-\x1f\x7f\u2028]/)
     t.equal(Buffer.from(text).toString(), text)
@@ -221,15 +221,15 @@ t.test('a list of authors is one that everybody reads alike, or it is not', (t) 
   const property = fc.property(fc.array(unit), (parts) => {
     const value = parts.join('')
     if (!isUnambiguous(value)) return
-    for (const { name } of mailboxes(value)) if (name.includes('<')) throw new Error(`${value} hides ${name}`)
+    for (const { name } of parseMailboxList(value)) if (name.includes('<')) throw new Error(`${value} hides ${name}`)
   })
   fc.assert(property, { numRuns: 500, seed: 7 })
   t.end()
 })
 
 t.test('the short way for simple mailboxes gives what the long way gives', (t) => {
-  t.strictSame(simpleMailbox('Some One <Some.One+x@b.test>'), { address: 'Some.One+x@b.test', name: 'Some One' })
-  t.strictSame(simpleMailbox('a@B.test'), { address: 'a@b.test', name: '' })
+  t.strictSame(parseSimpleMailbox('Some One <Some.One+x@b.test>'), { address: 'Some.One+x@b.test', name: 'Some One' })
+  t.strictSame(parseSimpleMailbox('a@B.test'), { address: 'a@b.test', name: '' })
   for (const value of [
     '',
     'a@b.test, c@d.test',
@@ -238,7 +238,7 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
     '=?utf-8?q?x?= <a@b.test>',
     '<a@b@c>',
   ])
-    t.equal(simpleMailbox(value), null, value)
+    t.equal(parseSimpleMailbox(value), null, value)
   const unit = fc.constantFrom(
     'a',
     'B.c',
@@ -260,10 +260,10 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
   )
   const property = fc.property(fc.array(unit, { maxLength: 8 }), (parts) => {
     const value = parts.join('').trim()
-    const simple = simpleMailbox(value)
+    const simple = parseSimpleMailbox(value)
     if (simple === null) return
     // A blank behind it is all that keeps the short way from being taken.
-    t.strictSame([simple], mailboxes(`${value} `), value)
+    t.strictSame([simple], parseMailboxList(`${value} `), value)
     t.ok(isUnambiguous(value), value)
   })
   fc.assert(property, { numRuns: 20_000, seed: 3 })
@@ -271,30 +271,30 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
 })
 
 t.test('mailboxes come out of lists, groups and comments', (t) => {
-  t.strictSame(mailboxes('"Müller, A" <a@Example.TEST>, b@example.test (Bob), =?utf-8?q?=2C_x?= <c@bücher.test>'), [
+  t.strictSame(parseMailboxList('"Müller, A" <a@Example.TEST>, b@example.test (Bob), =?utf-8?q?=2C_x?= <c@bücher.test>'), [
     { address: 'a@example.test', name: 'Müller, A' },
     { address: 'b@example.test', name: 'Bob' },
     { address: 'c@xn--bcher-kva.test', name: ', x' },
   ])
-  t.strictSame(mailboxes('undisclosed-recipients:;'), [])
+  t.strictSame(parseMailboxList('undisclosed-recipients:;'), [])
   t.strictSame(
-    mailboxes('team: a@example.test, "B" <b@example.test>;, c@example.test').map(({ address }) => address),
+    parseMailboxList('team: a@example.test, "B" <b@example.test>;, c@example.test').map(({ address }) => address),
     ['a@example.test', 'b@example.test', 'c@example.test'],
   )
-  t.strictSame(mailboxes(''), [])
+  t.strictSame(parseMailboxList(''), [])
   t.end()
 })
 
 t.test('what is no address is shown as such, never dropped', (t) => {
   t.strictSame(
-    mailboxes('a@example.test, nobody, <b@@example.test>, c@[192.0.2.1]').map(({ address }) => address),
+    parseMailboxList('a@example.test, nobody, <b@@example.test>, c@[192.0.2.1]').map(({ address }) => address),
     ['a@example.test', null, null, null],
   )
   t.end()
 })
 
 t.test('an encoded word adds no address', (t) => {
-  const list = mailboxes('=?utf-8?q?evil=40example.net=3E=2C?= <a@example.test>')
+  const list = parseMailboxList('=?utf-8?q?evil=40example.net=3E=2C?= <a@example.test>')
   t.strictSame(list, [{ address: 'a@example.test', name: 'evil@example.net>,' }])
   t.end()
 })
@@ -302,15 +302,15 @@ t.test('an encoded word adds no address', (t) => {
 t.test('lists without measure are refused', (t) => {
   const most = `${'a@b.test,'.repeat(908)}c@test,d@test`.padEnd(8192, ' ')
   t.equal(most.length, 8192)
-  t.equal(mailboxes(most).length, 910)
+  t.equal(parseMailboxList(most).length, 910)
   t.ok(isUnambiguous(most))
-  for (const read of [mailboxes, isUnambiguous]) {
+  for (const read of [parseMailboxList, isUnambiguous]) {
     t.throws(() => read(`${most} `), { name: 'Refusal', kind: 'malformed-message' })
     t.throws(() => read(`"${'x'.repeat(8192)}" <a@b.test>`), { name: 'Refusal', kind: 'malformed-message' })
   }
-  t.equal(listWithin(most), most)
-  t.equal(listWithin(`${most}, "e, f" <e@b.test>`), most, 'whole entries')
-  t.equal(listWithin(`"${'x'.repeat(8192)}" <a@b.test>`), '')
+  t.equal(truncateList(most), most)
+  t.equal(truncateList(`${most}, "e, f" <e@b.test>`), most, 'whole entries')
+  t.equal(truncateList(`"${'x'.repeat(8192)}" <a@b.test>`), '')
   t.end()
 })
 
@@ -367,7 +367,7 @@ t.test('any list parses into addresses and names', (t) => {
     'ü',
   )
   const property = fc.property(fc.string({ unit, maxLength: 60 }), (value) => {
-    for (const { address, name } of mailboxes(value)) {
+    for (const { address, name } of parseMailboxList(value)) {
       t.ok(address === null || /^\S.*@[a-z0-9._-]+$/u.test(address), address ?? '')
       t.type(name, 'string')
     }
@@ -377,13 +377,13 @@ t.test('any list parses into addresses and names', (t) => {
 })
 
 t.test('dates are those of RFC 5322 in UTC', (t) => {
-  t.equal(messageDate(Date.UTC(2026, 10, 21, 1, 2, 3, 999)), 'Sat, 21 Nov 2026 01:02:03 +0000')
-  t.equal(messageDate(0), 'Thu, 01 Jan 1970 00:00:00 +0000')
+  t.equal(formatMessageDate(Date.UTC(2026, 10, 21, 1, 2, 3, 999)), 'Sat, 21 Nov 2026 01:02:03 +0000')
+  t.equal(formatMessageDate(0), 'Thu, 01 Jan 1970 00:00:00 +0000')
   t.end()
 })
 
 t.test('message ids are made and recognised', (t) => {
-  const made = newMessageId('0193a111-2222-7333-8444-555566667777', 'mail.example.test')
+  const made = createMessageId('0193a111-2222-7333-8444-555566667777', 'mail.example.test')
   t.equal(made, '<0193a111-2222-7333-8444-555566667777@mail.example.test>')
   for (const id of [made, '<a.b+c=d@e>', '<"x"@[10.0.0.1]>', '<ü@bücher.test>', '<a..b@c>']) t.ok(isMessageId(id), id)
   const wrong = ['', '<>', 'a@b', '<a>', '<a@b', '<a@@b>', '<a b@c>', '<a@b>\r\nX: y', '<a@b> ', '<a@b><c@d>', '<\0@b>']

@@ -8,7 +8,7 @@ import { temporaryDatabase } from '../helpers/database.js'
 const { database } = await temporaryDatabase(t)
 
 const all = (workspaceId: string): EmailFilter => ({ workspaceId, status: null })
-const bounced = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced' })
+const bouncedFilter = (workspaceId: string): EmailFilter => ({ workspaceId, status: 'bounced' })
 
 const idsOf = async (read: Read, filter: EmailFilter, offset: number, limit: number): Promise<string[]> =>
   (await listEmails(read, filter, { offset, limit })).map(({ id }) => id)
@@ -52,13 +52,13 @@ t.test('newest first, those of one moment by their ids, nothing twice and nothin
 
 t.test('a status narrows both the list and its total, as it is now', async (t) => {
   await many('hundred', 100)
-  t.equal(countEmails(database.read, bounced('hundred')), 10)
-  t.same(await idsOf(database.read, bounced('hundred'), 8, 10), ['hundred-00000020', 'hundred-00000010'])
+  t.equal(countEmails(database.read, bouncedFilter('hundred')), 10)
+  t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000020', 'hundred-00000010'])
   await database.commit([
     { sql: `update emails set status = 'complained' where id = 'hundred-00000020'`, parameters: [] },
   ])
-  t.equal(countEmails(database.read, bounced('hundred')), 9)
-  t.same(await idsOf(database.read, bounced('hundred'), 8, 10), ['hundred-00000010'])
+  t.equal(countEmails(database.read, bouncedFilter('hundred')), 9)
+  t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000010'])
   t.equal(countEmails(database.read, all('hundred')), 100)
   t.equal(countEmails(database.read, all('nobody')), 0)
 })
@@ -77,7 +77,7 @@ t.test('a place far down the list is the one that counting would find', async (t
       String(offset),
     )
   }
-  t.same(await idsOf(database.read, bounced('long'), 2_499, 5), ['long-00000010'])
+  t.same(await idsOf(database.read, bouncedFilter('long'), 2_499, 5), ['long-00000010'])
   let reads = 0
   const counting: Read = (sql, parameters) => {
     reads += 1
@@ -94,7 +94,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     seen.set(sql, parameters)
     return database.read(sql, parameters)
   }
-  for (const filter of [all('planned'), bounced('planned')]) {
+  for (const filter of [all('planned'), bouncedFilter('planned')]) {
     countEmails(watching, filter)
     await listEmails(watching, filter, { offset: 50, limit: 10 })
   }

@@ -2,22 +2,22 @@
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { emailById } from '../../src/messages/email.js'
-import { type Late, type LateNews, lateOutcome, lateState } from '../../src/messages/late-outcome.js'
+import { type LateOutcomeResult, type LateOutcome, resolveLateOutcome, nextStatus } from '../../src/messages/late-outcome.js'
 import { enqueue } from '../../src/messages/queue/enqueue.js'
 import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'
 import type { RecipientStatus } from '../../src/storage/tables/tables.js'
-import { Missed } from '../../src/storage/writer/write.js'
+import { WriteConflict } from '../../src/storage/writer/write.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 const trouble = { reason: 'bad-mailbox', diagnostic: '550 5.1.1 no such user' } as const
-const refused: LateNews = { kind: 'refused', ...trouble }
-const givenUp: LateNews = { kind: 'given-up', reason: 'mailbox-full', diagnostic: '452 4.2.2 full' }
-const delayed: LateNews = { kind: 'delayed', reason: 'mailbox-full', diagnostic: '452 4.2.2 full' }
-const delivered: LateNews = { kind: 'delivered', diagnostic: '250 ok' }
-const complained: LateNews = { kind: 'complained', feedbackType: 'abuse' }
-const unsubscribed: LateNews = { kind: 'unsubscribed' }
+const refused: LateOutcome = { kind: 'refused', ...trouble }
+const givenUp: LateOutcome = { kind: 'given-up', reason: 'mailbox-full', diagnostic: '452 4.2.2 full' }
+const delayed: LateOutcome = { kind: 'delayed', reason: 'mailbox-full', diagnostic: '452 4.2.2 full' }
+const delivered: LateOutcome = { kind: 'delivered', diagnostic: '250 ok' }
+const complained: LateOutcome = { kind: 'complained', feedbackType: 'abuse' }
+const unsubscribed: LateOutcome = { kind: 'unsubscribed' }
 
 const statuses: readonly RecipientStatus[] = [
   'scheduled',
@@ -31,7 +31,7 @@ const statuses: readonly RecipientStatus[] = [
 ]
 
 /** Of each kind of news, the states that it acts in and what becomes of them; in all others it says nothing. */
-const table: Readonly<Record<LateNews['kind'], readonly (readonly [RecipientStatus, RecipientStatus])[]>> = {
+const table: Readonly<Record<LateOutcome['kind'], readonly (readonly [RecipientStatus, RecipientStatus])[]>> = {
   refused: [
     ['sent', 'bounced'],
     ['delivered', 'bounced'],
@@ -62,24 +62,24 @@ const table: Readonly<Record<LateNews['kind'], readonly (readonly [RecipientStat
 }
 
 t.test('the table of states', async (t) => {
-  for (const [news, acting] of Object.entries(table) as [LateNews['kind'], (typeof table)['refused']][]) {
+  for (const [news, acting] of Object.entries(table) as [LateOutcome['kind'], (typeof table)['refused']][]) {
     for (const status of statuses) {
       const wanted = acting.find(([from]) => from === status)?.[1] ?? null
-      t.equal(lateState(status, news), wanted, `${news} of ${status}`)
+      t.equal(nextStatus(status, news), wanted, `${news} of ${status}`)
     }
   }
 })
 
 interface Home {
   readonly database: Database
-  readonly late: (news: LateNews, at: number, to?: string) => Late
-  readonly hear: (news: LateNews, at: number, to?: string) => Promise<string>
+  readonly late: (news: LateOutcome, at: number, to?: string) => LateOutcomeResult
+  readonly hear: (news: LateOutcome, at: number, to?: string) => Promise<string>
   readonly row: (to?: string) => Record<string, unknown>
   readonly email: () => Record<string, unknown>
   readonly events: () => readonly Record<string, unknown>[]
 }
 
-async function settled(t: Test, status: RecipientStatus, others: readonly string[] = []): Promise<Home> {
+async function storeSettled(t: Test, status: RecipientStatus, others: readonly string[] = []): Promise<Home> {
   const { database } = await temporaryDatabase(t)
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: 1000 })
   const recipients = ['bob@b.test', ...others].map((to) => ({
@@ -100,11 +100,11 @@ async function settled(t: Test, status: RecipientStatus, others: readonly string
   ])
   const { read, commit } = database
   const idOf = (to: string): string => made.entries.find(({ recipient }) => recipient === to)?.id ?? ''
-  const late = (news: LateNews, at: number, to = 'bob@b.test'): Late => {
+  const late = (news: LateOutcome, at: number, to = 'bob@b.test'): LateOutcomeResult => {
     const [recipient] = recipientOfAnyWorkspace(read, { id: idOf(to) })
     const [found] = emailById(read, { workspaceId: 'ws_1', id: email.id })
     if (recipient === undefined || found === undefined) throw new Error('no recipient')
-    return lateOutcome(read, { recipient, email: found }, news, at)
+    return resolveLateOutcome(read, { recipient, email: found }, news, at)
   }
   return {
     database,
@@ -132,7 +132,7 @@ async function settled(t: Test, status: RecipientStatus, others: readonly string
 const about = { from: 'app@a.test', to: 'bob@b.test', subject: 'bulk', tags: {} }
 
 t.test('a refusal bounces a delivered recipient, once, and says when it was taken over', async (t) => {
-  const { hear, row, email, events } = await settled(t, 'delivered')
+  const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.equal(await hear(refused, 5000), 'acts')
   t.same(Object.values(row()), ['bounced', '550 5.1.1 no such user', 'bad-mailbox', 2000, 5000])
   t.same(Object.values(email()), ['bounced', null, 5000])
@@ -150,7 +150,7 @@ t.test('a refusal bounces a delivered recipient, once, and says when it was take
 })
 
 t.test('what was given up keeps its state, shows why, and is told once', async (t) => {
-  const { hear, row, email, events } = await settled(t, 'delivered')
+  const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(givenUp, 5000), await hear(givenUp, 6000)], ['acts', 'repeated'])
   t.same(Object.values(row()), ['delivered', '452 4.2.2 full', 'mailbox-full', 2000, 2000])
   t.match(email(), { status: 'delivered', bounced_at: null })
@@ -163,7 +163,7 @@ t.test('what was given up keeps its state, shows why, and is told once', async (
 })
 
 t.test('a delay is told once, whatever our own attempts had told before', async (t) => {
-  const { database, hear, row, events } = await settled(t, 'sent')
+  const { database, hear, row, events } = await storeSettled(t, 'sent')
   await database.commit([
     {
       sql: `insert into events (id, workspace_id, type, email_id, recipient, created_at, data)
@@ -177,7 +177,7 @@ t.test('a delay is told once, whatever our own attempts had told before', async 
 })
 
 t.test('success makes of sent delivered', async (t) => {
-  const { hear, row, email, events } = await settled(t, 'sent')
+  const { hear, row, email, events } = await storeSettled(t, 'sent')
   t.same([await hear(delivered, 5000), await hear(delivered, 6000)], ['acts', 'state'])
   t.match(row(), { status: 'delivered', delivered_at: 5000, last_response: '250 taken' })
   t.match(email(), { status: 'delivered', delivered_at: 5000 })
@@ -185,7 +185,7 @@ t.test('success makes of sent delivered', async (t) => {
 })
 
 t.test('a complaint is told once of each recipient, and no later bounce is rolled over it', async (t) => {
-  const { hear, email, events, row } = await settled(t, 'delivered', ['carol@b.test'])
+  const { hear, email, events, row } = await storeSettled(t, 'delivered', ['carol@b.test'])
   t.same([await hear(complained, 5000), await hear(complained, 6000)], ['acts', 'repeated'])
   t.equal(await hear(complained, 7000, 'carol@b.test'), 'acts')
   t.equal(await hear(refused, 8000), 'acts')
@@ -208,31 +208,31 @@ t.test('a complaint is told once of each recipient, and no later bounce is rolle
 })
 
 t.test('who unsubscribes changes nothing of the email', async (t) => {
-  const { hear, email, events } = await settled(t, 'delivered')
+  const { hear, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(unsubscribed, 5000), await hear(unsubscribed, 6000)], ['acts', 'repeated'])
   t.match(email(), { status: 'delivered' })
   t.match(events(), [{ type: 'email.unsubscribed', ...about, unsubscribed_at: '1970-01-01T00:00:05.000Z' }])
 })
 
 t.test('one member of an email that bounces leaves it delivered', async (t) => {
-  const { hear, email } = await settled(t, 'delivered', ['carol@b.test'])
+  const { hear, email } = await storeSettled(t, 'delivered', ['carol@b.test'])
   await hear(refused, 5000)
   t.match(email(), { status: 'delivered', bounced_at: 5000 })
 })
 
 for (const news of [refused, givenUp, delayed, delivered, complained, unsubscribed]) {
   t.test(`of two commits at once of ${news.kind} one misses`, async (t) => {
-    const { database, late, events } = await settled(t, 'sent')
+    const { database, late, events } = await storeSettled(t, 'sent')
     const writes = [late(news, 5000), late(news, 5000)].map((found) => (found.kind === 'acts' ? found.writes : []))
     const ends = await Promise.allSettled(writes.map((list) => database.commit(list)))
     t.same(ends.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
-    t.ok(ends.some((end) => end.status === 'rejected' && end.reason instanceof Missed))
+    t.ok(ends.some((end) => end.status === 'rejected' && end.reason instanceof WriteConflict))
     t.equal(events().length, 1)
   })
 }
 
 t.test('the row of another workspace is never touched', async (t) => {
-  const { database, late, events, row } = await settled(t, 'delivered')
+  const { database, late, events, row } = await storeSettled(t, 'delivered')
   const found = late(refused, 5000)
   await database.commit([{ sql: `update recipients set workspace_id = 'ws_2'`, parameters: [] }])
   await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'Missed' })

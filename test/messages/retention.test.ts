@@ -1,21 +1,21 @@
 /** What is forgotten, when, and in how small steps; and that housekeeping gets to it. */
 import { pino } from 'pino'
 import t from 'tap'
-import { operator, recordAct } from '../../src/accounts/audit-log.js'
-import { addUsage, ofDomain } from '../../src/accounts/limits/usage.js'
+import { operatorActor, recordAuditEntry } from '../../src/accounts/audit-log.js'
+import { addUsage, domainUsageKind } from '../../src/accounts/limits/usage.js'
 import { startHousekeeping } from '../../src/daemon/housekeeping.js'
 import { recordEvent } from '../../src/events/event-log.js'
 import { insertAttempt } from '../../src/messages/queue/attempts.js'
 import { removeEntry } from '../../src/messages/queue/queue.js'
 import { insertSignature } from '../../src/messages/raw-message.js'
-import { forgetMessages } from '../../src/messages/retention.js'
-import { forgetKeys, insertIdempotency } from '../../src/sending/idempotency.js'
+import { createMessagePurge } from '../../src/messages/retention.js'
+import { removeExpiredKeys, insertIdempotency } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
-import { serviceState } from '../../src/storage/service-state.js'
+import { readServiceState } from '../../src/storage/service-state.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { configuration } from '../helpers/test-daemon.js'
-import { until } from '../helpers/until.js'
+import { writeConfiguration } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/until.js'
 
 const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const
 
@@ -53,9 +53,9 @@ async function email({ commit, read }: Database, at: number, settled: boolean): 
   return email.id
 }
 
-async function steps(database: Database, limits: Parameters<typeof forgetMessages>[1]): Promise<number> {
+async function steps(database: Database, limits: Parameters<typeof createMessagePurge>[1]): Promise<number> {
   let count = 1
-  const step = forgetMessages(database, limits)
+  const step = createMessagePurge(database, limits)
   while (await step()) count += 1
   return count
 }
@@ -89,7 +89,7 @@ t.test('bytes go first, records later, and nothing of what is not settled', asyn
     database.read<{ id: string }>('select id from emails where created_at = 1000', []).map(({ id }) => id),
     [waiting],
   )
-  t.equal(await forgetMessages(database, { messagesBefore: 3000, eventsBefore: 3000 })(), false)
+  t.equal(await createMessagePurge(database, { messagesBefore: 3000, eventsBefore: 3000 })(), false)
 })
 
 t.test('records that go take their bytes with them', async (t) => {
@@ -112,7 +112,7 @@ t.test('a step is small, and thousands of rows go in many', async (t) => {
     recordEvent({ workspaceId: 'ws_1', type: 'email.sent', emailId: null, recipient: null, at: 9000, data: {} }),
   ])
   const limits = { messagesBefore: 0, eventsBefore: 5000 }
-  t.equal(await forgetMessages(database, limits)(), true)
+  t.equal(await createMessagePurge(database, limits)(), true)
   const left = counts(database)['events'] ?? 0
   t.ok(left > 700 && left < 1001, `${left} are left after the first`)
   t.ok((await steps(database, limits)) > 3)
@@ -134,13 +134,13 @@ t.test('idempotency keys go in small steps, few at once where their answers are 
   await database.commit([key(1500, 'y'.repeat(5 * 1_048_576)), key(2000, null)])
   const after: number[] = []
   do after.push(left())
-  while (await forgetKeys(database, 2000))
+  while (await removeExpiredKeys(database, 2000))
   t.same([...after, left()], [611, 111, 7, 3, 2, 1])
 })
 
 t.test('housekeeping that is overdue takes place at the start, and says when it was', async (t) => {
   const { database, file } = await temporaryDatabase(t)
-  const { config } = configuration(file.slice(0, file.lastIndexOf('/')), {
+  const { config } = writeConfiguration(file.slice(0, file.lastIndexOf('/')), {
     settings: { retention: { messages: '1d', events: '2d', audit: '3d' } },
   })
   const day = 86_400_000
@@ -152,10 +152,10 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     database,
   }
-  const lastRun = (): string | undefined => serviceState(database.read, { key: 'housekeeping_last_run' })[0]?.value
+  const lastRun = (): string | undefined => readServiceState(database.read, { key: 'housekeeping_last_run' })[0]?.value
   await email(database, now - 1.5 * day, true)
-  const act = { workspaceId: 'ws_1', actor: operator, action: 'domain.deleted', target: 'd' } as const
-  await database.commit([3.5, 2.5].map((days) => recordAct({ ...act, at: now - days * day })))
+  const act = { workspaceId: 'ws_1', actor: operatorActor, action: 'domain.deleted', target: 'd' } as const
+  await database.commit([3.5, 2.5].map((days) => recordAuditEntry({ ...act, at: now - days * day })))
   await database.commit(
     [now - 2 * day, now].map((created_at, n) =>
       insertIdempotency({
@@ -168,11 +168,11 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
       }),
     ),
   )
-  const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: ofDomain('a.test'), bucket: at, count: 1 })
+  const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: domainUsageKind('a.test'), bucket: at, count: 1 })
   await database.commit([used(now - 2 * day), used(now)])
 
   const first = startHousekeeping(parts)
-  await until('the first run', () => lastRun() === String(now))
+  await waitUntil('the first run', () => lastRun() === String(now))
   await first.stop()
   t.match(counts(database), { emails: 1, raw_messages: 0 })
   t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
@@ -185,7 +185,7 @@ t.test('housekeeping that is overdue takes place at the start, and says when it 
   t.equal(lastRun(), String(10 * day), 'a start soon after does nothing')
   now += day
   const third = startHousekeeping(parts)
-  await until('the third', () => lastRun() === String(now))
+  await waitUntil('the third', () => lastRun() === String(now))
   await third.stop()
   t.equal(counts(database)['emails'], 0)
   t.same(errors, [])

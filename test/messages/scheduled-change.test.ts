@@ -1,12 +1,12 @@
 /** Changes of a scheduled email: each is whole, and misses whatever was faster. */
 import t from 'tap'
-import { keylessSender } from '../../src/accounts/principal.js'
+import { createKeylessPrincipal } from '../../src/accounts/principal.js'
 import { cancelRoute, rescheduleRoute } from '../../src/api/emails/change.js'
 import type { Viewer } from '../../src/messages/email-resource.js'
-import { storyOfAnyWorkspace } from '../../src/messages/email-story.js'
+import { detailsOfAnyWorkspace } from '../../src/messages/email-story.js'
 import { MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { entryById, leaseEntry, type QueueEntry } from '../../src/messages/queue/queue.js'
-import { deleteEntry, eachEntry, holdEntry } from '../../src/messages/queue/queue-admin.js'
+import { deleteEntry, iterateEntries, holdEntry } from '../../src/messages/queue/queue-admin.js'
 import { releaseRecipients } from '../../src/messages/recipients.js'
 import { rollUpEmail } from '../../src/messages/roll-up.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../src/messages/scheduled-change.js'
@@ -31,7 +31,7 @@ interface Scheduled {
 let workspaces = 0
 
 /** In a workspace of its own, an email to three recipients, one of them suppressed, that waits for the moment 9000. */
-async function scheduled(scheduledFor: number | null = 9000): Promise<Scheduled> {
+async function storeScheduled(scheduledFor: number | null = 9000): Promise<Scheduled> {
   workspaces += 1
   const workspaceId = `ws_${workspaces}`
   const to = ['one@b.test', 'two@b.test', 'gone@b.test']
@@ -45,7 +45,7 @@ async function scheduled(scheduledFor: number | null = 9000): Promise<Scheduled>
 }
 
 /** What the release of an email writes: the lease of its first entry, and all leave `scheduled` with it. */
-function released(id: string, entry: QueueEntry | undefined): Write[] {
+function releaseWrites(id: string, entry: QueueEntry | undefined): Write[] {
   if (entry === undefined) throw new Error('no entry')
   return [
     leaseEntry({ id: entry.id, attempts: entry.attempts, dueAt: entry.next_attempt_at, until: 900_000 }),
@@ -55,10 +55,10 @@ function released(id: string, entry: QueueEntry | undefined): Write[] {
 }
 
 t.test('cancelling ends every recipient that waits, and nothing is left in the queue', async (t) => {
-  const { viewer, id, entries } = await scheduled()
+  const { viewer, id, entries } = await storeScheduled()
   await cancelScheduled(database, viewer, id, 5000)
   t.same(entries(), [])
-  t.match(storyOfAnyWorkspace(database.read, id), {
+  t.match(detailsOfAnyWorkspace(database.read, id), {
     status: 'cancelled',
     scheduled_for: '1970-01-01T00:00:09.000Z',
     recipients: [{ status: 'cancelled' }, { status: 'cancelled' }, { status: 'suppressed' }],
@@ -78,11 +78,11 @@ t.test('cancelling ends every recipient that waits, and nothing is left in the q
 })
 
 t.test('moving it moves all of its entries, and its age counts from there', async (t) => {
-  const { viewer, id, entries } = await scheduled()
+  const { viewer, id, entries } = await storeScheduled()
   await reschedule(database, viewer, id, 20_000)
   const moved = { next_attempt_at: 20_000, enqueued_at: 20_000, attempts: 0 }
   t.match(entries(), [moved, moved])
-  t.match(storyOfAnyWorkspace(database.read, id), {
+  t.match(detailsOfAnyWorkspace(database.read, id), {
     status: 'scheduled',
     scheduled_for: '1970-01-01T00:00:20.000Z',
     recipients: [{ status: 'scheduled' }, { status: 'scheduled' }, { status: 'suppressed' }],
@@ -90,11 +90,11 @@ t.test('moving it moves all of its entries, and its age counts from there', asyn
 })
 
 t.test('released now, it is as if it had never been scheduled', async (t) => {
-  const { viewer, id, entries } = await scheduled()
+  const { viewer, id, entries } = await storeScheduled()
   await sendScheduledNow(database, viewer, id, 6000)
   const moved = { next_attempt_at: 6000, enqueued_at: 6000 }
   t.match(entries(), [moved, moved])
-  t.match(storyOfAnyWorkspace(database.read, id), {
+  t.match(detailsOfAnyWorkspace(database.read, id), {
     status: 'queued',
     scheduled_for: null,
     recipients: [{ status: 'queued' }, { status: 'queued' }, { status: 'suppressed' }],
@@ -103,22 +103,22 @@ t.test('released now, it is as if it had never been scheduled', async (t) => {
 })
 
 t.test('what never waited, and what is on its way, is left alone', async (t) => {
-  const never = await scheduled(null)
+  const never = await storeScheduled(null)
   for (const act of [
     () => cancelScheduled(database, never.viewer, never.id, 5000),
     () => reschedule(database, never.viewer, never.id, 8000),
   ]) {
     await t.rejects(act(), conflict('queued'))
   }
-  const gone = await scheduled()
-  await database.commit(released(gone.id, gone.entries()[0]))
+  const gone = await storeScheduled()
+  await database.commit(releaseWrites(gone.id, gone.entries()[0]))
   await t.rejects(cancelScheduled(database, gone.viewer, gone.id, 5000), conflict('queued'))
   t.equal(gone.entries().length, 2)
 })
 
 t.test('an attempt that began without a release, for a fault of ours, counts as one', async (t) => {
-  const { viewer, id, entries } = await scheduled()
-  const [lease] = released(id, entries()[0])
+  const { viewer, id, entries } = await storeScheduled()
+  const [lease] = releaseWrites(id, entries()[0])
   if (lease === undefined) throw new Error('no lease')
   await database.commit([lease])
   await t.rejects(cancelScheduled(database, viewer, id, 5000), { ...conflict('scheduled'), message: /is being sent/ })
@@ -127,8 +127,8 @@ t.test('an attempt that began without a release, for a fault of ours, counts as 
 t.test('of a change and the release, asked for at once, one is done and the other misses as a whole', async (t) => {
   for (const act of [cancelScheduled, reschedule, sendScheduledNow]) {
     for (const first of ['change', 'release']) {
-      const { viewer, id, entries } = await scheduled()
-      const release = (): Promise<void> => database.commit(released(id, entries()[0]))
+      const { viewer, id, entries } = await storeScheduled()
+      const release = (): Promise<void> => database.commit(releaseWrites(id, entries()[0]))
       const change = (): Promise<void> => act(database, viewer, id, 8000)
       const outcomes = await Promise.allSettled(first === 'change' ? [change(), release()] : [release(), change()])
       t.same(
@@ -136,7 +136,7 @@ t.test('of a change and the release, asked for at once, one is done and the othe
         ['fulfilled', 'rejected'],
         `${act.name}: the ${first} came first`,
       )
-      const status = storyOfAnyWorkspace(database.read, id)?.status
+      const status = detailsOfAnyWorkspace(database.read, id)?.status
       if (first === 'release') t.equal(status, 'queued')
       t.same(
         entries().map(({ leased }) => leased),
@@ -147,7 +147,7 @@ t.test('of a change and the release, asked for at once, one is done and the othe
 })
 
 t.test('two changes at once are done one after the other', async (t) => {
-  const { viewer, id, entries } = await scheduled()
+  const { viewer, id, entries } = await storeScheduled()
   const both = await Promise.allSettled([
     reschedule(database, viewer, id, 8000),
     cancelScheduled(database, viewer, id, 5000),
@@ -158,21 +158,21 @@ t.test('two changes at once are done one after the other', async (t) => {
 })
 
 t.test('what the operator holds can be called back; what was deleted meanwhile stays failed', async (t) => {
-  const { viewer, id, entries } = await scheduled()
-  const [first, second] = [...eachEntry(database.read, { workspaceId: viewer.workspaceId })]
+  const { viewer, id, entries } = await storeScheduled()
+  const [first, second] = [...iterateEntries(database.read, { workspaceId: viewer.workspaceId })]
   if (first === undefined || second === undefined) throw new Error('no entries')
   await database.commit([holdEntry(first.id, 2000)])
   const deleted = database.commit(deleteEntry(second, 2000, 'operator'))
   await Promise.all([deleted, cancelScheduled(database, viewer, id, 5000)])
   t.same(entries(), [])
-  t.match(storyOfAnyWorkspace(database.read, id), {
+  t.match(detailsOfAnyWorkspace(database.read, id), {
     status: 'cancelled',
     recipients: [{ status: 'cancelled' }, { status: 'failed', reason: 'operator' }, { status: 'suppressed' }],
   })
 })
 
 t.test('an email of others is none', async (t) => {
-  const { viewer, id, entries } = await scheduled()
+  const { viewer, id, entries } = await storeScheduled()
   for (const other of [
     { ...viewer, workspaceId: 'ws_other' },
     { ...viewer, ownKey: 'key' },
@@ -191,10 +191,10 @@ t.test('a change that was made is told, also where no message can be read', asyn
     mime.read('ws_1', () => undefined),
     { name: 'Refusal', kind: 'unavailable' },
   )
-  const { viewer, id } = await scheduled()
+  const { viewer, id } = await storeScheduled()
   const deps = { ...database, mime, noticeDue: () => undefined }
   const call = {
-    principal: { ...keylessSender(viewer.workspaceId), scopes: ['full'] as const },
+    principal: { ...createKeylessPrincipal(viewer.workspaceId), scopes: ['full'] as const },
     ownKey: null,
     params: { id },
     query: undefined,

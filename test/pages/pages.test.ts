@@ -3,9 +3,9 @@ import { createHash, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
 import t, { type Test } from 'tap'
-import { invitationToken } from '../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../src/accounts/people/invitation-token.js'
 import { insertUser } from '../../src/accounts/people/users.js'
-import { escaped, html } from '../../src/mail/markup.js'
+import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
@@ -17,7 +17,7 @@ interface Seen {
 }
 
 /** As a parser of HTML reads it. */
-function seen(page: string): Seen {
+function parsePage(page: string): Seen {
   const tags: string[] = []
   const attributes: (readonly [string, string])[] = []
   let text = ''
@@ -44,18 +44,18 @@ t.test('whatever a value is, it stays text, in content and in attributes', async
   )
   fc.assert(
     fc.property(anything, (value) => {
-      const { tags, attributes } = seen(html`<p title="${value}">${value}</p>`.text)
+      const { tags, attributes } = parsePage(html`<p title="${value}">${value}</p>`.text)
       return tags.join() === 'p' && attributes.length === 1
     }),
     { numRuns: 2_000 },
   )
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme-ascii' }), (value) => {
-      const { attributes, text } = seen(html`<p title="${value}">${value}</p>`.text)
+      const { attributes, text } = parsePage(html`<p title="${value}">${value}</p>`.text)
       return text === value && attributes[0]?.[1] === value
     }),
   )
-  t.equal(escaped(`<a href="x">&'\0`), '&lt;a href=&quot;x&quot;&gt;&amp;&#39;')
+  t.equal(escapeHtml(`<a href="x">&'\0`), '&lt;a href=&quot;x&quot;&gt;&amp;&#39;')
   t.equal(html`${[html`<i>${1}</i>`, html`<b></b>`]}${null}`.text, '<i>1</i><b></b>')
 })
 
@@ -73,7 +73,7 @@ const page = (
 
 /** It runs nothing, asks nobody, and its one style is the one that its policy names. */
 function harmless(t: Test, answer: RestAnswer): void {
-  const { tags, attributes } = seen(answer.text)
+  const { tags, attributes } = parsePage(answer.text)
   t.same(
     tags.filter((tag) => ['script', 'img', 'link', 'iframe', 'object', 'base', 'meta'].includes(tag) && tag !== 'meta'),
     [],
@@ -112,7 +112,7 @@ t.test('the documentation names every endpoint, its fields and its codes', async
   const docs = await page(app, '/ui/docs')
   t.equal(docs.status, 200)
   harmless(t, docs)
-  const { text, attributes } = seen(docs.text)
+  const { text, attributes } = parsePage(docs.text)
   const ids = attributes.filter(([name]) => name === 'id').map(([, value]) => value)
   t.equal(new Set(ids).size, ids.length)
   const jumps = attributes.flatMap(([name, value]) =>
@@ -131,7 +131,7 @@ t.test('the documentation names every endpoint, its fields and its codes', async
     t.ok(text.includes(word), word)
   }
   t.notMatch(text, /undefined|\[object|NaN|-9007/)
-  const rows = docs.text.split('<tr>').map((row) => seen(row).text.trim())
+  const rows = docs.text.split('<tr>').map((row) => parsePage(row).text.trim())
   const told = (start: string): string | undefined => rows.find((row) => row.startsWith(start))
   t.match(told('limitinteger, query'), /From 1 to 100\./, 'bounds of parameters')
   t.match(told('scopeslist of string'), /"full", "send", "read"/, 'words of a list')
@@ -170,7 +170,7 @@ t.test('a browser is led from the address of the service to its pages, a program
   const start = await page(app, '/ui/')
   t.equal(start.status, 200)
   harmless(t, start)
-  const links = seen(start.text).attributes.filter(([name]) => name === 'href')
+  const links = parsePage(start.text).attributes.filter(([name]) => name === 'href')
   for (const [, link] of links) {
     const { pathname } = new URL(link, 'https://own.test/ui/')
     t.equal((await page(app, pathname)).status, 200, `${link} leads somewhere`)
@@ -179,12 +179,12 @@ t.test('a browser is led from the address of the service to its pages, a program
   t.same(app.errors, [])
 })
 
-async function invited(app: TestDaemon, email: string): Promise<string> {
+async function inviteMember(app: TestDaemon, email: string): Promise<string> {
   const body = { email, role: 'member', workspaceId: app.workspaceId }
   const answer = await app.rest('POST', '/v1/members', { body })
   const { id } = answer.json<{ data: { id: string } }>().data
   const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  return invitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+  return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
 }
 
 const password = 'correct horse battery'
@@ -192,11 +192,11 @@ const password = 'correct horse battery'
 t.test('an invitation is accepted with a plain form, once', async (t) => {
   const app = await testDaemon(t)
   await app.rest('PATCH', `/v1/workspaces/${app.workspaceId}`, { body: { name: '<script>alert(1)</script>' } })
-  const token = await invited(app, 'nina@b.test')
+  const token = await inviteMember(app, 'nina@b.test')
   const form = await page(app, `/ui/invitation?token=${token}`)
   t.equal(form.status, 200)
   harmless(t, form)
-  t.match(seen(form.text).text, /owner@a\.test invites nina@b\.test to <script>alert\(1\)<\/script> as a member/)
+  t.match(parsePage(form.text).text, /owner@a\.test invites nina@b\.test to <script>alert\(1\)<\/script> as a member/)
   t.equal(attribute(form.text, 'action', 'form'), 'invitation')
   t.equal(attribute(form.text, 'value', 'input type="hidden" name="token"'), token)
 
@@ -204,9 +204,9 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   const again = await page(app, '/ui/invitation', filled)
   t.equal(again.status, 400)
   harmless(t, again)
-  t.match(seen(again.text), { text: /at least 8 characters/ })
+  t.match(parsePage(again.text), { text: /at least 8 characters/ })
   t.ok(
-    seen(again.text).attributes.some(([, value]) => value === 'Nina "Neu"'),
+    parsePage(again.text).attributes.some(([, value]) => value === 'Nina "Neu"'),
     'the name is not lost',
   )
   t.notMatch(again.text, 'shorty', 'the password does not come back')
@@ -218,7 +218,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   t.equal((await app.rest('GET', '/v1/emails', { key })).status, 200)
   const twice = await page(app, '/ui/invitation', { ...filled, password })
   t.equal(twice.status, 409)
-  t.match(seen(twice.text).text, /accepted already/)
+  t.match(parsePage(twice.text).text, /accepted already/)
   t.equal((await page(app, `/ui/invitation?token=${token}`)).status, 409)
 
   const other = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
@@ -226,9 +226,9 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
     data: { id: string }
   }>().data
   const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  const second = invitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+  const second = buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
   const known = await page(app, `/ui/invitation?token=${second}`)
-  t.match(seen(known.text).text, /has an account here/)
+  t.match(parsePage(known.text).text, /has an account here/)
   t.notMatch(known.text, /name="full_name"/)
   t.equal((await page(app, '/ui/invitation', { token: second, password: 'a wrong password' })).status, 403)
   t.equal((await page(app, '/ui/invitation', { token: second, password })).status, 201)
@@ -237,7 +237,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
 
 t.test('what is no form of ours is refused, as a page', async (t) => {
   const app = await testDaemon(t)
-  const token = await invited(app, 'nina@b.test')
+  const token = await inviteMember(app, 'nina@b.test')
   const form = { token, full_name: 'Nina', password }
   const cases: readonly (readonly [what: string, status: number, answer: Promise<RestAnswer>])[] = [
     ['of another site', 403, page(app, '/ui/invitation', form, { origin: 'https://evil.test' })],
@@ -288,14 +288,14 @@ t.test('what is no form of ours is refused, as a page', async (t) => {
 
 t.test('what goes wrong on our side is a page too, and says nothing of it', async (t) => {
   const app = await testDaemon(t)
-  const token = await invited(app, 'nina@b.test')
+  const token = await inviteMember(app, 'nina@b.test')
   await app.daemon.database.commit([
     insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
   ])
   const answer = await page(app, '/ui/invitation', { token, password })
   t.equal(answer.status, 500)
   harmless(t, answer)
-  t.match(seen(answer.text).text, /internal error/)
+  t.match(parsePage(answer.text).text, /internal error/)
   t.match(
     app.errors.join(),
     /a stored password of an unknown form.*requestId|requestId.*a stored password of an unknown form/,

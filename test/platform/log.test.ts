@@ -1,11 +1,11 @@
 /** Log lines as an operator and the journal of systemd read them. */
 import { fstatSync } from 'node:fs'
 import t from 'tap'
-import { isJournal, type LogSettings, logTo } from '../../src/platform/log.js'
+import { isJournalStream, type LogSettings, createLog } from '../../src/platform/log.js'
 
 function lines(settings: LogSettings, journal: boolean): string[] {
   const written: string[] = []
-  const log = logTo({ write: (line) => written.push(line) }, settings, journal)
+  const log = createLog({ write: (line) => written.push(line) }, settings, journal)
   log.debug('one')
   log.info({ ms: 3 }, 'two')
   log.warn('three')
@@ -41,6 +41,6 @@ t.test('elsewhere nothing stands before a line', async (t) => {
 
 t.test('standard output is the journal only when it is the stream that systemd has named', async (t) => {
   const { dev, ino } = fstatSync(1)
-  t.ok(isJournal(`${dev}:${ino}`))
-  for (const named of [undefined, '', `${dev}:${ino + 1}`, `${dev}`]) t.notOk(isJournal(named), String(named))
+  t.ok(isJournalStream(`${dev}:${ino}`))
+  for (const named of [undefined, '', `${dev}:${ino + 1}`, `${dev}`]) t.notOk(isJournalStream(named), String(named))
 })

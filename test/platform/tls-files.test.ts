@@ -9,8 +9,8 @@ import { createServer } from 'node:tls'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/platform/clock.js'
-import { notifySocket } from '../../src/platform/processes/notify-socket.js'
-import { loadTls, readTls } from '../../src/platform/tls-files.js'
+import { createNotifySocket } from '../../src/platform/processes/notify-socket.js'
+import { loadTlsFiles, readTlsFiles } from '../../src/platform/tls-files.js'
 import { skipWithout } from '../helpers/programs.js'
 
 const run = promisify(execFile)
@@ -37,8 +37,8 @@ async function serve(t: Test, pair: { readonly cert: string; readonly key: strin
 t.test('a self-signed pair', async (t) => {
   const folder = join(scratch(t), 'tls')
   const source = { folder, hostname: 'mail.test', now }
-  const first = await loadTls(null, source)
-  const again = (change: Partial<typeof source>) => loadTls(null, { ...source, ...change })
+  const first = await loadTlsFiles(null, source)
+  const again = (change: Partial<typeof source>) => loadTlsFiles(null, { ...source, ...change })
 
   t.test('is private and leaves nothing else in its folder', async (t) => {
     t.equal(statSync(join(folder, 'key.pem')).mode & 0o777, 0o600)
@@ -66,13 +66,13 @@ t.test('a self-signed pair', async (t) => {
 
   t.test('takes a host name that is too long for a common name', async (t) => {
     const hostname = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
-    const { cert, key } = await loadTls(null, { folder: join(scratch(t), 'tls'), hostname, now })
+    const { cert, key } = await loadTlsFiles(null, { folder: join(scratch(t), 'tls'), hostname, now })
     t.ok(cert && key)
   })
 })
 
 t.test('clients that are given the self-signed certificate verify the server', async (t) => {
-  const pair = await loadTls(null, { folder: scratch(t), hostname: 'mail.test', now: systemClock() })
+  const pair = await loadTlsFiles(null, { folder: scratch(t), hostname: 'mail.test', now: systemClock() })
   const port = await serve(t, pair)
   const trusted = pair.caFile
 
@@ -104,23 +104,23 @@ t.test('clients that are given the self-signed certificate verify the server', a
 })
 
 t.test('a configured pair', async (t) => {
-  const one = await loadTls(null, { folder: join(scratch(t), 'one'), hostname: 'one.test', now })
-  const two = await loadTls(null, { folder: join(scratch(t), 'two'), hostname: 'two.test', now })
+  const one = await loadTlsFiles(null, { folder: join(scratch(t), 'one'), hostname: 'one.test', now })
+  const two = await loadTlsFiles(null, { folder: join(scratch(t), 'two'), hostname: 'two.test', now })
   const keyOf = (caFile: string) => caFile.replace('cert.pem', 'key.pem')
   const absent = { folder: '/nonexistent/never-made', hostname: 'one.test', now }
 
   t.test('is served as it is, and no other is made', async (t) => {
-    t.same(await loadTls({ certFile: one.caFile, keyFile: keyOf(one.caFile) }, absent), one)
+    t.same(await loadTlsFiles({ certFile: one.caFile, keyFile: keyOf(one.caFile) }, absent), one)
   })
 
   t.test('that does not match is refused with the names of both files', async (t) => {
-    const found = readTls(one.caFile, keyOf(two.caFile))
+    const found = readTlsFiles(one.caFile, keyOf(two.caFile))
     await t.rejects(found, { message: new RegExp(`${one.caFile} and ${keyOf(two.caFile)} are no pair`) })
   })
 
   t.test('that cannot be read is refused with the name of the file', async (t) => {
-    await t.rejects(readTls('/nonexistent/cert.pem', keyOf(one.caFile)), { message: /\/nonexistent\/cert\.pem/ })
-    await t.rejects(readTls(one.caFile, '/nonexistent/key.pem'), { message: /\/nonexistent\/key\.pem/ })
+    await t.rejects(readTlsFiles('/nonexistent/cert.pem', keyOf(one.caFile)), { message: /\/nonexistent\/cert\.pem/ })
+    await t.rejects(readTlsFiles(one.caFile, '/nonexistent/key.pem'), { message: /\/nonexistent\/key\.pem/ })
   })
 })
 
@@ -139,9 +139,9 @@ while True:
   const log = { warn: (...words: unknown[]) => void warnings.push(words) }
   t.equal((await heard.next()).value, 'bound')
 
-  const socket = notifySocket(path, log)
-  await socket.ready('delivering mail')
-  await socket.stopping()
+  const socket = createNotifySocket(path, log)
+  await socket.notifyReady('delivering mail')
+  await socket.notifyStopping()
   const words: string[] = []
   while (!words.some((word) => word.includes('STOPPING'))) words.push(String((await heard.next()).value))
   const messages = words.filter((word) => word.includes('MAINPID'))
@@ -150,8 +150,8 @@ while True:
   t.match(messages[1], 'STOPPING=1')
   t.same(warnings, [])
 
-  await notifySocket(join(scratch(t), 'nobody'), log).ready('delivering')
+  await createNotifySocket(join(scratch(t), 'nobody'), log).notifyReady('delivering')
   t.equal(warnings.length, 1, 'a socket that is gone is only logged')
-  await notifySocket(null, log).ready('not under systemd')
+  await createNotifySocket(null, log).notifyReady('not under systemd')
   t.equal(warnings.length, 1)
 })

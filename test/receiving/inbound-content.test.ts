@@ -1,7 +1,7 @@
 /** What a record keeps of a stranger's header: something, whatever it says. */
 import fc from 'fast-check'
 import t from 'tap'
-import { inboundContent, receivedData, referenceIds } from '../../src/receiving/inbound-content.js'
+import { readInboundContent, buildReceivedData, parseReferenceIds } from '../../src/receiving/inbound-content.js'
 
 const nothing = { hasHtml: false, hasText: false, attachments: 0 }
 const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
@@ -16,7 +16,7 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
     'References: <1@b.test>',
     ' <2@b.test>',
   )
-  const content = inboundContent(raw, { hasHtml: true, hasText: false, attachments: 1 })
+  const content = readInboundContent(raw, { hasHtml: true, hasText: false, attachments: 1 })
   t.same(content, {
     message_id: '<3@b.test>',
     reference_ids: '["<1@b.test>","<2@b.test>"]',
@@ -29,7 +29,7 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
     has_text: 0,
     attachment_count: 1,
   })
-  t.same(receivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), {
+  t.same(buildReceivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), {
     inbound_email_id: 'in_1',
     from: 'mueller@b.test',
     from_name: 'Müller',
@@ -43,22 +43,22 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
 })
 
 t.test('a header without what it should have leaves that empty', async (t) => {
-  const content = inboundContent(Buffer.from('no header at all\r\n'), nothing)
+  const content = readInboundContent(Buffer.from('no header at all\r\n'), nothing)
   t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
-  t.match(receivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), { to: ['info@a.test'], from: '' })
-  t.match(inboundContent(message('From: nobody', 'Message-ID: bare'), nothing), { from_email: '', message_id: null })
+  t.match(buildReceivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), { to: ['info@a.test'], from: '' })
+  t.match(readInboundContent(message('From: nobody', 'Message-ID: bare'), nothing), { from_email: '', message_id: null })
   const many = message(`To: ${Array.from({ length: 5001 }, () => 'x@b.test').join(', ')}`, 'Subject: still here')
-  t.match(inboundContent(many, nothing), { to_emails: /^\["x@b.test"/, subject: 'still here' })
-  t.match(inboundContent(message(...Array.from({ length: 10_001 }, () => 'X: y')), nothing), { subject: '' })
+  t.match(readInboundContent(many, nothing), { to_emails: /^\["x@b.test"/, subject: 'still here' })
+  t.match(readInboundContent(message(...Array.from({ length: 10_001 }, () => 'X: y')), nothing), { subject: '' })
 })
 
 t.test('of a long thread its first and its last messages are kept', async (t) => {
   const ids = Array.from({ length: 80 }, (_, n) => `<${n}@b.test>`)
-  const kept = referenceIds(ids.join(' '), '')
+  const kept = parseReferenceIds(ids.join(' '), '')
   t.equal(kept.length, 50)
   t.same([kept[0], kept[1], kept.at(-1)], ['<0@b.test>', '<31@b.test>', '<79@b.test>'])
-  t.same(referenceIds('', 'your message <7@b.test> of Monday'), ['<7@b.test>'])
-  t.same(referenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
+  t.same(parseReferenceIds('', 'your message <7@b.test> of Monday'), ['<7@b.test>'])
+  t.same(parseReferenceIds('<1@b.test> <1@b.test> <no> junk', '<2@b.test>'), ['<1@b.test>'])
 })
 
 t.test('of lists without end the beginning is read, whole addresses alone', async (t) => {
@@ -66,7 +66,7 @@ t.test('of lists without end the beginning is read, whole addresses alone', asyn
     ...Array.from({ length: 9_000 }, () => `To: ${'a@b.test,'.repeat(100)}`),
     `Cc: ${Array.from({ length: 180 }, (_, n) => `c${n}@${`${'x'.repeat(48)}.`.repeat(4)}test`).join(',')}`,
   )
-  const { to_emails, cc_emails } = inboundContent(raw, nothing)
+  const { to_emails, cc_emails } = readInboundContent(raw, nothing)
   t.equal((JSON.parse(to_emails) as unknown[]).length, 200)
   const cc = JSON.parse(cc_emails) as readonly string[]
   t.equal(cc.length, 40, 'of 8 KB')
@@ -79,9 +79,9 @@ t.test('names and subjects show what their octets say', async (t) => {
     `From: ${japanese} ${japanese} <a@b.test>\r\nSubject: ${japanese}\r\n ${japanese} =?iso-8859-1?q?Fr\xf6sche?=\r\n\r\n`,
     'latin1',
   )
-  t.match(inboundContent(raw, nothing), { from_name: 'テストテスト', subject: 'テストテストFrösche' })
+  t.match(readInboundContent(raw, nothing), { from_name: 'テストテスト', subject: 'テストテストFrösche' })
   const sender = Buffer.from('From: =?iso-8859-1?q?Fr\xf6sche?= <a@b.test>\r\n\r\n', 'latin1')
-  t.match(inboundContent(sender, nothing), { from_name: 'Frösche', from_email: 'a@b.test' })
+  t.match(readInboundContent(sender, nothing), { from_name: 'Frösche', from_email: 'a@b.test' })
 })
 
 t.test('no bytes are too strange', (t) => {
@@ -92,8 +92,8 @@ t.test('no bytes are too strange', (t) => {
   )
   const property = fc.property(fc.array(fc.tuple(name, value), { maxLength: 8 }), (fields) => {
     const raw = Buffer.from(fields.map(([field, text]) => `${field}:${text}\r\n`).join(''))
-    const content = inboundContent(raw, nothing)
-    JSON.stringify(receivedData({ id: 'in_1', envelope_to: '[]' }, content))
+    const content = readInboundContent(raw, nothing)
+    JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: '[]' }, content))
   })
   fc.assert(property, { numRuns: 1000, seed: 9 })
   t.end()

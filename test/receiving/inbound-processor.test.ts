@@ -8,28 +8,28 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
 import {
-  fileInbound,
+  storeInbound,
   markProcessed,
   removeInbound,
   removeInboundRaw,
 } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
-import { openInHand } from '../../src/receiving/in-hand.js'
-import { inboundContent } from '../../src/receiving/inbound-content.js'
-import { InboundProcessor, type Judge, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
+import { openCrashGuard } from '../../src/receiving/in-hand.js'
+import { readInboundContent } from '../../src/receiving/inbound-content.js'
+import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
 import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
-import { until } from '../helpers/until.js'
+import { waitUntil } from '../helpers/until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
-const judge: Judge = (email, raw, outline) => {
+const judge: MailProcessor = (email, raw, outline) => {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
   const { id, workspace_id } = email
-  const processed = markProcessed({ ...inboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
+  const processed = markProcessed({ ...readInboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
   const type = 'email.sent'
   const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
   return { writes: [processed, event] }
@@ -50,7 +50,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
   const faults = { commit: false, read: false }
   const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-  const mime = new MimeReader({ ...defaultMimeLimits, time: 10_000, waiting: 1000, waitingOfParty: 500 })
+  const mime = new MimeReader({ ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 })
   const processor = new InboundProcessor({
     read: (sql, parameters) => {
       if (faults.read) throw full
@@ -64,10 +64,10 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     log,
     mime,
     reportDigest,
-    inHand: openInHand(join(dirname(databaseFile), 'in-hand'), log),
+    crashGuard: openCrashGuard(join(dirname(databaseFile), 'in-hand'), log),
     factsOf: () => null,
-    judge,
-    judgeReport: () => {
+    processMail: judge,
+    processReport: () => {
       throw new Error('a report')
     },
     ...deps,
@@ -83,7 +83,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     errors,
     faults,
     file: (id, raw = text, workspaceId = 'ws_1') =>
-      database.commit(fileInbound(inboundMail({ id, workspace_id: workspaceId }), raw)),
+      database.commit(storeInbound(inboundMail({ id, workspace_id: workspaceId }), raw)),
     status: (id) =>
       database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
   }
@@ -97,9 +97,9 @@ t.test('what waited before the start and what comes after it is processed, each 
   for (const id of early) await file(id)
   processor.start()
   await file('late')
-  processor.notice('ws_1')
-  processor.notice('ws_1')
-  await until('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
+  processor.onStored('ws_1')
+  processor.onStored('ws_1')
+  await waitUntil('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
   t.equal(events(database), 251)
   t.match(database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
     { subject: 'hello', has_text: 1 },
@@ -116,7 +116,7 @@ t.test('a message that cannot be read has failed and keeps its bytes; the others
   await file('bomb', Buffer.from(`From: x@b.test\r\n${deep.join('')}`))
   await file('good')
   processor.start()
-  await until('both are over', () => status('bomb') === 'failed' && status('good') === 'processed')
+  await waitUntil('both are over', () => status('bomb') === 'failed' && status('good') === 'processed')
   t.equal(database.read('select 1 from inbound_raw where inbound_id = ?', ['bomb']).length, 1)
   t.equal(events(database), 1)
 })
@@ -126,12 +126,12 @@ t.test('while the database takes nothing, mail waits, and is processed when it d
   faults.commit = true
   await file('a')
   processor.start()
-  await until('the fault is noticed', () => errors.length > 0)
+  await waitUntil('the fault is noticed', () => errors.length > 0)
   t.equal(status('a'), 'received')
   faults.read = true
-  processor.notice('ws_1')
+  processor.onStored('ws_1')
   Object.assign(faults, { commit: false, read: false })
-  await until('it is processed', () => status('a') === 'processed')
+  await waitUntil('it is processed', () => status('a') === 'processed')
   t.equal(events(database), 1)
 })
 
@@ -140,20 +140,20 @@ t.test('a stop waits for no bomb, and what the ended processes give up waits for
   let begun = false
   const { processor, file, status, errors } = await fixture(t, {
     mime: {
-      digested: () => Promise.reject(new Error('a report')),
-      studied: (party, source, facts) => {
+      digest: () => Promise.reject(new Error('a report')),
+      analyze: (party, source, facts) => {
         const noted = (): Buffer | undefined => {
           begun = true
           return source()
         }
-        return mime.studied(party, noted, facts)
+        return mime.analyze(party, noted, facts)
       },
     },
   })
   const ids = ['a', 'b', 'c']
   for (const id of ids) await file(id, Buffer.concat([text, Buffer.from('\r\n'.repeat(5_000_000))]))
   processor.start()
-  await until('the first is under way', () => begun)
+  await waitUntil('the first is under way', () => begun)
   const stopped = processor.stop()
   await mime.close()
   await stopped
@@ -162,104 +162,104 @@ t.test('a stop waits for no bomb, and what the ended processes give up waits for
 })
 
 t.test('a bug of ours fails one message, and says so in the log', async (t) => {
-  const buggy: Judge = (email, raw, parts, study) => {
+  const buggy: MailProcessor = (email, raw, parts, study) => {
     if (email.id === 'odd') throw new TypeError('a bug')
     return judge(email, raw, parts, study)
   }
-  const { processor, file, status, errors } = await fixture(t, { judge: buggy })
+  const { processor, file, status, errors } = await fixture(t, { processMail: buggy })
   await file('odd')
   await file('good')
   processor.start()
-  await until('both are over', () => status('odd') === 'failed' && status('good') === 'processed')
+  await waitUntil('both are over', () => status('odd') === 'failed' && status('good') === 'processed')
   t.match(errors, [/a bug/])
 })
 
 t.test('what is deleted while it is looked at leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
-  const slow: Judge = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, parts, study) => {
     const place = { id: email.id, workspaceId: 'ws_1' }
     await commit?.([removeInbound(place), removeInboundRaw(place)])
     deleted.push(email.id)
     return judge(email, raw, parts, study)
   }
-  const { processor, file, database, errors, status } = await fixture(t, { judge: slow })
+  const { processor, file, database, errors, status } = await fixture(t, { processMail: slow })
   commit = database.commit
   await file('a')
   processor.start()
-  await until('it is deleted', () => deleted.length > 0)
+  await waitUntil('it is deleted', () => deleted.length > 0)
   await processor.stop()
   t.same([status('a'), events(database), errors], [undefined, 0, []])
 })
 
 t.test('a commit that misses while the message still waits is tried again, and holds up nobody', async (t) => {
   let judged = 0
-  const missing: Judge = async (email, raw, parts, study) => {
+  const missing: MailProcessor = async (email, raw, parts, study) => {
     judged += 1
     const { writes } = await judge(email, raw, parts, study)
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     return { writes: judged === 1 ? [...writes, missing] : writes }
   }
-  const { processor, file, status, errors, database } = await fixture(t, { judge: missing })
+  const { processor, file, status, errors, database } = await fixture(t, { processMail: missing })
   await file('a')
   processor.start()
-  await until('it was judged', () => judged === 1)
+  await waitUntil('it was judged', () => judged === 1)
   await file('b')
-  processor.notice('ws_1')
-  await until('both are processed', () => status('a') === 'processed' && status('b') === 'processed')
+  processor.onStored('ws_1')
+  await waitUntil('both are processed', () => status('a') === 'processed' && status('b') === 'processed')
   t.same([judged, events(database), errors], [3, 2, []])
 })
 
 t.test('what was judged hears of its commit, and of none that missed', async (t) => {
   const heard: string[] = []
   let judged = 0
-  const told: Judge = async (email, raw, parts, study) => {
+  const told: MailProcessor = async (email, raw, parts, study) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     const { writes } = await judge(email, raw, parts, study)
-    return { writes: judged === 1 ? [...writes, missing] : writes, committed: () => heard.push(email.id) }
+    return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => heard.push(email.id) }
   }
-  const { processor, file, status } = await fixture(t, { judge: told })
+  const { processor, file, status } = await fixture(t, { processMail: told })
   await file('a')
   processor.start()
-  await until('it is processed', () => status('a') === 'processed')
+  await waitUntil('it is processed', () => status('a') === 'processed')
   await processor.stop()
   t.same([judged, heard], [2, ['a']])
 })
 
 t.test('a report goes to its own judge, digested in a process', async (t) => {
   const seen: unknown[] = []
-  const judgeReport: ProcessorDeps['judgeReport'] = ({ id, workspace_id: workspaceId }, digest) => {
+  const processReport: ProcessorDeps['processReport'] = ({ id, workspace_id: workspaceId }, digest) => {
     seen.push(digest)
     return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
   }
-  const { processor, database, errors } = await fixture(t, { judgeReport })
-  await database.commit(fileInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
+  const { processor, database, errors } = await fixture(t, { processReport })
+  await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
-  await until('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
+  await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
   t.same([seen, errors], [[{ report: { type: 'other' }, answer: true }], []])
 })
 
 t.test('whoever has much mail waiting that takes long waits for it alone', async (t) => {
   const ends: (() => void)[] = []
-  const slow: Judge = async (email, raw, parts, study) => {
+  const slow: MailProcessor = async (email, raw, parts, study) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
     return judge(email, raw, parts, study)
   }
-  const { processor, file, status, database } = await fixture(t, { judge: slow })
+  const { processor, file, status, database } = await fixture(t, { processMail: slow })
   const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)
   for (const id of many) await file(id)
   await file('other', text, 'ws_2')
   processor.start()
-  await until("the other's", () => status('other') === 'processed')
-  await until('its own share is under way', () => ends.length === 50)
+  await waitUntil("the other's", () => status('other') === 'processed')
+  await waitUntil('its own share is under way', () => ends.length === 50)
   await file('other-2', text, 'ws_2')
-  processor.notice('ws_2')
-  await until("the other's next", () => status('other-2') === 'processed')
+  processor.onStored('ws_2')
+  await waitUntil("the other's next", () => status('other-2') === 'processed')
   await file('older', text, 'ws_1')
-  processor.notice('ws_1')
+  processor.onStored('ws_1')
   t.equal(ends.length, 50)
-  await until('all of them', () => {
+  await waitUntil('all of them', () => {
     for (const end of ends.splice(0)) end()
     return [...many, 'older'].every((id) => status(id) === 'processed')
   })
@@ -269,7 +269,7 @@ t.test('whoever has much mail waiting that takes long waits for it alone', async
 t.test('what was in hand at two deaths of the process has failed, unread; what merely was near has not', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const program = fileURLToPath(new URL('../fixtures/dying-processor.js', import.meta.url))
-  for (const id of ['a', 'bomb', 'c']) await database.commit(fileInbound(inboundMail({ id }), text))
+  for (const id of ['a', 'bomb', 'c']) await database.commit(storeInbound(inboundMail({ id }), text))
   const died: unknown[] = []
   for (let run = 0; run < 3; run += 1) {
     const child = spawn(process.execPath, [program, file], { stdio: 'inherit' })
@@ -288,23 +288,23 @@ t.test('what was in hand at two deaths of the process has failed, unread; what m
 t.test('what was in hand at two deaths is not read either where the disk takes no write at first', async (t) => {
   const over: string[] = []
   const looked: string[] = []
-  const inHand = {
+  const crashGuard = {
     suspects: [{ id: 'bomb', workspaceId: 'ws_1', deaths: 2 }],
-    take: ({ id }: { readonly id: string }) => void looked.push(id),
-    done: (id: string) => void over.push(id),
+    begin: ({ id }: { readonly id: string }) => void looked.push(id),
+    finish: (id: string) => void over.push(id),
     close: () => undefined,
   }
-  const { processor, file, status, faults } = await fixture(t, { inHand })
+  const { processor, file, status, faults } = await fixture(t, { crashGuard })
   await file('bomb')
   faults.commit = true
   processor.start()
   await file('other')
-  await until('it was looked for', () => looked.includes('other'))
+  await waitUntil('it was looked for', () => looked.includes('other'))
   t.equal(status('bomb'), 'received')
   t.notOk(over.includes('bomb'), 'it is remembered until it is on disk')
   faults.commit = false
-  await until('it has failed', () => status('bomb') === 'failed')
-  await until('the other was read', () => status('other') === 'processed')
+  await waitUntil('it has failed', () => status('bomb') === 'failed')
+  await waitUntil('the other was read', () => status('other') === 'processed')
   t.same(looked.includes('bomb'), false)
-  await until('it is over', () => over.includes('bomb'))
+  await waitUntil('it is over', () => over.includes('bomb'))
 })

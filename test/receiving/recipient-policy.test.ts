@@ -3,9 +3,9 @@ import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import type { ReceivingDomain } from '../../src/domains/receiving-book.js'
-import { addressOrNull, type DomainName, parseAddress } from '../../src/mail/address.js'
-import { returnPath } from '../../src/mail/return-path.js'
-import { type InboundRecipient, inboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
+import { tryParseAddress, type DomainName, parseAddress } from '../../src/mail/address.js'
+import { createReturnPath } from '../../src/mail/return-path.js'
+import { type InboundRecipient, classifyRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
@@ -19,11 +19,11 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
-  verifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
+  findVerifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
 }
 
 const id = '0190a000-0000-7000-8000-000000000001'
-const valid = (host: string): string => returnPath(secret, id, host as DomainName)
+const valid = (host: string): string => createReturnPath(secret, id, host as DomainName)
 const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
 const unknown = { kind: 'refused', why: 'unknown' }
 const refused = { kind: 'refused', why: 'blocked' }
@@ -82,7 +82,7 @@ const cases: readonly (readonly [address: string, wanted: unknown])[] = [
 
 for (const [address, wanted] of cases) {
   t.test(`RCPT TO:<${address}>`, async (t) => {
-    t.same(inboundRecipient(policy, parseAddress(address)), wanted)
+    t.same(classifyRecipient(policy, parseAddress(address)), wanted)
   })
 }
 
@@ -91,9 +91,9 @@ t.test('nothing outside our own domains is ever taken', (t) => {
   const label = fc.constantFrom('in', 'out', 'test', 'mail', 'zone', 'posthorn', 'mx', 'service', 'evil')
   const local = fc.constantFrom('postmaster', 'abuse', 'bounce+x', 'info', 'unsubscribe+x')
   const property = fc.property(local, fc.array(label, { minLength: 1, maxLength: 4 }), (name, labels) => {
-    const address = addressOrNull(`${name}@${labels.join('.')}`)
+    const address = tryParseAddress(`${name}@${labels.join('.')}`)
     if (address === null) return
-    const found: InboundRecipient = inboundRecipient(policy, address)
+    const found: InboundRecipient = classifyRecipient(policy, address)
     if (!ours.test(labels.join('.'))) t.same(found, relay, address)
   })
   fc.assert(property, { numRuns: 2000, seed: 4 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
-import { type TakeInDeps, takeIn } from '../../src/receiving/take-in.js'
+import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/take-in.js'
 import type { Write } from '../../src/storage/writer/write.js'
 
 const home = parseAddress('a@home.test')
@@ -25,7 +25,7 @@ const found: Authentication = {
   fromFields: 1,
 }
 
-function taking(recipientOf: TakeInDeps['recipientOf']): {
+function recordAcceptance(recipientOf: AcceptInboundDeps['recipientOf']): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
   readonly filed: string[]
@@ -34,7 +34,7 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
   const written: Write[] = []
   const filed: string[] = []
   const told: unknown[] = []
-  const accept = takeIn({
+  const accept = createAcceptInbound({
     commit: async (writes) => {
       written.push(...writes)
     },
@@ -42,11 +42,11 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
     log: { info: (line: unknown) => told.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
-    authenticate: async (raw) => ({ raw, found }),
+    authenticate: async (raw) => ({ raw, authentication: found }),
     recipientOf,
     operatorWorkspace: () => 'home',
     inboundBytes: () => ({ held: 0, limit: null }),
-    filed: (workspaceId) => filed.push(workspaceId),
+    onStored: (workspaceId) => filed.push(workspaceId),
   })
   const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
   const raw = Buffer.from('From: x@b.test\r\n\r\ntext\r\n')
@@ -55,7 +55,7 @@ function taking(recipientOf: TakeInDeps['recipientOf']): {
 }
 
 t.test('two workspaces get a record each, a return path without a token none', async (t) => {
-  const { take, written, filed, told } = taking((address) => {
+  const { take, written, filed, told } = recordAcceptance((address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
   })
@@ -71,7 +71,7 @@ t.test('two workspaces get a record each, a return path without a token none', a
 
 t.test('a message for somebody who was taken away since the RCPT is not acknowledged', async (t) => {
   for (const why of ['unknown', 'blocked', 'relay'] as const) {
-    const { take, written } = taking((address) => (address === home ? mailbox('home') : { kind: 'refused', why }))
+    const { take, written } = recordAcceptance((address) => (address === home ? mailbox('home') : { kind: 'refused', why }))
     await t.rejects(take(other), { message: /taken away/ })
     await t.rejects(take(home, other), { message: /taken away/ })
     t.same(written, [])

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
-import { fieldsNamed, fieldValue, scanHeader } from '../../src/mail/header-fields.js'
-import { serviceIdOf, type Trace, traceFields, withTrace } from '../../src/receiving/trace-fields.js'
+import { findFields, readFieldValue, scanHeader } from '../../src/mail/header-fields.js'
+import { serviceIdOf, type Trace, formatTraceFields, withTrace } from '../../src/receiving/trace-fields.js'
 
 const trace: Trace = {
   returnPath: parseAddress('ann@sender.test'),
@@ -21,7 +21,7 @@ const trace: Trace = {
   now: Date.UTC(2026, 10, 21, 1, 2, 3),
 }
 
-function traced(text: string, more: Partial<Trace> = {}): string {
+function addTrace(text: string, more: Partial<Trace> = {}): string {
   const raw = Buffer.from(text)
   return Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, ...more })).toString()
 }
@@ -29,7 +29,7 @@ function traced(text: string, more: Partial<Trace> = {}): string {
 t.test('the fields stand on top in their order, and the message below is as it came', async (t) => {
   const message = 'Subject: x\r\n\r\nbody\r\n'
   t.equal(
-    traced(message),
+    addTrace(message),
     [
       'Return-Path: <ann@sender.test>',
       'Authentication-Results: mail.test; spf=pass smtp.mailfrom=ann@sender.test;',
@@ -47,7 +47,7 @@ t.test('the fields stand on top in their order, and the message below is as it c
 })
 
 t.test('a bounce, several recipients, IPv6 and no TLS each have their form', async (t) => {
-  const text = traceFields({
+  const text = formatTraceFields({
     ...trace,
     returnPath: '',
     recipient: null,
@@ -79,19 +79,19 @@ t.test('results that bear our name and came from outside are taken out, those of
     `(${'x'.repeat(3_000)}) mail.test; dkim=pass`,
   ]
   for (const value of forged) {
-    const out = traced(`Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`, {
+    const out = addTrace(`Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`, {
       results: [],
     })
     t.notMatch(out, /authentication-results/i, JSON.stringify(value).slice(0, 100))
     t.match(out, /\r\nSubject: x\r\n\r\n$/)
   }
   for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {
-    t.match(traced(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }), `Authentication-Results: ${value}\r\n`)
+    t.match(addTrace(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }), `Authentication-Results: ${value}\r\n`)
   }
 })
 
 t.test('our name in Unicode is our name', async (t) => {
-  const out = traced('Authentication-Results: pöst.test; spf=pass\r\nSubject: x\r\n\r\n', {
+  const out = addTrace('Authentication-Results: pöst.test; spf=pass\r\nSubject: x\r\n\r\n', {
     hostname: 'xn--pst-sna.test',
     results: [],
   })
@@ -99,8 +99,8 @@ t.test('our name in Unicode is our name', async (t) => {
 })
 
 t.test('the Return-Path of others is replaced', async (t) => {
-  const out = traced('Return-Path: <evil@evil.test>\r\nSubject: x\r\nRETURN-PATH: <y@z.test>\r\n\r\n')
-  t.equal(fieldsNamed(scanHeader(Buffer.from(out)), 'return-path').length, 1)
+  const out = addTrace('Return-Path: <evil@evil.test>\r\nSubject: x\r\nRETURN-PATH: <y@z.test>\r\n\r\n')
+  t.equal(findFields(scanHeader(Buffer.from(out)), 'return-path').length, 1)
   t.notMatch(out, 'evil')
 })
 
@@ -141,7 +141,7 @@ t.test('whatever strangers call themselves, no line is theirs and nothing below 
   const message = 'Subject: x\r\n\r\nbody\r\n'
   fc.assert(
     fc.property(hostile, hostile, hostile, hostile, (helo, value, cipher, path) => {
-      const out = traced(message, {
+      const out = addTrace(message, {
         helo,
         id: cipher,
         address: helo,
@@ -185,11 +185,11 @@ t.test('any header at all keeps its other fields, and none of it bears our name 
       const header = scanHeader(out)
       const kept = (name: string) => fields.filter((text) => text.startsWith(`${name}:`)).length
       return (
-        fieldsNamed(header, 'subject').length === kept('Subject') &&
-        fieldsNamed(header, 'arc-authentication-results').length === kept('ARC-Authentication-Results') &&
-        fieldsNamed(header, 'return-path').length === 1 &&
-        fieldsNamed(header, 'authentication-results').every(
-          (result) => serviceIdOf(fieldValue(out, result)) !== 'mail.test',
+        findFields(header, 'subject').length === kept('Subject') &&
+        findFields(header, 'arc-authentication-results').length === kept('ARC-Authentication-Results') &&
+        findFields(header, 'return-path').length === 1 &&
+        findFields(header, 'authentication-results').every(
+          (result) => serviceIdOf(readFieldValue(out, result)) !== 'mail.test',
         ) &&
         out.toString().endsWith('\r\n\r\nbody')
       )

@@ -6,13 +6,13 @@ import { encode } from 'nodemailer/lib/qp'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
-import { type NamedAddress, namedAddressOrNull } from '../../src/mail/named-address.js'
+import { type NamedAddress, tryParseNamedAddress } from '../../src/mail/named-address.js'
 import { textOfHtml } from '../../src/messages/mime/text-of-html.js'
-import { composedMessage, composeMessage } from '../../src/sending/compose-message.js'
-import { quoted } from '../../src/sending/compose-plain.js'
-import { customFieldFault } from '../../src/sending/custom-fields.js'
+import { composeMimeTree, composeMessage } from '../../src/sending/compose-message.js'
+import { toQuotedPrintable } from '../../src/sending/compose-plain.js'
+import { findCustomFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
-import { summarise } from '../../src/sending/prepare-message.js'
+import { summarizeMessage } from '../../src/sending/prepare-message.js'
 import type { MessageSummary } from '../../src/sending/submitted-message.js'
 import { checkForm } from '../helpers/check-form.js'
 
@@ -45,17 +45,17 @@ interface Composed {
 }
 
 /** Composed, looked at for its form, and read back by our own reader and by another. */
-async function composed(content: Partial<MessageContent>): Promise<Composed> {
+async function composeAndParse(content: Partial<MessageContent>): Promise<Composed> {
   const raw = composeMessage({ ...plain, ...content }, composing)
-  assert.equal(checkForm(raw, { lineOctets: 998 }).kind, 'ok')
+  assert.equal(checkForm(raw, { maxLineOctets: 998 }).kind, 'ok')
   const header = scanHeader(raw)
   assert.doesNotMatch(raw.toString('latin1', 0, header.end), /^[ \t]+\r$/m, 'no line of blanks in the header')
   const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
-  return { raw, text: raw.toString(), summary: summarise(raw, header), mail: await simpleParser(raw, options) }
+  return { raw, text: raw.toString(), summary: summarizeMessage(raw, header), mail: await simpleParser(raw, options) }
 }
 
 t.test('a text alone is one part', async (t) => {
-  const { text } = await composed({})
+  const { text } = await composeAndParse({})
   t.equal(
     text,
     [
@@ -76,7 +76,7 @@ t.test('a text alone is one part', async (t) => {
 })
 
 t.test('text, HTML, images and attachments stand in the tree that readers expect', async (t) => {
-  const { text, mail } = await composed({
+  const { text, mail } = await composeAndParse({
     cc: [mailbox('cc@b.test')],
     bcc: [mailbox('blind@b.test')],
     replyTo: [mailbox('reply@a.test', 'Reply, please')],
@@ -112,7 +112,7 @@ t.test('text, HTML, images and attachments stand in the tree that readers expect
 })
 
 t.test('an image without HTML to show it in is attached', async (t) => {
-  const { text, mail } = await composed({
+  const { text, mail } = await composeAndParse({
     inlineImages: [{ cid: 'a', content: Buffer.from('x'), contentType: 'image/png', filename: 'a.png' }],
   })
   t.match(text, 'Content-Type: multipart/mixed')
@@ -121,7 +121,7 @@ t.test('an image without HTML to show it in is attached', async (t) => {
 
 t.test('fields of the app stand as it wrote them', async (t) => {
   const references = Array.from({ length: 60 }, (_, n) => `<${n}.${'x'.repeat(60)}@a.test>`).join(' ')
-  const { text, mail } = await composed({
+  const { text, mail } = await composeAndParse({
     fields: [
       { name: 'X-MyApp-ID', value: '  "a"  b ' },
       { name: 'message-id', value: '<own@a.test>' },
@@ -140,7 +140,7 @@ t.test('fields of the app stand as it wrote them', async (t) => {
 
 t.test('addresses with UTF-8 or quotes in them are read back as they were', async (t) => {
   const to = [mailbox('jürgen@münchen.test', 'Jürgen'), mailbox('"a, b"@b.test'), mailbox('"c@d"@b.test', 'C "D" \\')]
-  const { summary } = await composed({ to })
+  const { summary } = await composeAndParse({ to })
   t.same(summary.to, to)
 })
 
@@ -175,7 +175,7 @@ t.test('names and subjects survive', async () => {
     fc.asyncProperty(words, fc.array(words, { minLength: 1, maxLength: 5 }), words, async (author, names, subject) => {
       const to = names.map((name, n) => mailbox(`u${n}@b.test`, name))
       const from = mailbox('app@a.test', author)
-      const { summary, mail } = await composed({ from, to, subject })
+      const { summary, mail } = await composeAndParse({ from, to, subject })
       assert.deepEqual({ ...summary, cc: [], replyTo: [] }, { from: [from], to, cc: [], replyTo: [], subject })
       assert.equal(mail.subject ?? '', subject)
     }),
@@ -205,7 +205,7 @@ t.test('bodies, file names and bytes survive', async () => {
         content: Buffer.from(bytes),
         contentType: 'application/octet-stream',
       }))
-      const { mail } = await composed({ text: `${text}.`, html: `${html}.`, attachments })
+      const { mail } = await composeAndParse({ text: `${text}.`, html: `${html}.`, attachments })
       assert.equal(mail.text, asRead(`${text}.`))
       assert.equal(mail.html, asRead(`${html}.`))
       assert.deepEqual(
@@ -218,7 +218,7 @@ t.test('bodies, file names and bytes survive', async () => {
 
 t.test('a body of megabytes goes in base64 and survives', async (t) => {
   const html = 'größer\n'.repeat(150_000)
-  const { mail, text } = await composed({ html })
+  const { mail, text } = await composeAndParse({ html })
   t.equal(mail.html, html)
   t.match(text, 'Content-Type: text/html; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n')
 })
@@ -237,7 +237,7 @@ t.test('what is written straight out is read like what goes through the tree of 
       const straight = await simpleParser(composeMessage({ ...plain, text, html: html || null }, composing), options)
       const messageId = `<${composing.emailId}@mail.test>`
       const rest = { text, html, messageId, date: new Date(composing.now) }
-      const tree = await simpleParser(composedMessage(plain, rest), options)
+      const tree = await simpleParser(composeMimeTree(plain, rest), options)
       // The message's own last line end, after those of the text, belongs to a body that is not in base64.
       const body = (given: string | false | undefined): string => (given || '').replace(/\n+$/, '')
       assert.equal(body(straight.text), body(tree.text))
@@ -252,10 +252,10 @@ t.test('text is made of HTML where none is given', async (t) => {
   const html = `<html><head><title>no</title><style>p { }</style></head><body><h1>Hello Bob</h1>
     <p>Your <b>order</b> &amp; more: <a href="https://a.test/1">see here</a>
     <a href="https://a.test/2">https://a.test/2</a></p><img src="x.png" alt="Logo"><script>no()</script></body></html>`
-  const { mail } = await composed({ html, text: null })
+  const { mail } = await composeAndParse({ html, text: null })
   t.equal(mail.text, 'Hello Bob\n\nYour order & more: see here [https://a.test/1] https://a.test/2\n\nLogo')
   t.equal(mail.html, html)
-  const pictures = await composed({ html: '<img src="a.png">', text: null })
+  const pictures = await composeAndParse({ html: '<img src="a.png">', text: null })
   t.same(pictures.text.match(/^Content-Type:.*/gm), ['Content-Type: text/html; charset=utf-8'], 'nothing to read')
 })
 
@@ -307,12 +307,12 @@ t.test('one mailbox is read from text, and nothing that may be a list', async (t
     ['Jürgen <j@münchen.test>', 'j@xn--mnchen-3ya.test', 'Jürgen'],
     ['"a@b"@b.test', '"a@b"@b.test', ''],
   ]
-  for (const [text, address, name] of good) t.same(namedAddressOrNull(text), { address, name }, text)
+  for (const [text, address, name] of good) t.same(tryParseNamedAddress(text), { address, name }, text)
   const lists = ['a@b.test, b@b.test', 'a@b.test, Bob <b@b.test>', 'A <a@b.test> <b@b.test>', 'a@b.test; <b@b.test>']
   const bad = ['', 'Bob', '<>', 'Bob <>', 'Bob <bob>', 'bob@', 'Bob <bob@b.test> x', 'Bob bob@b.test', '<bob@b.test']
   const controls = ['A\r\nBcc: x <a@b.test>', 'a@b.test\r\nBcc: x', 'A\0 <a@b.test>', '\ud800 <a@b.test>']
   const long = [`${'n'.repeat(257)} <a@b.test>`, `${'l'.repeat(65)}@b.test`]
-  for (const text of [...lists, ...bad, ...controls, ...long]) t.equal(namedAddressOrNull(text), null, text)
+  for (const text of [...lists, ...bad, ...controls, ...long]) t.equal(tryParseNamedAddress(text), null, text)
 })
 
 t.test('fields that are ours or have no right form are refused', async (t) => {
@@ -326,28 +326,28 @@ t.test('fields that are ours or have no right form are refused', async (t) => {
     ['X-Long', 'ä'.repeat(4000)],
     ['X-Pieces', `${'x'.repeat(800)} ${'y'.repeat(800)}`],
   ]
-  for (const [name, value] of good) t.equal(customFieldFault(name, value), null, name)
+  for (const [name, value] of good) t.equal(findCustomFieldFault(name, value), null, name)
   const ours = 'From To CC bcc Resent-Bcc Reply-To Subject Date Sender DKIM-Signature Return-Path Received MIME-Version'
   const steering = 'Content-Type content-x X-Service-Tag x-pm-tag X-Mailgun-Tag'
-  for (const name of `${ours} ${steering}`.split(' ')) t.match(customFieldFault(name, 'x'), /cannot be set here/, name)
+  for (const name of `${ours} ${steering}`.split(' ')) t.match(findCustomFieldFault(name, 'x'), /cannot be set here/, name)
   for (const name of ['', 'X Y', 'X:', 'X-Ä', 'X\r\nY', 'x'.repeat(77)])
-    t.match(customFieldFault(name, 'x'), /name/, name)
-  for (const value of ['a\r\nBcc: x', 'a\nb', 'a\0', '\udc00']) t.match(customFieldFault('X-A', value), /one line/)
-  t.match(customFieldFault('X-A', 'ä'.repeat(4097)), /8192 octets/)
-  t.match(customFieldFault('X-A', 'x'.repeat(901)), /folded/)
-  t.match(customFieldFault('X-A', `x${' '.repeat(901)}y`), /folded/)
+    t.match(findCustomFieldFault(name, 'x'), /name/, name)
+  for (const value of ['a\r\nBcc: x', 'a\nb', 'a\0', '\udc00']) t.match(findCustomFieldFault('X-A', value), /one line/)
+  t.match(findCustomFieldFault('X-A', 'ä'.repeat(4097)), /8192 octets/)
+  t.match(findCustomFieldFault('X-A', 'x'.repeat(901)), /folded/)
+  t.match(findCustomFieldFault('X-A', `x${' '.repeat(901)}y`), /folded/)
   for (const value of ['x', '<a>', '<a@b> <c@d>', '<ä@b.test>', '']) {
-    t.match(customFieldFault('Message-ID', value), /one message id/, value)
+    t.match(findCustomFieldFault('Message-ID', value), /one message id/, value)
   }
   for (const value of ['x', '<a@b.test>,<c@d.test>', '']) {
-    t.match(customFieldFault('References', value), /message ids/, value)
+    t.match(findCustomFieldFault('References', value), /message ids/, value)
   }
 })
 
 t.test('plain ASCII is quoted as nodemailer quotes it', (t) => {
   const unit = fc.constantFrom('a', '=', ' ', '\t', '\r\n', '\n', '~', 'ü', '. ')
   const property = fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
-    assert.equal(quoted(text), encode(text))
+    assert.equal(toQuotedPrintable(text), encode(text))
   })
   fc.assert(property, { numRuns: 2000, seed: 12 })
   t.end()

@@ -1,9 +1,9 @@
 /** Whom an answer goes to, what it is called, and how it joins its thread. */
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
-import { replyContent } from '../../src/sending/reply-content.js'
+import { buildReplyContent } from '../../src/sending/reply-content.js'
 
-const email: Parameters<typeof replyContent>[0] = {
+const email: Parameters<typeof buildReplyContent>[0] = {
   envelope_to: '["info@a.test","sales@a.test"]',
   from_email: 'bob@b.test',
   from_name: 'Bob',
@@ -14,10 +14,10 @@ const email: Parameters<typeof replyContent>[0] = {
 const body = { html: null, text: 'x', attachments: [] }
 const raw = (...fields: readonly string[]): Buffer => Buffer.from(`${fields.join('\r\n')}\r\n\r\ntext\r\n`)
 const field = (of: Partial<typeof email>, name: string): string | undefined =>
-  replyContent({ ...email, ...of }, undefined, body).fields.find((one) => one.name === name)?.value
+  buildReplyContent({ ...email, ...of }, undefined, body).fields.find((one) => one.name === name)?.value
 
 t.test('it goes to Reply-To, or else to the author', async (t) => {
-  const to = (bytes: Buffer | undefined): unknown => replyContent(email, bytes, body).to
+  const to = (bytes: Buffer | undefined): unknown => buildReplyContent(email, bytes, body).to
   const bob = [{ address: 'bob@b.test', name: 'Bob' }]
   t.same(to(undefined), bob)
   t.same(to(raw('Subject: x')), bob)
@@ -28,12 +28,12 @@ t.test('it goes to Reply-To, or else to the author', async (t) => {
   ])
   const crowd = Array.from({ length: 30 }, (_, n) => `x${n}@c.test`).join(', ')
   t.equal((to(raw(`Reply-To: ${crowd}`)) as unknown[]).length, 5)
-  t.throws(() => replyContent({ ...email, from_email: '' }, undefined, body), Refusal)
-  t.same(replyContent(email, undefined, body).from, { address: 'info@a.test', name: '' })
+  t.throws(() => buildReplyContent({ ...email, from_email: '' }, undefined, body), Refusal)
+  t.same(buildReplyContent(email, undefined, body).from, { address: 'info@a.test', name: '' })
 })
 
 t.test('its subject has one Re:', async (t) => {
-  const subject = (given: string): string => replyContent({ ...email, subject: given }, undefined, body).subject
+  const subject = (given: string): string => buildReplyContent({ ...email, subject: given }, undefined, body).subject
   t.equal(subject('Hello'), 'Re: Hello')
   for (const given of ['Re: Hello', 'RE:Hello', 're[2]: Hello']) t.equal(subject(given), given)
   t.equal(subject('Regards'), 'Re: Regards')

@@ -2,13 +2,13 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { keylessSender } from '../../src/accounts/principal.js'
+import { createKeylessPrincipal } from '../../src/accounts/principal.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import { fingerprintOf } from '../../src/sending/idempotency.js'
-import { prepareMessage, summarise } from '../../src/sending/prepare-message.js'
-import { momentOf, releaseTime } from '../../src/sending/schedule.js'
+import { prepareMessage, summarizeMessage } from '../../src/sending/prepare-message.js'
+import { parseTimestamp, parseReleaseTime } from '../../src/sending/schedule.js'
 import { checkSender } from '../../src/sending/sender-policy.js'
 import { type HeaderOptions, isServiceField, readServiceFields } from '../../src/sending/service-headers.js'
 import type { MessageSummary } from '../../src/sending/submitted-message.js'
@@ -43,7 +43,7 @@ t.test('moments are read strictly', async (t) => {
     ['2026-12-01T09:00:00.250Z', at + 250],
     ['2028-02-29T00:00:00Z', Date.UTC(2028, 1, 29)],
   ]
-  for (const [text, moment] of good) t.equal(momentOf(text), moment, text)
+  for (const [text, moment] of good) t.equal(parseTimestamp(text), moment, text)
   const bad = ['', 'tomorrow', '2026-12-01', '2026-12-01T09:00:00', '2026-12-01 09:00:00Z', '2026-13-01T09:00:00Z']
   const impossible = [
     '2026-02-30T09:00:00Z',
@@ -52,15 +52,15 @@ t.test('moments are read strictly', async (t) => {
     '2026-12-01T25:00:00Z',
     '2026-12-00T00:00Z',
   ]
-  for (const text of [...bad, ...impossible, `${now}`]) t.equal(momentOf(text), null, text)
+  for (const text of [...bad, ...impossible, `${now}`]) t.equal(parseTimestamp(text), null, text)
 })
 
 t.test('a release lies at most thirty days ahead; the past is now', async (t) => {
-  t.equal(releaseTime('2026-11-21T00:00:00Z', now), null)
-  t.equal(releaseTime('2020-01-01T00:00:00Z', now), null)
-  t.equal(releaseTime('2026-11-21T00:00:00.001Z', now), now + 1)
-  t.equal(releaseTime(new Date(now + 30 * day).toISOString(), now), now + 30 * day)
-  t.throws(() => releaseTime(new Date(now + 30 * day + 1).toISOString(), now), {
+  t.equal(parseReleaseTime('2026-11-21T00:00:00Z', now), null)
+  t.equal(parseReleaseTime('2020-01-01T00:00:00Z', now), null)
+  t.equal(parseReleaseTime('2026-11-21T00:00:00.001Z', now), now + 1)
+  t.equal(parseReleaseTime(new Date(now + 30 * day).toISOString(), now), now + 30 * day)
+  t.throws(() => parseReleaseTime(new Date(now + 30 * day + 1).toISOString(), now), {
     name: 'Refusal',
     kind: 'malformed-message',
   })
@@ -136,28 +136,28 @@ const origin = { hostname: 'mail.test', protocol: 'ESMTPSA', emailId: 'id-1', no
 const date = 'Sat, 21 Nov 2026 00:00:00 +0000'
 const received = `Received: by mail.test with ESMTPSA id id-1;\r\n\t${date}\r\n`
 
-function prepared(...lines: readonly string[]): { text: string; messageId: string } {
+function prepareLines(...lines: readonly string[]): { text: string; messageId: string } {
   const raw = Buffer.from(lines.join('\r\n'))
   const { raw: made, messageId } = prepareMessage(raw, scanHeader(raw), origin)
   return { text: made.toString(), messageId }
 }
 
 t.test('what is missing is added, what is ours is taken out', async (t) => {
-  t.same(prepared('From: a@a.test', '', 'text', ''), {
+  t.same(prepareLines('From: a@a.test', '', 'text', ''), {
     text: `${received}From: a@a.test\r\nDate: ${date}\r\nMessage-ID: <id-1@mail.test>\r\n\r\ntext\r\n`,
     messageId: '<id-1@mail.test>',
   })
   const whole = ['From: a@a.test', 'Date: never', 'Message-ID: <x@y>', '', 'text', '']
-  t.same(prepared(...whole), { text: received + whole.join('\r\n'), messageId: '<x@y>' })
+  t.same(prepareLines(...whole), { text: received + whole.join('\r\n'), messageId: '<x@y>' })
   const steering = ['bCC: x', 'Resent-Bcc: y', 'return-PATH: <z>', 'X-Service-Tag: a=b', 'x-PM-tag: c,', ' folded']
-  t.equal(prepared(...steering, ...whole).text, received + whole.join('\r\n'))
+  t.equal(prepareLines(...steering, ...whole).text, received + whole.join('\r\n'))
   t.equal(
-    prepared('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').messageId,
+    prepareLines('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').messageId,
     '<id-1@mail.test>',
     'an empty id is none',
   )
-  t.notMatch(prepared('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').text, /Message-ID: \r/)
-  t.equal(prepared('From: a@a.test').text.endsWith('Message-ID: <id-1@mail.test>\r\n'), true, 'without a body too')
+  t.notMatch(prepareLines('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').text, /Message-ID: \r/)
+  t.equal(prepareLines('From: a@a.test').text.endsWith('Message-ID: <id-1@mail.test>\r\n'), true, 'without a body too')
 })
 
 t.test('whatever comes, everything that is not ours stays byte for byte', async (t) => {
@@ -180,7 +180,7 @@ t.test('a summary shows what lists show', async (t) => {
   const raw = Buffer.from(
     'From: =?utf-8?q?J=C3=BC?= <j@a.test>, k@a.test\r\nTo: x@b.test, broken, Group: y@b.test;\r\nReply-To: r@a.test\r\n\r\n',
   )
-  const { from, to, cc, replyTo, subject } = summarise(raw, scanHeader(raw))
+  const { from, to, cc, replyTo, subject } = summarizeMessage(raw, scanHeader(raw))
   t.same(from, [
     { address: 'j@a.test', name: 'Jü' },
     { address: 'k@a.test', name: '' },
@@ -198,7 +198,7 @@ t.test(
     const list = (size: number): string => `${'a@b.test,'.repeat(900)}${'c@d.test'.padStart(size - 8100)}`
     const summary = (field: string, size: number): MessageSummary => {
       const raw = Buffer.from(`${field === 'From' ? '' : 'From: a@b.test\r\n'}${field}: ${list(size)}\r\n\r\n`)
-      return summarise(raw, scanHeader(raw))
+      return summarizeMessage(raw, scanHeader(raw))
     }
     t.equal(summary('From', 8192).from.length, 901)
     t.throws(() => summary('From', 8193), {
@@ -216,7 +216,7 @@ t.test(
 
 t.test('a key may name senders in its own verified domains alone', async (t) => {
   const verified = (workspace: string, domain: string): boolean => workspace === 'ws_1' && domain === 'a.test'
-  const principal = keylessSender('ws_1')
+  const principal = createKeylessPrincipal('ws_1')
   const check = (from: string, more: object = {}): void =>
     checkSender({ ...principal, ...more }, parseAddress(from), 'From', verified)
   t.doesNotThrow(() => check('x@a.test'))

@@ -6,7 +6,7 @@
  */
 import t from 'tap'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { base64, letter, plain, printer, type Running, run, until } from './submission-listener.js'
+import { base64, letter, authPlain, printer, type RunningSubmission, runSubmission, waitUntil } from './submission-listener.js'
 
 type Step = readonly [send: string | Buffer, ...replies: readonly string[]]
 
@@ -73,8 +73,8 @@ const order: readonly Session[] = [
 ]
 
 const keys: readonly Session[] = [
-  session('strict', 'AUTH before EHLO', [`${plain('app-key')}\r\n`, '503 5.5.1']),
-  session('strict', 'AUTH before TLS', hello, [`${plain('app-key')}\r\n`, '538 5.7.11'], noop),
+  session('strict', 'AUTH before EHLO', [`${authPlain('app-key')}\r\n`, '503 5.5.1']),
+  session('strict', 'AUTH before TLS', hello, [`${authPlain('app-key')}\r\n`, '538 5.7.11'], noop),
   session(
     'strict',
     'MAIL before TLS',
@@ -115,15 +115,15 @@ const keys: readonly Session[] = [
     'tls',
     'AUTH twice',
     hello,
-    [`${plain('app-key')}\r\n`, '235 2.7.0'],
-    [`${plain('app-key')}\r\n`, '503 5.5.1'],
+    [`${authPlain('app-key')}\r\n`, '235 2.7.0'],
+    [`${authPlain('app-key')}\r\n`, '503 5.5.1'],
     mail,
   ),
-  session('tls', 'AUTH with an empty key', hello, [`${plain('')}\r\n`, '535 5.7.8'], noop),
+  session('tls', 'AUTH with an empty key', hello, [`${authPlain('')}\r\n`, '535 5.7.8'], noop),
   session('trusting', 'AUTH amid a transaction', hello, mail, ['AUTH PLAIN\r\n', '538 5.7.11'], rcpt),
   {
     ...session('tls', 'three wrong keys', hello, [
-      many(3, `${plain('x')}\r\n`),
+      many(3, `${authPlain('x')}\r\n`),
       '535 5.7.8',
       '535 5.7.8',
       '535 5.7.8',
@@ -143,7 +143,7 @@ const keys: readonly Session[] = [
     'tls',
     'a sender of another domain',
     hello,
-    [`${plain('app-key')}\r\n`, '235'],
+    [`${authPlain('app-key')}\r\n`, '235'],
     ['MAIL FROM:<a@foreign.test>\r\n', '550 5.7.1'],
     mail,
   ),
@@ -325,30 +325,30 @@ const time: readonly Session[] = [
 ]
 
 /** What each door is made of. */
-async function doors(t: Parameters<typeof run>[0]): Promise<Record<Session['door'], Running>> {
+async function doors(t: Parameters<typeof runSubmission>[0]): Promise<Record<Session['door'], RunningSubmission>> {
   const trusted = { trusted: () => printer }
   // So many sessions with wrong keys come from one address that the ban is out of the way here.
   const authFailures = { failures: 1000, window: 1000, ban: 1000, maxClients: 10 }
-  const strict = await run(t, { authFailures })
+  const strict = await runSubmission(t, { authFailures })
   return {
     strict,
     tls: strict,
-    trusting: await run(t, {}, trusted),
-    hurried: await run(t, { idleTimeout: 50, sessionDeadline: 5000, finishWithin: 50 }, trusted),
+    trusting: await runSubmission(t, {}, trusted),
+    hurried: await runSubmission(t, { idleTimeout: 50, sessionDeadline: 5000, finishWithin: 50 }, trusted),
   }
 }
 
-async function play(t: Parameters<typeof run>[0], client: Dialogue, { steps, end }: Session): Promise<void> {
+async function play(t: Parameters<typeof runSubmission>[0], client: Dialogue, { steps, end }: Session): Promise<void> {
   for (const [bytes, ...expected] of steps) {
     await client.send(bytes)
-    const replies = await client.replies(expected.length)
+    const replies = await client.readReplies(expected.length)
     const wrong = replies.findIndex((reply, at) => !reply.startsWith(expected[at] ?? ''))
     if (wrong !== -1)
       t.fail(`${expected[wrong]} expected after ${JSON.stringify(bytes.toString().slice(0, 80))}`, { replies })
     const doubled = replies.find((reply) => twoStatusCodes.test(reply))
     if (doubled !== undefined) t.fail('two status codes in one reply', { doubled })
   }
-  if (end === 'closed by server') await client.closed()
+  if (end === 'closed by server') await client.waitForClose()
   else if (end === 'reset') client.reset()
   else client.end()
 }
@@ -361,50 +361,50 @@ t.test('hostile sessions get their documented replies, and the listener lives on
       const tls = hostile.door === 'tls'
       const before = taken.length
       const client = await dial(port(tls), { tls })
-      t.match(await client.reply(), /^220 mail\.test ESMTP/)
+      t.match(await client.readReply(), /^220 mail\.test ESMTP/)
       await play(t, client, hostile)
       const accepted = hostile.steps.flat().filter((part) => part === '250 2.0.0').length
       t.ok(taken.length <= before + accepted, 'nothing was smuggled in')
       client.end()
 
       const next = await dial(port(tls), { tls })
-      t.match(await next.reply(), /^220 /, 'the listener lives on')
+      t.match(await next.readReply(), /^220 /, 'the listener lives on')
       next.end()
-      await until(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
+      await waitUntil(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
     })
   }
   for (const { errors } of Object.values(at)) t.same(errors, [], 'nothing was a bug')
 })
 
 t.test('commands sent behind STARTTLS in plaintext are not heard inside TLS', async (t) => {
-  const { open } = await run(t, {}, { trusted: () => printer })
+  const { open } = await runSubmission(t, {}, { trusted: () => printer })
   const client = await open()
-  await client.say('EHLO c')
+  await client.sendCommand('EHLO c')
   await client.send('STARTTLS\r\nEHLO injected\r\nMAIL FROM:<evil@example.test>\r\n')
-  t.match(await client.reply(), /^220 2\.0\.0 /)
+  t.match(await client.readReply(), /^220 2\.0\.0 /)
   await client.startTls()
   t.equal(
-    await client.say('RCPT TO:<b@remote.test>'),
+    await client.sendCommand('RCPT TO:<b@remote.test>'),
     '503 5.5.1 Error: send HELO/EHLO first',
     'the first reply in TLS',
   )
 })
 
 t.test('a client that trickles cannot outlast the deadline of its session', async (t) => {
-  const { open, listener, taken } = await run(t, { sessionDeadline: 60, finishWithin: 60 }, { trusted: () => printer })
+  const { open, listener, taken } = await runSubmission(t, { sessionDeadline: 60, finishWithin: 60 }, { trusted: () => printer })
   const idle = await open()
   const sending = await open()
-  await sending.say('EHLO c')
-  await sending.say('MAIL FROM:<a@example.test>')
-  await sending.say('RCPT TO:<b@remote.test>')
-  await sending.say('DATA')
+  await sending.sendCommand('EHLO c')
+  await sending.sendCommand('MAIL FROM:<a@example.test>')
+  await sending.sendCommand('RCPT TO:<b@remote.test>')
+  await sending.sendCommand('DATA')
   const trickle = setInterval(() => {
     void idle.send('N')
     void sending.send('x')
   }, 5)
-  t.same(await idle.replies(2), ['421 4.4.2 This session has lasted long enough, connect again', 'closed'])
-  t.match(await sending.reply(), /^421 4\.4\.2 /)
+  t.same(await idle.readReplies(2), ['421 4.4.2 This session has lasted long enough, connect again', 'closed'])
+  t.match(await sending.readReply(), /^421 4\.4\.2 /)
   clearInterval(trickle)
-  await until(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
+  await waitUntil(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
   t.equal(taken.length, 0)
 })

@@ -1,11 +1,11 @@
 /** A real MX listener on loopback for tests: a few recipients, messages kept in a list, waits that are only noted. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import { listenForMail, type MxListener } from '../../src/smtp/mx.js'
-import { type MxDeps, type MxSettings, mxLimits, type TakenRecipient } from '../../src/smtp/mx-deps.js'
+import { startMxListener, type MxListener } from '../../src/smtp/mx.js'
+import { type MxDeps, type MxSettings, defaultMxLimits, type AcceptedRecipient } from '../../src/smtp/mx-deps.js'
 import type { RecipientRefusal } from '../../src/smtp/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { certificate } from './submission-listener.js'
+import { sharedCertificate } from './submission-listener.js'
 
 export interface RunningMx {
   readonly listener: MxListener
@@ -21,16 +21,16 @@ export interface RunningMx {
   open(localAddress?: string): Promise<Dialogue>
 }
 
-const refused: Readonly<Record<string, RecipientRefusal>> = {
+const refusalsByName: Readonly<Record<string, RecipientRefusal>> = {
   'nobody@home.test': 'unknown-recipient',
   'blocked@home.test': 'recipient-blocked',
 }
 
 /** Each domain below home.test is another party. */
-function recipient(address: string): TakenRecipient | RecipientRefusal {
+function recipient(address: string): AcceptedRecipient | RecipientRefusal {
   if (!/@(?:.*\.)?(?:home|mail)\.test$/.test(address)) return 'relay-denied'
   const party = address.slice(address.lastIndexOf('@') + 1)
-  return refused[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { party })
+  return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { party })
 }
 
 export async function runMx(
@@ -42,15 +42,15 @@ export async function runMx(
   const errors: unknown[] = []
   const waits: number[] = []
   let now = 1_800_000_000_000
-  const listener = await listenForMail({
-    recipient,
+  const listener = await startMxListener({
+    checkRecipient: recipient,
     async accept(message) {
       taken.push(message)
       return { id: `mail-${taken.length}` }
     },
-    listings: async () => [],
-    mayTake: () => true,
-    after(milliseconds, act) {
+    findListings: async () => [],
+    hasDiskSpace: () => true,
+    schedule(milliseconds, act) {
       waits.push(milliseconds)
       const soon = setImmediate(act)
       return () => clearImmediate(soon)
@@ -59,10 +59,10 @@ export async function runMx(
     log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
     ...deps,
     settings: {
-      ...mxLimits,
+      ...defaultMxLimits,
       hostname: 'mail.test',
       listen: [{ host: '127.0.0.1', port: 0 }],
-      tls: await certificate(),
+      tls: await sharedCertificate(),
       proxies: [],
       maxConnectionsPerAddress: 1000,
       connectionsPerMinute: 10_000,
@@ -83,25 +83,25 @@ export async function runMx(
     async open(localAddress) {
       const client = await dial(port, localAddress === undefined ? {} : { localAddress })
       t.teardown(() => client.end())
-      await client.reply()
+      await client.readReply()
       return client
     },
   }
 }
 
 /** A client that has said EHLO and MAIL. */
-export async function atRcpt(client: Dialogue): Promise<void> {
-  await client.say('EHLO out.sender.test')
-  await client.say('MAIL FROM:<ann@sender.test>')
+export async function advanceToRcpt(client: Dialogue): Promise<void> {
+  await client.sendCommand('EHLO out.sender.test')
+  await client.sendCommand('MAIL FROM:<ann@sender.test>')
 }
 
 /** Sends one message and returns the reply to it. */
 export async function deliver(client: Dialogue, text: string | Buffer): Promise<string> {
-  await atRcpt(client)
-  await client.say('RCPT TO:<bob@home.test>')
-  await client.say('DATA')
+  await advanceToRcpt(client)
+  await client.sendCommand('RCPT TO:<bob@home.test>')
+  await client.sendCommand('DATA')
   await client.send(text)
-  return client.say('\r\n.')
+  return client.sendCommand('\r\n.')
 }
 
 export const letter = 'From: ann@sender.test\r\nSubject: hello\r\n\r\nhello'

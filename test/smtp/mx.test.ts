@@ -5,19 +5,19 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
-import { memoryBudget, shareOfBudget } from '../../src/platform/memory/budget.js'
+import { createMemoryBudget, createBudgetShare } from '../../src/platform/memory/budget.js'
 import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { atRcpt, deliver, letter, runMx } from './mx-listener.js'
-import { selfSigned, until } from './submission-listener.js'
+import { advanceToRcpt, deliver, letter, runMx } from './mx-listener.js'
+import { createSelfSigned, waitUntil } from './submission-listener.js'
 
 const closed = 'closed'
 
 t.test('a stranger is offered what MX hosts offer, and no AUTH, TLS or not', async (t) => {
   const { open } = await runMx(t)
   const client = await open()
-  const plain = await client.say('EHLO out.sender.test')
+  const plain = await client.sendCommand('EHLO out.sender.test')
   const offered = plain.split('\n').map((line) => line.slice(4))
   t.same(offered, [
     'mail.test',
@@ -28,22 +28,22 @@ t.test('a stranger is offered what MX hosts offer, and no AUTH, TLS or not', asy
     'STARTTLS',
     'SIZE 36700160',
   ])
-  t.match(await client.say('AUTH PLAIN AGEAYg=='), /^500 5\.5\.2 /)
-  t.match(await client.say('STARTTLS'), /^220 /)
+  t.match(await client.sendCommand('AUTH PLAIN AGEAYg=='), /^500 5\.5\.2 /)
+  t.match(await client.sendCommand('STARTTLS'), /^220 /)
   await client.startTls()
-  t.notMatch(await client.say('EHLO out.sender.test'), /AUTH|STARTTLS|DSN|REQUIRETLS/)
-  t.match(await client.say('QUIT'), /^221 2\.0\.0 /)
+  t.notMatch(await client.sendCommand('EHLO out.sender.test'), /AUTH|STARTTLS|DSN|REQUIRETLS/)
+  t.match(await client.sendCommand('QUIT'), /^221 2\.0\.0 /)
 })
 
 t.test('a message comes with its envelope and who brought it', async (t) => {
   const { open, taken } = await runMx(t)
   const client = await open()
-  await atRcpt(client)
-  t.equal(await client.say('RCPT TO:<Bob+tag@HOME.test>'), '250 2.1.5 Ok')
-  t.equal(await client.say('RCPT TO:<Bob+tag@home.test>'), '250 2.1.5 Ok', 'the same again')
-  t.equal(await client.say('RCPT TO:<postmaster>'), '250 2.1.5 Ok')
-  t.match(await client.say('DATA'), /^354 /)
-  t.equal(await client.say(`${letter}\r\n..dot\r\n.`), '250 2.0.0 Ok: queued as mail-1')
+  await advanceToRcpt(client)
+  t.equal(await client.sendCommand('RCPT TO:<Bob+tag@HOME.test>'), '250 2.1.5 Ok')
+  t.equal(await client.sendCommand('RCPT TO:<Bob+tag@home.test>'), '250 2.1.5 Ok', 'the same again')
+  t.equal(await client.sendCommand('RCPT TO:<postmaster>'), '250 2.1.5 Ok')
+  t.match(await client.sendCommand('DATA'), /^354 /)
+  t.equal(await client.sendCommand(`${letter}\r\n..dot\r\n.`), '250 2.0.0 Ok: queued as mail-1')
   const [message] = taken
   t.match(message, {
     envelopeFrom: 'ann@sender.test',
@@ -61,14 +61,14 @@ t.test('a message comes with its envelope and who brought it', async (t) => {
 t.test('over STARTTLS the facts of TLS come along; a bounce has no sender', async (t) => {
   const { open, taken } = await runMx(t)
   const client = await open()
-  await client.say('EHLO out.sender.test')
-  await client.say('STARTTLS')
+  await client.sendCommand('EHLO out.sender.test')
+  await client.sendCommand('STARTTLS')
   await client.startTls()
-  await client.say('EHLO out.sender.test')
-  t.equal(await client.say('MAIL FROM:<> SMTPUTF8 BODY=8BITMIME SIZE=100'), '250 2.1.0 Ok')
-  t.equal(await client.say('RCPT TO:<böb@home.test>'), '250 2.1.5 Ok')
-  await client.say('DATA')
-  t.match(await client.say(`${letter}\r\n.`), /^250 2\.0\.0 /)
+  await client.sendCommand('EHLO out.sender.test')
+  t.equal(await client.sendCommand('MAIL FROM:<> SMTPUTF8 BODY=8BITMIME SIZE=100'), '250 2.1.0 Ok')
+  t.equal(await client.sendCommand('RCPT TO:<böb@home.test>'), '250 2.1.5 Ok')
+  await client.sendCommand('DATA')
+  t.match(await client.sendCommand(`${letter}\r\n.`), /^250 2\.0\.0 /)
   t.match(taken, [
     {
       envelopeFrom: '',
@@ -83,27 +83,27 @@ t.test('over STARTTLS the facts of TLS come along; a bounce has no sender', asyn
 t.test('HELO is enough', async (t) => {
   const { open, taken } = await runMx(t)
   const client = await open()
-  await client.say('HELO out.sender.test')
-  await client.say('MAIL FROM:<ann@sender.test>')
-  await client.say('RCPT TO:<bob@home.test>')
-  await client.say('DATA')
-  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  await client.sendCommand('HELO out.sender.test')
+  await client.sendCommand('MAIL FROM:<ann@sender.test>')
+  await client.sendCommand('RCPT TO:<bob@home.test>')
+  await client.sendCommand('DATA')
+  t.match(await client.sendCommand(`${letter}\r\n.`), /^250 /)
   t.match(taken, [{ protocol: 'SMTP', tls: null }])
 })
 
 t.test('recipients that are none of ours are refused, each with its code, and the others are taken', async (t) => {
   const { open, taken, listener } = await runMx(t)
   const client = await open()
-  await atRcpt(client)
-  t.equal(await client.say('RCPT TO:<nobody@home.test>'), '550 5.1.1 No such recipient here')
-  t.equal(await client.say('RCPT TO:<a@elsewhere.test>'), '550 5.7.1 Mail for that domain is not taken here')
-  t.equal(await client.say('RCPT TO:<blocked@home.test>'), '550 5.2.1 This recipient takes no mail')
-  t.match(await client.say('DATA'), /^503 5\.5\.1 /)
-  t.match(await client.say('RCPT TO:<bob@home.test> NOTIFY=NEVER'), /^555 5\.5\.4 /)
-  t.match(await client.say('RCPT TO:<bob%elsewhere.test@relay.test>'), /^550 5\.7\.1 /)
-  t.match(await client.say('RCPT TO:<bob@home.test>'), /^250 /)
-  await client.say('DATA')
-  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  await advanceToRcpt(client)
+  t.equal(await client.sendCommand('RCPT TO:<nobody@home.test>'), '550 5.1.1 No such recipient here')
+  t.equal(await client.sendCommand('RCPT TO:<a@elsewhere.test>'), '550 5.7.1 Mail for that domain is not taken here')
+  t.equal(await client.sendCommand('RCPT TO:<blocked@home.test>'), '550 5.2.1 This recipient takes no mail')
+  t.match(await client.sendCommand('DATA'), /^503 5\.5\.1 /)
+  t.match(await client.sendCommand('RCPT TO:<bob@home.test> NOTIFY=NEVER'), /^555 5\.5\.4 /)
+  t.match(await client.sendCommand('RCPT TO:<bob%elsewhere.test@relay.test>'), /^550 5\.7\.1 /)
+  t.match(await client.sendCommand('RCPT TO:<bob@home.test>'), /^250 /)
+  await client.sendCommand('DATA')
+  t.match(await client.sendCommand(`${letter}\r\n.`), /^250 /)
   t.same(taken[0]?.recipients, ['bob@home.test'])
   t.equal(listener.refusals().get('relay-denied'), 2)
 })
@@ -111,38 +111,38 @@ t.test('recipients that are none of ours are refused, each with its code, and th
 t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
   const { open, taken } = await runMx(t, { maxParties: 2 })
   const client = await open()
-  await atRcpt(client)
+  await advanceToRcpt(client)
   for (const domain of ['home.test', 'two.home.test', 'home.test']) {
-    t.match(await client.say(`RCPT TO:<${domain}@${domain}>`), /^250 /)
+    t.match(await client.sendCommand(`RCPT TO:<${domain}@${domain}>`), /^250 /)
   }
-  t.match(await client.say('RCPT TO:<a@three.home.test>'), /^452 4\.5\.3 /)
-  t.match(await client.say('RCPT TO:<b@two.home.test>'), /^250 /)
-  await client.say('DATA')
-  t.match(await client.say(`${letter}\r\n.`), /^250 /)
+  t.match(await client.sendCommand('RCPT TO:<a@three.home.test>'), /^452 4\.5\.3 /)
+  t.match(await client.sendCommand('RCPT TO:<b@two.home.test>'), /^250 /)
+  await client.sendCommand('DATA')
+  t.match(await client.sendCommand(`${letter}\r\n.`), /^250 /)
   t.equal(taken[0]?.recipients.length, 3, 'each once')
 })
 
 t.test('more recipients than a message may have are for another message', async (t) => {
   const { open } = await runMx(t, { maxRecipients: 2 })
   const client = await open()
-  await atRcpt(client)
-  await client.say('RCPT TO:<a@home.test>')
-  await client.say('RCPT TO:<b@home.test>')
-  t.match(await client.say('RCPT TO:<c@home.test>'), /^452 4\.5\.3 /)
-  t.match(await client.say('RCPT TO:<a@home.test>'), /^250 /)
+  await advanceToRcpt(client)
+  await client.sendCommand('RCPT TO:<a@home.test>')
+  await client.sendCommand('RCPT TO:<b@home.test>')
+  t.match(await client.sendCommand('RCPT TO:<c@home.test>'), /^452 4\.5\.3 /)
+  t.match(await client.sendCommand('RCPT TO:<a@home.test>'), /^250 /)
 })
 
 t.test('commands out of order or with parameters that are not offered are refused', async (t) => {
   const { open } = await runMx(t)
   const client = await open()
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
-  await client.say('EHLO c')
-  t.match(await client.say('RCPT TO:<bob@home.test>'), /^503 5\.5\.1 /)
-  t.match(await client.say('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
-  t.match(await client.say('MAIL FROM:<a@b.test> SIZE=36700161'), /^552 5\.3\.4 /)
-  t.match(await client.say('MAIL FROM:<ä@b.test>'), /^553 5\.6\.7 /)
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
+  await client.sendCommand('EHLO c')
+  t.match(await client.sendCommand('RCPT TO:<bob@home.test>'), /^503 5\.5\.1 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test> SIZE=36700161'), /^552 5\.3\.4 /)
+  t.match(await client.sendCommand('MAIL FROM:<ä@b.test>'), /^553 5\.6\.7 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^250 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^503 5\.5\.1 /)
 })
 
 t.test('messages that servers read differently, that go in circles or are too large are refused', async (t) => {
@@ -177,8 +177,8 @@ t.test('250 comes after the message is stored, and others are served meanwhile',
   const reply = deliver(await open(), letter).finally(() => {
     answered = true
   })
-  await until(() => stored.length === 1)
-  t.match(await (await open()).say('NOOP'), /^250 /)
+  await waitUntil(() => stored.length === 1)
+  t.match(await (await open()).sendCommand('NOOP'), /^250 /)
   t.equal(answered, false)
   stored[0]?.()
   t.equal(await reply, '250 2.0.0 Ok: queued as kept')
@@ -198,35 +198,35 @@ t.test('a fault of ours is temporary and says nothing of itself; a refusal says 
 })
 
 t.test('a fault while a recipient is looked up is temporary', async (t) => {
-  const recipient = () => {
+  const checkRecipient = () => {
     throw new TypeError('secret detail')
   }
-  const { open, errors } = await runMx(t, {}, { recipient })
+  const { open, errors } = await runMx(t, {}, { checkRecipient })
   const client = await open()
-  await atRcpt(client)
-  t.equal(await client.say('RCPT TO:<bob@home.test>'), '451 4.3.0 local error, try again later')
+  await advanceToRcpt(client)
+  t.equal(await client.sendCommand('RCPT TO:<bob@home.test>'), '451 4.3.0 local error, try again later')
   t.equal(errors.length, 1)
 })
 
 t.test('a disk that is nearly full refuses for now, before the message is sent', async (t) => {
   let room = false
-  const { open } = await runMx(t, {}, { mayTake: () => room })
+  const { open } = await runMx(t, {}, { hasDiskSpace: () => room })
   const client = await open()
-  await client.say('EHLO c')
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^451 4\.3\.1 /)
+  await client.sendCommand('EHLO c')
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^451 4\.3\.1 /)
   room = true
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
-  await client.say('RCPT TO:<bob@home.test>')
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^250 /)
+  await client.sendCommand('RCPT TO:<bob@home.test>')
   room = false
-  t.match(await client.say('DATA'), /^451 4\.3\.1 /)
+  t.match(await client.sendCommand('DATA'), /^451 4\.3\.1 /)
 })
 
 t.test('without memory for a message its session ends, and the memory is free again', async (t) => {
   const { open, listener } = await runMx(t, { maxBytesInFlight: 1000 })
   const declared = await open()
-  await declared.say('EHLO c')
-  t.match(await declared.say('MAIL FROM:<a@b.test> SIZE=2000'), /^421 4\.3\.2 /)
-  t.equal(await declared.reply(), closed)
+  await declared.sendCommand('EHLO c')
+  t.match(await declared.sendCommand('MAIL FROM:<a@b.test> SIZE=2000'), /^421 4\.3\.2 /)
+  t.equal(await declared.readReply(), closed)
   t.match(await deliver(await open(), `${letter}\r\n${'0123456789\r\n'.repeat(200)}`), /^421 4\.3\.2 /)
   t.match(await deliver(await open(), letter), /^250 /)
   t.equal(listener.refusals().get('memory'), 2)
@@ -235,40 +235,40 @@ t.test('without memory for a message its session ends, and the memory is free ag
 
 t.test('a large message waits for memory at DATA, so many of one address; then its session ends', async (t) => {
   const size = 300_000
-  const memory = memoryBudget(size)
-  memory.take(1)
+  const memory = createMemoryBudget(size)
+  memory.acquire(1)
   const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
   const at = async (from: string): Promise<Dialogue> => {
     const client = await open(from)
-    await client.say('EHLO c')
-    t.match(await client.say(`MAIL FROM:<a@b.test> SIZE=${size}`), /^250 /)
-    await client.say('RCPT TO:<bob@home.test>')
+    await client.sendCommand('EHLO c')
+    t.match(await client.sendCommand(`MAIL FROM:<a@b.test> SIZE=${size}`), /^250 /)
+    await client.sendCommand('RCPT TO:<bob@home.test>')
     await client.send('DATA\r\n')
     return client
   }
   const [first, second] = [await at('127.0.0.1'), await at('127.0.0.1')]
-  await until(() => memory.waiting() === 2)
+  await waitUntil(() => memory.countWaiting() === 2)
   const third = await at('127.0.0.1')
-  t.match(await third.reply(), /^421 4\.3\.2 /, 'the third of its address')
+  t.match(await third.readReply(), /^421 4\.3\.2 /, 'the third of its address')
   const other = await at('127.0.0.2')
-  memory.give(1)
-  t.match(await first.reply(), /^354 /)
-  t.match(await second.reply(), /^421 4\.3\.2 /, 'its time is over')
-  t.equal(await second.reply(), closed)
-  t.match(await other.reply(), /^421 /)
-  t.match(await first.say(`${letter}\r\n.`), /^250 /)
+  memory.release(1)
+  t.match(await first.readReply(), /^354 /)
+  t.match(await second.readReply(), /^421 4\.3\.2 /, 'its time is over')
+  t.equal(await second.readReply(), closed)
+  t.match(await other.readReply(), /^421 /)
+  t.match(await first.sendCommand(`${letter}\r\n.`), /^250 /)
   t.equal(listener.refusals().get('memory'), 3)
-  t.same([listener.bytesInFlight(), memory.used(), memory.waiting()], [0, 0, 0])
+  t.same([listener.bytesInFlight(), memory.usedBytes(), memory.countWaiting()], [0, 0, 0])
 })
 
 t.test('connections over the limits are told 421, in all and from one address', async (t) => {
   const { open, port, listener } = await runMx(t, { maxConnections: 3, maxConnectionsPerAddress: 2 })
   const [first] = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.2')]
-  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).reply(), /^421 4\.3\.2 /)
-  t.match(await (await dial(port, { localAddress: '127.0.0.1' })).reply(), /^421 4\.7\.0 /)
+  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).readReply(), /^421 4\.3\.2 /)
+  t.match(await (await dial(port, { localAddress: '127.0.0.1' })).readReply(), /^421 4\.7\.0 /)
   first?.end()
-  await until(() => listener.connections() === 2)
-  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).reply(), /^220 /)
+  await waitUntil(() => listener.connections() === 2)
+  t.match(await (await dial(port, { localAddress: '127.0.0.3' })).readReply(), /^220 /)
   t.equal(listener.refusals().get('connections'), 1)
   t.equal(listener.refusals().get('connections-of-address'), 1)
 })
@@ -276,24 +276,24 @@ t.test('connections over the limits are told 421, in all and from one address', 
 t.test('who has been quiet the longest gives way to a client that finds no place', async (t) => {
   const { open, port, listener, advance } = await runMx(t, { maxConnections: 3 })
   const half = await open()
-  await half.say('EHLO half.test')
-  await half.say('STARTTLS')
+  await half.sendCommand('EHLO half.test')
+  await half.sendCommand('STARTTLS')
   advance(1_000)
   const idle = await open()
   const busy = await open()
-  await atRcpt(busy)
-  await busy.say('RCPT TO:<bob@home.test>')
-  await busy.say('DATA')
+  await advanceToRcpt(busy)
+  await busy.sendCommand('RCPT TO:<bob@home.test>')
+  await busy.sendCommand('DATA')
   await busy.send('Subject: slow')
   advance(9_500)
   await open()
-  await half.closed()
-  t.match(await (await dial(port)).reply(), /^421 4\.3\.2 /, 'nobody else has been quiet for long enough')
+  await half.waitForClose()
+  t.match(await (await dial(port)).readReply(), /^421 4\.3\.2 /, 'nobody else has been quiet for long enough')
   advance(500)
   await open()
-  t.match(await idle.reply(), /^421 4\.4\.2 /)
-  await idle.closed()
-  t.match(await busy.say('\r\n\r\nhello\r\n.'), /^250 /)
+  t.match(await idle.readReply(), /^421 4\.4\.2 /)
+  await idle.waitForClose()
+  t.match(await busy.sendCommand('\r\n\r\nhello\r\n.'), /^250 /)
   t.equal(listener.refusals().get('idle'), 2)
   t.equal(listener.connections(), 3)
 })
@@ -301,17 +301,17 @@ t.test('who has been quiet the longest gives way to a client that finds no place
 t.test('new connections and messages of one address have a pace, and room comes back with time', async (t) => {
   const { open, port, listener, advance } = await runMx(t, { connectionsPerMinute: 2, messagesPerMinute: 1 })
   const client = await open()
-  await client.say('EHLO c')
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
-  await client.say('RSET')
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^451 4\.7\.1 /)
+  await client.sendCommand('EHLO c')
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^250 /)
+  await client.sendCommand('RSET')
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^451 4\.7\.1 /)
   await open()
   const third = await dial(port)
-  t.match(await third.reply(), /^421 4\.7\.0 /)
-  t.match(await (await dial(port, { localAddress: '127.0.0.9' })).reply(), /^220 /, 'others are not held up')
+  t.match(await third.readReply(), /^421 4\.7\.0 /)
+  t.match(await (await dial(port, { localAddress: '127.0.0.9' })).readReply(), /^220 /, 'others are not held up')
   advance(61_000)
-  t.match(await (await dial(port)).reply(), /^220 /)
-  t.match(await client.say('MAIL FROM:<a@b.test>'), /^250 /)
+  t.match(await (await dial(port)).readReply(), /^220 /)
+  t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^250 /)
   t.equal(listener.refusals().get('connection-rate'), 1)
   t.equal(listener.refusals().get('message-rate'), 1)
 })
@@ -334,17 +334,17 @@ async function turns(): Promise<void> {
 }
 
 t.test('who speaks before the greeting is noted, and what it said is heard afterwards', async (t) => {
-  const { after, greetings } = heldGreeting()
-  const { port, taken } = await runMx(t, {}, { after })
+  const { after: schedule, greetings } = heldGreeting()
+  const { port, taken } = await runMx(t, {}, { schedule })
   for (const early of ['EHLO out.sender.test\r\nNOOP\r\n', 'EHLO out.sen']) {
     const client = await dial(port)
     await client.send(early)
-    await until(() => greetings.length === 1)
+    await waitUntil(() => greetings.length === 1)
     await turns()
     greetings.pop()?.()
-    t.match(await client.reply(), /^220 /)
-    if (early.endsWith('\n')) t.match(await client.replies(2), [/^250-mail\.test/, /^250 2\.0\.0 /])
-    else t.match(await client.say('der.test'), /^250-mail\.test/)
+    t.match(await client.readReply(), /^220 /)
+    if (early.endsWith('\n')) t.match(await client.readReplies(2), [/^250-mail\.test/, /^250 2\.0\.0 /])
+    else t.match(await client.sendCommand('der.test'), /^250-mail\.test/)
     t.match(await deliver(client, letter), /^250 /)
     t.equal(taken.at(-1)?.client.earlyTalker, true, JSON.stringify(early))
     client.end()
@@ -355,26 +355,26 @@ t.test('who speaks before the greeting is noted, and what it said is heard after
 t.test(
   'where early talkers are refused, a line ends the session at once and half a line at the greeting',
   async (t) => {
-    const { after, greetings } = heldGreeting()
-    const { port, listener } = await runMx(t, { earlyTalkers: 'refuse' }, { after })
+    const { after: schedule, greetings } = heldGreeting()
+    const { port, listener } = await runMx(t, { earlyTalkers: 'refuse' }, { schedule })
     const whole = await dial(port)
     await whole.send('EHLO out.sender.test\r\nMAIL FROM:<a@b.test>\r\n')
-    t.same(await whole.replies(2), ['554 5.5.1 You spoke before you were greeted', closed])
-    await until(() => greetings.length === 1)
+    t.same(await whole.readReplies(2), ['554 5.5.1 You spoke before you were greeted', closed])
+    await waitUntil(() => greetings.length === 1)
     greetings.pop()?.()
     const half = await dial(port)
     await half.send('EHLO out')
-    await until(() => greetings.length === 1)
+    await waitUntil(() => greetings.length === 1)
     await turns()
     greetings.pop()?.()
-    t.same(await half.replies(2), ['554 5.5.1 You spoke before you were greeted', closed])
+    t.same(await half.readReplies(2), ['554 5.5.1 You spoke before you were greeted', closed])
     t.equal(listener.refusals().get('early-talker'), 2)
     const patient = await dial(port)
-    await until(() => greetings.length === 1)
+    await waitUntil(() => greetings.length === 1)
     greetings.pop()?.()
-    t.match(await patient.reply(), /^220 /)
+    t.match(await patient.readReply(), /^220 /)
     patient.end()
-    await until(() => listener.connections() === 0)
+    await waitUntil(() => listener.connections() === 0)
   },
 )
 
@@ -386,10 +386,10 @@ t.test('the delay of a refused recipient grows to its limit, and the first one i
 t.test('a client that tries names is slowed down and then let go', async (t) => {
   const { open, waits, listener } = await runMx(t, { tarpit: 1000, maxRefusedRecipients: 4 })
   const client = await open()
-  await atRcpt(client)
+  await advanceToRcpt(client)
   const before = waits.length
   await client.send('RCPT TO:<unknown@home.test>\r\nRCPT TO:<bob@home.test>\r\n'.repeat(6))
-  const replies = await client.replies(10)
+  const replies = await client.readReplies(10)
   t.same(
     replies.map((reply) => reply.split(' ')[0]),
     ['550', '250', '550', '250', '550', '250', '550', '250', '421', closed],
@@ -403,34 +403,34 @@ t.test('a client that leaves while it waits for a refusal leaves nothing behind'
     t,
     { maxRefusedRecipients: 10 },
     {
-      after(milliseconds, act) {
+      schedule(milliseconds, act) {
         const timer = setTimeout(act, milliseconds === 100 ? 0 : 3_600_000)
         return () => clearTimeout(timer)
       },
     },
   )
   const client = await open()
-  await atRcpt(client)
-  await client.say('RCPT TO:<unknown1@home.test>')
+  await advanceToRcpt(client)
+  await client.sendCommand('RCPT TO:<unknown1@home.test>')
   await client.send('RCPT TO:<unknown2@home.test>\r\n')
-  t.match(await (await dial(port)).reply(), /^220 /, 'others are served')
+  t.match(await (await dial(port)).readReply(), /^220 /, 'others are served')
   client.reset()
-  await until(() => listener.connections() === 1)
+  await waitUntil(() => listener.connections() === 1)
   t.equal(listener.bytesInFlight(), 0)
 })
 
 t.test('a listed client is heard by the postmaster alone, once its lists weigh enough', async (t) => {
-  const listings = async () => [
+  const findListings = async () => [
     { zone: 'bl.test', weight: 3, answer: '127.0.0.2' },
     { zone: 'other.test', weight: 2, answer: '127.0.0.9' },
   ]
-  const { open, listener } = await runMx(t, { refuseListedFrom: 5 }, { listings })
+  const { open, listener } = await runMx(t, { refuseListedFrom: 5 }, { findListings })
   const client = await open()
-  await atRcpt(client)
-  t.match(await client.say('RCPT TO:<bob@home.test>'), /^550 5\.7\.1 /)
-  t.match(await client.say('RCPT TO:<Postmaster>'), /^250 /)
+  await advanceToRcpt(client)
+  t.match(await client.sendCommand('RCPT TO:<bob@home.test>'), /^550 5\.7\.1 /)
+  t.match(await client.sendCommand('RCPT TO:<Postmaster>'), /^250 /)
   t.equal(listener.refusals().get('listed'), 1)
-  const scored = await runMx(t, {}, { listings })
+  const scored = await runMx(t, {}, { findListings })
   t.match(await deliver(await scored.open(), letter), /^250 /)
   t.match(scored.taken[0]?.client.listings, [{ weight: 3 }, { zone: 'other.test' }])
 })
@@ -444,27 +444,27 @@ t.test('a configured proxy tells whose connection it is, and the limits count th
   const from = { localAddress: '127.0.0.5' }
   const client = await dial(port, from)
   await client.send('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25\r\n')
-  t.match(await client.reply(), /^220 /)
+  t.match(await client.readReply(), /^220 /)
   t.match(await deliver(client, letter), /^250 /)
   t.match(taken, [{ client: { address: '8.8.4.1', port: 4711, earlyTalker: false } }])
 
   const same = await dial(port, from)
   await same.send('PROXY TCP4 8.8.4.1 192.0.2.2 4712 25\r\n')
-  t.match(await same.reply(), /^421 4\.7\.0 Too many connections/)
-  t.equal(await same.reply(), closed)
+  t.match(await same.readReply(), /^421 4\.7\.0 Too many connections/)
+  t.equal(await same.readReply(), closed)
   const again = await dial(port, from)
   await again.send('PROXY TCP4 8.8.4.1 192.0.2.2 4713 25\r\n')
-  t.match(await again.reply(), /^421 4\.7\.0 Too many new connections/)
+  t.match(await again.readReply(), /^421 4\.7\.0 Too many new connections/)
 
   const other = await dial(port, from)
   await other.send('PROXY TCP6 2a00:1450:4001::99 2001:db8::1 4714 25\r\n')
-  t.match(await other.reply(), /^220 /)
+  t.match(await other.readReply(), /^220 /)
   const unknown = await dial(port, from)
   await unknown.send('PROXY UNKNOWN\r\n')
-  t.match(await unknown.reply(), /^220 /)
+  t.match(await unknown.readReply(), /^220 /)
   t.equal(listener.connections(), 3)
   for (const one of [client, other, unknown]) one.end()
-  await until(() => listener.connections() === 0)
+  await waitUntil(() => listener.connections() === 0)
 })
 
 t.test('a proxy whose first line is broken is closed', async (t) => {
@@ -472,15 +472,15 @@ t.test('a proxy whose first line is broken is closed', async (t) => {
   for (const line of ['EHLO c\r\n', 'PROXY TCP4 nonsense 192.0.2.2 1 2\r\n', `PROXY ${'x'.repeat(2000)}`]) {
     const client = await dial(port)
     await client.send(line)
-    await client.closed()
+    await client.waitForClose()
   }
-  await until(() => listener.connections() === 0)
+  await waitUntil(() => listener.connections() === 0)
 })
 
 t.test('a PROXY line from anybody else is a command that nobody knows', async (t) => {
   const { open, taken } = await runMx(t, { proxies: ['127.0.0.5/32'] })
   const client = await open()
-  t.match(await client.say('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
+  t.match(await client.sendCommand('PROXY TCP4 8.8.4.1 192.0.2.2 4711 25'), /^500 5\.5\.2 /)
   t.match(await deliver(client, letter), /^250 /)
   t.match(taken, [{ client: { address: '127.0.0.1' } }])
 })
@@ -496,7 +496,7 @@ t.test('hostile sessions end with their documented replies, and others are serve
   await t.test('pipelined garbage', async (t) => {
     const client = await open()
     await client.send('\0\xff\x80 garbage\r\n'.repeat(10_000))
-    const replies = await client.replies(7)
+    const replies = await client.readReplies(7)
     t.match(replies.at(-1), /closed/)
     t.match(replies.at(-2), /^421 4\.7\.0 /)
     await serves()
@@ -505,7 +505,7 @@ t.test('hostile sessions end with their documented replies, and others are serve
   await t.test('a command without an end', async (t) => {
     const client = await open()
     await client.send('x'.repeat(1_000_000))
-    t.match(await client.reply(), /^421 4\.7\.0 /)
+    t.match(await client.readReply(), /^421 4\.7\.0 /)
     await serves()
   })
 
@@ -519,11 +519,11 @@ t.test('hostile sessions end with their documented replies, and others are serve
 
   await t.test('commands smuggled behind STARTTLS', async (t) => {
     const client = await open()
-    await client.say('EHLO c')
+    await client.sendCommand('EHLO c')
     await client.send('STARTTLS\r\nMAIL FROM:<evil@evil.test>\r\n')
-    t.match(await client.reply(), /^220 /)
+    t.match(await client.readReply(), /^220 /)
     await client.startTls()
-    t.match(await client.say('RCPT TO:<bob@home.test>'), /^503 /)
+    t.match(await client.sendCommand('RCPT TO:<bob@home.test>'), /^503 /)
     client.end()
     await serves()
   })
@@ -531,11 +531,11 @@ t.test('hostile sessions end with their documented replies, and others are serve
   await t.test('HTTP', async (t) => {
     const client = await dial(port)
     await client.send('POST / HTTP/1.1\r\nHost: mail.test\r\n\r\nMAIL FROM:<a@b.test>\r\n')
-    t.match(await client.replies(2), [/^220 /, /^421 4\.7\.0 /])
+    t.match(await client.readReplies(2), [/^220 /, /^421 4\.7\.0 /])
     await serves()
   })
 
-  await until(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
+  await waitUntil(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
   t.equal(listener.refusals().get('faults'), 1)
   t.ok(taken.every(({ envelopeFrom }) => envelopeFrom === 'ann@sender.test'))
   t.same(errors, [], 'nothing was a bug')
@@ -552,30 +552,30 @@ t.test('sessions that never come to an end are ended, and others are served all 
 
   await t.test('a TLS handshake that never goes on', async (t) => {
     const client = await open()
-    await client.say('EHLO c')
-    t.match(await client.say('STARTTLS'), /^220 /)
+    await client.sendCommand('EHLO c')
+    t.match(await client.sendCommand('STARTTLS'), /^220 /)
     await client.send(Buffer.from('16030100a5', 'hex'))
     await serves()
-    await client.closed()
+    await client.waitForClose()
   })
 
   await t.test('a client that trickles bytes for ever', async (t) => {
     const idle = await open()
     const sending = await open()
-    await atRcpt(sending)
-    await sending.say('RCPT TO:<bob@home.test>')
-    await sending.say('DATA')
+    await advanceToRcpt(sending)
+    await sending.sendCommand('RCPT TO:<bob@home.test>')
+    await sending.sendCommand('DATA')
     const trickle = setInterval(() => {
       void idle.send('N')
       void sending.send('x')
     }, 10)
-    t.match(await idle.reply(), /^421 4\.4\.2 /)
-    t.match(await sending.reply(), /^421 4\.4\.2 /)
+    t.match(await idle.readReply(), /^421 4\.4\.2 /)
+    t.match(await sending.readReply(), /^421 4\.4\.2 /)
     clearInterval(trickle)
     await serves()
   })
 
-  await until(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
+  await waitUntil(() => listener.connections() === 0 && listener.bytesInFlight() === 0)
   t.ok((listener.refusals().get('deadline') ?? 0) >= 2)
   t.equal(taken.length, 2)
 })
@@ -586,32 +586,32 @@ t.test('200 idle connections do not keep others out', async (t) => {
   t.match(await deliver(await open(), letter), /^250 /)
   t.ok(listener.connections() > 200)
   for (const client of idle) client.reset()
-  await until(() => listener.connections() <= 1)
+  await waitUntil(() => listener.connections() <= 1)
 })
 
 t.test('the end lets a message that is coming in be finished, and tells the idle', async (t) => {
   const { open, listener, taken } = await runMx(t)
   const idle = await open()
   const sending = await open()
-  await atRcpt(sending)
-  await sending.say('RCPT TO:<bob@home.test>')
-  await sending.say('DATA')
+  await advanceToRcpt(sending)
+  await sending.sendCommand('RCPT TO:<bob@home.test>')
+  await sending.sendCommand('DATA')
   const stopped = listener.stop(5000)
-  t.match(await idle.reply(), /^421 4\.3\.2 /)
-  t.match(await sending.say(`${letter}\r\n.`), /^250 /)
-  t.match(await sending.reply(), /^421 4\.3\.2 /)
+  t.match(await idle.readReply(), /^421 4\.3\.2 /)
+  t.match(await sending.sendCommand(`${letter}\r\n.`), /^250 /)
+  t.match(await sending.readReply(), /^421 4\.3\.2 /)
   await stopped
   t.equal(taken.length, 1)
 })
 
 t.test('a new certificate counts from the next handshake on', async (t) => {
   const { open, listener } = await runMx(t)
-  listener.updateSecureContext(await selfSigned())
+  listener.updateSecureContext(await createSelfSigned())
   const client = await open()
-  await client.say('EHLO c')
-  await client.say('STARTTLS')
+  await client.sendCommand('EHLO c')
+  await client.sendCommand('STARTTLS')
   await client.startTls()
-  t.match(await client.say('EHLO c'), /^250-/)
+  t.match(await client.sendCommand('EHLO c'), /^250-/)
 })
 
 t.test('a connection that breaks off inside TLS is told of once, with its client', async (t) => {
@@ -629,19 +629,19 @@ t.test('a connection that breaks off inside TLS is told of once, with its client
     await once(secure, 'data')
   }
   socket.resetAndDestroy()
-  await until(() => broken.length > 0)
+  await waitUntil(() => broken.length > 0)
   await listener.stop(1_000)
   t.same(broken, [{ client: '127.0.0.1', reason: 'read ECONNRESET', line: 'an MX client failed' }])
 })
 
 t.test('whatever becomes of messages and sessions, all memory and all places are given back', async (t) => {
-  const whole = memoryBudget(1_000_000)
+  const whole = createMemoryBudget(1_000_000)
   let count = 0
   const { listener, port } = await runMx(
     t,
     { maxSize: 100_000, maxBytesInFlight: 400_000, maxLineLength: 998 },
     {
-      memory: shareOfBudget(whole, 500_000, 2),
+      memory: createBudgetShare(whole, 500_000, 2),
       accept: async () => {
         count += 1
         await turn()
@@ -654,9 +654,9 @@ t.test('whatever becomes of messages and sessions, all memory and all places are
   )
   const body = 'x'.repeat(70).concat('\r\n').repeat(700)
   const ends: readonly ((client: Dialogue) => unknown)[] = [
-    (client) => client.say(`${letter}\r\n${body}\r\n.`),
-    (client) => client.say(`${letter}\r\n${body}${body}${body}\r\n.`), // too large
-    (client) => client.say(`${letter}\r\na\nb\r\n.`), // of bad form
+    (client) => client.sendCommand(`${letter}\r\n${body}\r\n.`),
+    (client) => client.sendCommand(`${letter}\r\n${body}${body}${body}\r\n.`), // too large
+    (client) => client.sendCommand(`${letter}\r\na\nb\r\n.`), // of bad form
     (client) => client.send(`${letter}\r\n${body}`), // never ended
     (client) => client.send(`${letter}\r\n${body}\r\n.\r\n`), // nobody waits for the answer
     () => undefined,
@@ -664,15 +664,15 @@ t.test('whatever becomes of messages and sessions, all memory and all places are
   await Promise.all(
     Array.from({ length: 90 }, async (_, n) => {
       const client = await dial(port)
-      await client.reply()
-      await atRcpt(client)
-      await client.say('RCPT TO:<bob@home.test>')
-      if ((await client.say('DATA')).startsWith('354')) await ends[n % ends.length]?.(client)
+      await client.readReply()
+      await advanceToRcpt(client)
+      await client.sendCommand('RCPT TO:<bob@home.test>')
+      if ((await client.sendCommand('DATA')).startsWith('354')) await ends[n % ends.length]?.(client)
       client.end()
     }),
   )
-  await until(() => listener.connections() === 0)
-  await until(() => listener.bytesInFlight() === 0)
-  t.equal(whole.used(), 0)
+  await waitUntil(() => listener.connections() === 0)
+  await waitUntil(() => listener.bytesInFlight() === 0)
+  t.equal(whole.usedBytes(), 0)
   t.ok(count > 4)
 })

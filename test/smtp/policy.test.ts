@@ -1,25 +1,25 @@
 /** What decides at the SMTP doors: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isLoopback, limitKey, networkKey } from '../../src/accounts/client-address.js'
+import { isLoopback, addressKeyOf, networkKeyOf } from '../../src/accounts/client-address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
-import { ClientLines } from '../../src/platform/connections/client-lines.js'
+import { ClientLog } from '../../src/platform/connections/client-lines.js'
 import {
   type ConnectionLimitSettings,
   type ConnectionOrigin,
-  connectionLimit,
-  type Standing,
+  createConnectionLimiter,
+  type ConnectionState,
 } from '../../src/platform/connections/connection-limit.js'
-import { type MemoryBudget, memoryBudget, shareOfBudget } from '../../src/platform/memory/budget.js'
-import { answer, asError } from '../../src/smtp/answer.js'
-import { type AuthLimit, authLimit } from '../../src/smtp/auth-limit.js'
-import { ClientGone, type Collected, IncomingMessage, noRoom } from '../../src/smtp/collect.js'
-import { bearsStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
+import { type MemoryBudget, createMemoryBudget, createBudgetShare } from '../../src/platform/memory/budget.js'
+import { toSmtpReply, asError } from '../../src/smtp/answer.js'
+import { type AuthLimit, createAuthLimit } from '../../src/smtp/auth-limit.js'
+import { ClientGone, type CollectedMessage, IncomingMessage, buildNoRoomRefusal } from '../../src/smtp/collect.js'
+import { hasStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
 import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
 import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
 import { parseRcpt } from '../../src/smtp/rcpt-command.js'
-import { until } from './submission-listener.js'
+import { waitUntil } from './submission-listener.js'
 
 t.test('every kind of refusal has its documented reply', async (t) => {
   const documented: Record<RefusalKind, string> = {
@@ -70,41 +70,41 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     unavailable: '421 4.3.2',
   }
   for (const [kind, expected] of Object.entries(documented)) {
-    const { code, status } = answer(new Refusal(kind as RefusalKind, 'why'), () => t.fail('a refusal is no bug'))
+    const { code, status } = toSmtpReply(new Refusal(kind as RefusalKind, 'why'), () => t.fail('a refusal is no bug'))
     t.equal(`${code} ${status}`, expected, kind)
     t.equal(status[0], String(code)[0], 'both codes are of one class')
   }
 })
 
 t.test('a reply is one line of ASCII that fits, whatever the text was', async (t) => {
-  const { text } = answer(new Refusal('forbidden', `a\r\n250 ok\u0085ü${'x'.repeat(1000)}`), () => undefined)
+  const { text } = toSmtpReply(new Refusal('forbidden', `a\r\n250 ok\u0085ü${'x'.repeat(1000)}`), () => undefined)
   t.match(text, /^a\?250 ok\?x+$/)
   t.equal(text.length, 400)
   t.match(asError({ code: 550, status: '5.7.1', text: 'no' }), { responseCode: 550, message: '5.7.1 no' })
 })
 
 t.test('a status code is recognised where it stands, and only there', async (t) => {
-  t.ok(bearsStatus(550, '5.7.1 no'))
-  t.ok(bearsStatus(250, '2.0.0 Ok: queued'))
-  t.notOk(bearsStatus(550, '4.7.1 of another class'))
-  t.notOk(bearsStatus(550, 'see 5.7.1 there'))
-  t.notOk(bearsStatus(550, '5.7 no'))
+  t.ok(hasStatus(550, '5.7.1 no'))
+  t.ok(hasStatus(250, '2.0.0 Ok: queued'))
+  t.notOk(hasStatus(550, '4.7.1 of another class'))
+  t.notOk(hasStatus(550, 'see 5.7.1 there'))
+  t.notOk(hasStatus(550, '5.7 no'))
   t.equal(withStatus('Server shutting down'), '4.3.2 Server shutting down')
   t.equal(withStatus('Bye'), 'Bye')
 })
 
 t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async (t) => {
-  t.equal(limitKey('192.0.2.1'), '192.0.2.1')
-  t.equal(limitKey('::ffff:192.0.2.1'), '192.0.2.1')
-  t.equal(limitKey('2001:db8:1:2:3:4:5:6'), limitKey('2001:db8:1:2::9'))
-  t.not(limitKey('2001:db8:1:2::9'), limitKey('2001:db8:1:3::9'))
-  t.equal(limitKey('fe80::1%eth0'), limitKey('fe80::2%eth0'))
-  t.equal(limitKey(''), '')
-  t.equal(networkKey('192.0.2.200'), networkKey('::ffff:192.0.2.1'))
-  t.not(networkKey('192.0.2.200'), networkKey('192.0.3.200'))
-  t.equal(networkKey('2001:db8:1:2::9'), networkKey('2001:db8:1:ffff::1'))
-  t.not(networkKey('2001:db8:1:2::9'), networkKey('2001:db8:2:2::9'))
-  t.equal(networkKey('nowhere'), null)
+  t.equal(addressKeyOf('192.0.2.1'), '192.0.2.1')
+  t.equal(addressKeyOf('::ffff:192.0.2.1'), '192.0.2.1')
+  t.equal(addressKeyOf('2001:db8:1:2:3:4:5:6'), addressKeyOf('2001:db8:1:2::9'))
+  t.not(addressKeyOf('2001:db8:1:2::9'), addressKeyOf('2001:db8:1:3::9'))
+  t.equal(addressKeyOf('fe80::1%eth0'), addressKeyOf('fe80::2%eth0'))
+  t.equal(addressKeyOf(''), '')
+  t.equal(networkKeyOf('192.0.2.200'), networkKeyOf('::ffff:192.0.2.1'))
+  t.not(networkKeyOf('192.0.2.200'), networkKeyOf('192.0.3.200'))
+  t.equal(networkKeyOf('2001:db8:1:2::9'), networkKeyOf('2001:db8:1:ffff::1'))
+  t.not(networkKeyOf('2001:db8:1:2::9'), networkKeyOf('2001:db8:2:2::9'))
+  t.equal(networkKeyOf('nowhere'), null)
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) t.ok(isLoopback(address), address)
   for (const address of ['10.0.0.1', '192.0.2.1', '::', '2001:db8::1', '']) t.notOk(isLoopback(address), address)
 })
@@ -112,31 +112,31 @@ t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async 
 t.test('wrong keys', async (t) => {
   const settings = { failures: 3, window: 60, ban: 300, maxClients: 2 }
   const fail = (limit: AuthLimit, client: string, ...times: readonly number[]): readonly boolean[] =>
-    times.map((now) => limit.failed(client, now))
+    times.map((now) => limit.recordFailure(client, now))
 
   t.test('bring a ban once there are enough within the window, and it ends', async (t) => {
-    const limit = authLimit(settings)
+    const limit = createAuthLimit(settings)
     t.same(fail(limit, 'a', 0, 30, 59), [false, false, true])
-    t.ok(limit.banned('a', 59))
-    t.ok(limit.banned('a', 358))
-    t.notOk(limit.banned('a', 359))
-    t.notOk(limit.banned('b', 59))
+    t.ok(limit.isBanned('a', 59))
+    t.ok(limit.isBanned('a', 358))
+    t.notOk(limit.isBanned('a', 359))
+    t.notOk(limit.isBanned('b', 59))
     t.same(fail(limit, 'a', 359), [false], 'and counting starts anew')
   })
 
   t.test('are forgotten once the window has moved on', async (t) => {
-    t.same(fail(authLimit(settings), 'a', 0, 30, 60, 89, 90), [false, false, false, true, true])
+    t.same(fail(createAuthLimit(settings), 'a', 0, 30, 60, 89, 90), [false, false, false, true, true])
   })
 
   t.test('prolong a ban', async (t) => {
-    const limit = authLimit(settings)
+    const limit = createAuthLimit(settings)
     fail(limit, 'a', 0, 0, 0, 10)
-    t.ok(limit.banned('a', 309))
-    t.notOk(limit.banned('a', 310))
+    t.ok(limit.isBanned('a', 309))
+    t.notOk(limit.isBanned('a', 310))
   })
 
   t.test('are remembered of a bounded number of clients', async (t) => {
-    const limit = authLimit(settings)
+    const limit = createAuthLimit(settings)
     for (let client = 0; client < 100; client++) fail(limit, `c${client}`, client)
     t.equal(limit.size(), 2)
     t.same(fail(limit, 'c99', 100, 101), [false, true], 'the latest are kept')
@@ -146,16 +146,16 @@ t.test('wrong keys', async (t) => {
 /** Connections that are what the test says they are, and a list of those that gave way. */
 function places(settings: Partial<ConnectionLimitSettings>) {
   const all = { maxConnections: 100, maxConnectionsPerAddress: 100, maxConnectionsPerNetwork: 100 }
-  const limit = connectionLimit({ ...all, ...settings })
+  const limit = createConnectionLimiter({ ...all, ...settings })
   const gone: string[] = []
-  const enter = (origin: ConnectionOrigin | null, name: string, standing: Standing | null = null) =>
-    limit.enter(origin, { standing: () => standing, giveWay: () => gone.push(name) })
+  const enter = (origin: ConnectionOrigin | null, name: string, standing: ConnectionState | null = null) =>
+    limit.acquire(origin, { state: () => standing, evict: () => gone.push(name) })
   return { limit, gone, enter }
 }
 
 const from = (address: string): ConnectionOrigin => ({ address, network: address.slice(0, 1) })
-const quiet = (rank: Standing['rank'], since = 0): Standing => ({ rank, since, fresh: false })
-const fresh: Standing = { rank: 'unproved', since: 0, fresh: true }
+const quiet = (rank: ConnectionState['rank'], since = 0): ConnectionState => ({ rank, since, isFresh: false })
+const fresh: ConnectionState = { rank: 'unproved', since: 0, isFresh: true }
 
 t.test('connections are limited in all, per address and per network', async (t) => {
   const { limit, enter } = places({ maxConnections: 4, maxConnectionsPerAddress: 2, maxConnectionsPerNetwork: 3 })
@@ -168,10 +168,10 @@ t.test('connections are limited in all, per address and per network', async (t) 
   t.equal(enter(null, 'a proxy'), 'full')
   for (const entry of entered) {
     if (typeof entry === 'string') continue
-    entry.leave()
-    entry.leave()
+    entry.release()
+    entry.release()
   }
-  t.equal(limit.open(), 0, 'each is counted out once')
+  t.equal(limit.countOpen(), 0, 'each is counted out once')
   for (const name of ['one', 'two', 'three', 'four']) {
     t.ok(isPlace(enter({ address: name, network: null }, name)), 'the limit of a network does not hold for it')
   }
@@ -218,7 +218,7 @@ t.test('where a limit is reached, who has the least use for a place gives way', 
 t.test('lines about clients are bounded for each of them and in all, and what is left out is counted', async (t) => {
   const told: unknown[] = []
   const write = (...said: readonly unknown[]): void => void told.push(said)
-  const lines = new ClientLines({ info: write, warn: write }, limitKey, { perClient: 2, all: 3, window: 50 })
+  const lines = new ClientLog({ info: write, warn: write }, addressKeyOf, { perClient: 2, total: 3, window: 50 })
   const loud = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4', '192.0.2.1', '192.0.2.2']
   for (const client of loud) lines.info({ client }, 'refused')
   lines.warn({ client: '2001:db8::1' }, 'a login failed')
@@ -228,19 +228,19 @@ t.test('lines about clients are bounded for each of them and in all, and what is
     [{ client: '192.0.2.1' }, 'refused'],
     [{ client: '2001:db8::1' }, 'a login failed'],
   ])
-  await until(() => told.length === 5)
+  await waitUntil(() => told.length === 5)
   const most = { '2001:db8:0:0::/64': 2, '192.0.2.2': 1 }
   t.same(told[4], [{ left_out: 3, most }, 'lines about clients were left out'])
   lines.info({ client: '2001:db8::4' }, 'refused')
   t.equal(told.length, 6, 'the next minute has its own')
 })
 
-function ended(message: IncomingMessage): Promise<Collected> {
+function endMessage(message: IncomingMessage): Promise<CollectedMessage> {
   message.end()
   return message.collected
 }
 
-function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<Collected> {
+function feed(pieces: Iterable<Buffer>, maxSize: number, budget: MemoryBudget): Promise<CollectedMessage> {
   const message = new IncomingMessage(maxSize, budget)
   for (const piece of pieces) message.write(piece)
   message.end()
@@ -254,56 +254,56 @@ t.test('a message is collected whole from pieces of any sizes', async () => {
   })
   await fc.assert(
     fc.asyncProperty(sizes, async (lengths) => {
-      const budget = memoryBudget(1e9)
+      const budget = createMemoryBudget(1e9)
       let byte = 0
       const pieces = lengths.map((length) => Buffer.alloc(length, byte++ % 251))
       const { raw, release } = await feed(pieces, 1e9, budget)
-      const same = raw.equals(Buffer.concat(pieces)) && budget.used() === raw.length
+      const same = raw.equals(Buffer.concat(pieces)) && budget.usedBytes() === raw.length
       release()
-      return same && budget.used() === 0
+      return same && budget.usedBytes() === 0
     }),
     { numRuns: 30 },
   )
 })
 
-const thrown = (error: unknown): unknown => error
+const errorOf = (error: unknown): unknown => error
 
 t.test('what is too large or finds no room is refused at its end, and holds nothing', async (t) => {
   const pieces = Array.from({ length: 10 }, () => Buffer.alloc(100))
-  const budget = memoryBudget(1000)
-  t.match(await feed(pieces, 999, budget).catch(thrown), { kind: 'too-large' })
-  t.equal(budget.used(), 0)
-  budget.take(1)
-  t.match(await feed(pieces, 1e6, budget).catch(thrown), { kind: 'storage-full' })
-  t.equal(budget.used(), 1)
-  budget.give(1)
+  const budget = createMemoryBudget(1000)
+  t.match(await feed(pieces, 999, budget).catch(errorOf), { kind: 'too-large' })
+  t.equal(budget.usedBytes(), 0)
+  budget.acquire(1)
+  t.match(await feed(pieces, 1e6, budget).catch(errorOf), { kind: 'storage-full' })
+  t.equal(budget.usedBytes(), 1)
+  budget.release(1)
   const { raw } = await feed(pieces, 1000, budget)
   t.equal(raw.length, 1000)
   t.notOk(budget.hasRoomFor(1))
 })
 
 t.test('a message that breaks off holds nothing', async (t) => {
-  const budget = memoryBudget(1000)
+  const budget = createMemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.write(Buffer.alloc(10))
   message.destroy()
   await t.rejects(message.collected, ClientGone)
-  t.equal(budget.used(), 0)
+  t.equal(budget.usedBytes(), 0)
   message.destroy()
-  t.equal(budget.used(), 0)
+  t.equal(budget.usedBytes(), 0)
 })
 
 t.test('where the memory is full, the message that comes slowest gives way, and no other', async (t) => {
   let now = 0
-  const whole = memoryBudget(1_300)
-  const budget = shareOfBudget(whole, 1_200, 2)
-  const incoming = (): IncomingMessage => new IncomingMessage(1_000, budget, noRoom, () => now)
+  const whole = createMemoryBudget(1_300)
+  const budget = createBudgetShare(whole, 1_200, 2)
+  const incoming = (): IncomingMessage => new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
   const [slow, slower] = [incoming(), incoming()]
   slow.write(Buffer.alloc(200))
   slower.write(Buffer.alloc(300))
   const early = incoming()
   early.write(Buffer.alloc(101))
-  t.match(await ended(early).catch(thrown), { kind: 'storage-full' }, 'in its first seconds none has to')
+  t.match(await endMessage(early).catch(errorOf), { kind: 'storage-full' }, 'in its first seconds none has to')
   t.notOk(budget.hasRoomFor(101))
 
   now += 5_000
@@ -315,39 +315,39 @@ t.test('where the memory is full, the message that comes slowest gives way, and 
   const late = incoming()
   late.write(Buffer.alloc(300))
   t.match([slow.held, slower.held, late.held], [205, 0, 300], 'to real bytes alone, and as many as are needed')
-  t.match(await ended(slower).catch(thrown), { kind: 'storage-full' }, 'it is read to its end and refused')
-  const { raw, release } = await ended(slow)
+  t.match(await endMessage(slower).catch(errorOf), { kind: 'storage-full' }, 'it is read to its end and refused')
+  const { raw, release } = await endMessage(slow)
   t.equal(raw.length, 205)
   now += 10_000
   t.ok(budget.hasRoomFor(395))
   t.notOk(budget.hasRoomFor(396), 'what is whole stays')
-  t.ok(whole.take(291), 'the budget of all has room where a listener gives way')
-  t.match(await ended(late).catch(thrown), { kind: 'storage-full' })
+  t.ok(whole.acquire(291), 'the budget of all has room where a listener gives way')
+  t.match(await endMessage(late).catch(errorOf), { kind: 'storage-full' })
   release()
-  t.equal(budget.used(), 0)
+  t.equal(budget.usedBytes(), 0)
 })
 
 t.test('a message that asks for more and is the slowest itself gives way to nobody twice', async (t) => {
   let now = 0
-  const budget = memoryBudget(100)
-  const message = new IncomingMessage(1_000, budget, noRoom, () => now)
+  const budget = createMemoryBudget(100)
+  const message = new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
   message.write(Buffer.alloc(90))
   now += 10_000
   message.write(Buffer.alloc(20))
-  t.equal(budget.used(), 0)
-  t.match(await ended(message).catch(thrown), { kind: 'storage-full' })
-  t.equal(budget.used(), 0)
+  t.equal(budget.usedBytes(), 0)
+  t.match(await endMessage(message).catch(errorOf), { kind: 'storage-full' })
+  t.equal(budget.usedBytes(), 0)
 })
 
 t.test('a message that has ended is not taken away by a client that leaves', async (t) => {
-  const budget = memoryBudget(1000)
+  const budget = createMemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.end(Buffer.alloc(10))
   message.destroy()
   const { raw, release } = await message.collected
   t.equal(raw.length, 10)
   release()
-  t.equal(budget.used(), 0)
+  t.equal(budget.usedBytes(), 0)
 })
 
 t.test('commands with a path are taken apart', async (t) => {

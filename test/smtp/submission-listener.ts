@@ -1,29 +1,29 @@
 /** A real submission listener on loopback for tests: two keys, one sending domain, messages kept in a list. */
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
-import { keylessSender, type Principal } from '../../src/accounts/principal.js'
+import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
 import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
 import type { TlsPair } from '../../src/smtp/session-gate.js'
-import { listenForSubmissions, type SubmissionListener } from '../../src/smtp/submission.js'
-import { type SubmissionDeps, type SubmissionSettings, submissionLimits } from '../../src/smtp/submission-deps.js'
+import { startSubmissionListener, type SubmissionListener } from '../../src/smtp/submission.js'
+import { type SubmissionDeps, type SubmissionSettings, defaultSubmissionLimits } from '../../src/smtp/submission-deps.js'
 import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 
-export const app: Principal = { ...keylessSender('ws_1'), keyId: 'key_app' }
-export const other: Principal = { ...keylessSender('ws_2'), keyId: 'key_other' }
-export const printer: Principal = keylessSender('ws_1')
+export const app: Principal = { ...createKeylessPrincipal('ws_1'), keyId: 'key_app' }
+export const other: Principal = { ...createKeylessPrincipal('ws_2'), keyId: 'key_other' }
+export const printer: Principal = createKeylessPrincipal('ws_1')
 
 const keys: Readonly<Record<string, Principal>> = { 'app-key': app, 'other-key': other }
 
-export interface Taken {
+export interface AcceptedMessage {
   readonly principal: Principal
   readonly message: SubmittedMessage
 }
 
-export interface Running {
+export interface RunningSubmission {
   readonly listener: SubmissionListener
-  readonly taken: readonly Taken[]
+  readonly taken: readonly AcceptedMessage[]
   /** What was logged as an error. */
   readonly errors: readonly unknown[]
   /** Moves the listener's clock. */
@@ -35,25 +35,25 @@ export interface Running {
 
 let pair: Promise<TlsPair> | undefined
 
-export function certificate(): Promise<TlsPair> {
-  pair ??= selfSigned()
+export function sharedCertificate(): Promise<TlsPair> {
+  pair ??= createSelfSigned()
   return pair
 }
 
-export async function selfSigned(): Promise<TlsPair> {
+export async function createSelfSigned(): Promise<TlsPair> {
   const made = await generate([{ name: 'commonName', value: 'mail.test' }], { algorithm: 'sha256' })
   return { key: made.private, cert: made.cert }
 }
 
-export async function run(
+export async function runSubmission(
   t: Test,
   settings: Partial<SubmissionSettings> = {},
   deps: Partial<SubmissionDeps> = {},
-): Promise<Running> {
-  const taken: Taken[] = []
+): Promise<RunningSubmission> {
+  const taken: AcceptedMessage[] = []
   const errors: unknown[] = []
   let now = 1_800_000_000_000
-  const listener = await listenForSubmissions({
+  const listener = await startSubmissionListener({
     authenticate(password) {
       const principal = keys[password]
       if (principal === undefined) throw new Refusal('bad-credentials', 'Authentication credentials invalid')
@@ -69,16 +69,16 @@ export async function run(
       taken.push({ principal, message })
       return { emailId: `email-${taken.length}` }
     },
-    mayTake: () => true,
+    hasDiskSpace: () => true,
     clock: () => now,
     log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
     ...deps,
     settings: {
-      ...submissionLimits,
+      ...defaultSubmissionLimits,
       hostname: 'mail.test',
       listen: [{ host: '127.0.0.1', port: 0 }],
       listenTls: [{ host: '127.0.0.1', port: 0 }],
-      tls: await certificate(),
+      tls: await sharedCertificate(),
       allowPlaintextLoopback: false,
       ...settings,
     },
@@ -97,13 +97,13 @@ export async function run(
     async open(options = {}) {
       const client = await dial(port(options.tls ?? false), options)
       t.teardown(() => client.end())
-      await client.reply()
+      await client.readReply()
       return client
     },
   }
 }
 
-export function plain(key: string): string {
+export function authPlain(key: string): string {
   return `AUTH PLAIN ${Buffer.from(`\0anybody\0${key}`).toString('base64')}`
 }
 
@@ -112,16 +112,16 @@ export function base64(text: string): string {
 }
 
 /** A client that has said EHLO and MAIL, RCPT, DATA; the message comes next. */
-export async function atData(client: Dialogue): Promise<void> {
-  await client.say('EHLO client.test')
-  await client.say('MAIL FROM:<a@example.test>')
-  await client.say('RCPT TO:<b@remote.test>')
-  await client.say('DATA')
+export async function advanceToData(client: Dialogue): Promise<void> {
+  await client.sendCommand('EHLO client.test')
+  await client.sendCommand('MAIL FROM:<a@example.test>')
+  await client.sendCommand('RCPT TO:<b@remote.test>')
+  await client.sendCommand('DATA')
 }
 
 export const letter = 'From: a@example.test\r\nSubject: hello\r\n\r\nhello\r\n'
 
 /** Waits until something holds, checking at every turn of the event loop. */
-export async function until(holds: () => boolean): Promise<void> {
+export async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }

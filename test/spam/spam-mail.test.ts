@@ -4,10 +4,10 @@
  */
 import t from 'tap'
 import type { MimeAttachment } from '../../src/messages/mime/mime-parts-protocol.js'
-import { ownContributions } from '../../src/spam/own-points.js'
-import { spamMessage } from '../../src/spam/spam-input.js'
+import { collectOwnContributions } from '../../src/spam/own-points.js'
+import { buildSpamMessage } from '../../src/spam/spam-input.js'
 import type { SpamAuthentication, SpamMessage } from '../../src/spam/spam-message.js'
-import { spamReport, spamStatus, totalScore } from '../../src/spam/spam-report.js'
+import { scoreByRules, spamStatusOf, sumScores } from '../../src/spam/spam-report.js'
 import { phishingMail } from '../fixtures/phishing-mail.js'
 import { type FixtureMail, transactionalMail } from '../fixtures/transactional-mail.js'
 
@@ -36,38 +36,38 @@ function messageOf(mail: FixtureMail, authentication: SpamAuthentication | null)
     (one): MimeAttachment => ({ ...one, size: 4_000, content_id: 'a', disposition: 'inline' }),
   )
   const parts = { html: mail.html, text: mail.text ?? null, headers: [], attachments }
-  return spamMessage(raw, parts, { receivedAt, origin: null, authentication })
+  return buildSpamMessage(raw, parts, { receivedAt, origin: null, authentication })
 }
 
 t.test('no mail of services to their users is flagged, whatever a classifier of old mail says', async (t) => {
   for (const [kind, mail] of Object.entries(transactionalMail)) {
-    const { contributions, score } = spamReport(messageOf(mail, passed))
+    const { contributions, score } = scoreByRules(messageOf(mail, passed))
     t.ok(score < thresholds.suspicious, `${kind}: rules`, { contributions })
     for (const recent of [
       { spam: 0, ham: 0 },
       { spam: 199, ham: 5_000 },
       { spam: 5_000, ham: 5_000 },
     ]) {
-      const all = ownContributions(contributions, { probability: 1, recent }, nothingSeen, thresholds)
-      t.ok(totalScore(all) < thresholds.suspicious, `${kind}: ${recent.spam} spam learned`, { all })
+      const all = collectOwnContributions(contributions, { probability: 1, recent }, nothingSeen, thresholds)
+      t.ok(sumScores(all) < thresholds.suspicious, `${kind}: ${recent.spam} spam learned`, { all })
     }
-    const unproved = ownContributions(
-      spamReport(messageOf(mail, { ...passed, dmarc: 'none' })).contributions,
+    const unproved = collectOwnContributions(
+      scoreByRules(messageOf(mail, { ...passed, dmarc: 'none' })).contributions,
       { probability: 1, recent: { spam: 0, ham: 0 } },
       nothingSeen,
       thresholds,
     )
     if (!needsProof.has(kind))
-      t.ok(totalScore(unproved) < thresholds.suspicious, `${kind}: without DMARC`, { unproved })
+      t.ok(sumScores(unproved) < thresholds.suspicious, `${kind}: without DMARC`, { unproved })
   }
 })
 
 t.test('present-day fraud is flagged by the rules alone, of whom nothing is known', async (t) => {
   for (const [kind, mail] of Object.entries(phishingMail)) {
-    const { contributions, score } = spamReport(messageOf(mail, null))
-    t.not(spamStatus(score), 'clean', kind, { contributions })
+    const { contributions, score } = scoreByRules(messageOf(mail, null))
+    t.not(spamStatusOf(score), 'clean', kind, { contributions })
     const young = { probability: 0.001, recent: { spam: 0, ham: 0 } }
-    const joined = totalScore(ownContributions(contributions, young, nothingSeen, thresholds))
-    t.not(spamStatus(joined), 'clean', `${kind}: to a classifier of old mail it is ham`, { contributions })
+    const joined = sumScores(collectOwnContributions(contributions, young, nothingSeen, thresholds))
+    t.not(spamStatusOf(joined), 'clean', `${kind}: to a classifier of old mail it is ham`, { contributions })
   }
 })

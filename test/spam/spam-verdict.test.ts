@@ -1,17 +1,17 @@
 /** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
 import t, { type Test } from 'tap'
 import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { type Arrival, fileInbound, type InboundEmail, inboundById } from '../../src/messages/inbound/inbound-email.js'
+import { type Arrival, storeInbound, type InboundEmail, inboundById } from '../../src/messages/inbound/inbound-email.js'
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
 import type { BayesVerdict } from '../../src/spam/bayes/records.js'
-import { type ClassifierOpinion, ownContributions } from '../../src/spam/own-points.js'
-import { circumstancesOf, receivedSpamMessage } from '../../src/spam/received-spam-message.js'
-import type { AskRspamd, RspamdQuestion } from '../../src/spam/rspamd/rspamd.js'
-import { type SpamContribution, type SpamThresholds, totalScore } from '../../src/spam/spam-report.js'
-import { study, studyOf } from '../../src/spam/spam-study.js'
-import { type SpamVerdict, spamVerdict } from '../../src/spam/spam-verdict.js'
+import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
+import { spamContextOf, buildInboundSpamMessage } from '../../src/spam/received-spam-message.js'
+import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
+import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
+import { analyzeContent, analyzeMessage } from '../../src/spam/spam-study.js'
+import { type SpamVerdict, judgeSpam } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
@@ -71,14 +71,14 @@ interface Judging {
   readonly judged: (
     email: InboundEmail,
     text: string,
-    rspamd?: AskRspamd,
+    rspamd?: CheckWithRspamd,
     thresholds?: SpamThresholds,
   ) => Promise<SpamVerdict & { readonly lines: readonly SpamContribution[] }>
   /** `dated`: when the mail came that is learned at `now`. */
   readonly learn: (verdict: BayesVerdict, text: string, count?: number, dated?: number) => Promise<void>
 }
 
-async function judging(t: Test): Promise<Judging> {
+async function createJudge(t: Test): Promise<Judging> {
   const { database } = await temporaryDatabase(t)
   let made = 0
   let taught = 0
@@ -92,20 +92,20 @@ async function judging(t: Test): Promise<Judging> {
         authentication: authentication === null ? '{}' : JSON.stringify(authentication),
         received_at: now,
       }
-      await database.commit(fileInbound(inboundMail({ id, ...more }), Buffer.from('x')))
+      await database.commit(storeInbound(inboundMail({ id, ...more }), Buffer.from('x')))
       const [email] = inboundById(database.read, { id, workspaceId: 'ws_1' })
       if (email === undefined) throw new Error('not filed')
       return email
     },
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
-      const judge = spamVerdict({ read: database.read, thresholds, rspamd: rspamd ?? null })
-      const verdict = await judge(email, raw, study(raw, parts, circumstancesOf(email)))
+      const judge = judgeSpam({ read: database.read, thresholds, rspamd: rspamd ?? null })
+      const verdict = await judge(email, raw, analyzeContent(raw, parts, spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 200, dated = now) => {
       const { raw, parts } = messageOf(text)
-      const message = { ...receivedSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
+      const message = { ...buildInboundSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
       const lessons = Array.from({ length: count }, () => {
         taught += 1
         const fingerprint = `${verdict} ${text} ${taught}`
@@ -123,30 +123,30 @@ const opinion = (probability: number | null): ClassifierOpinion | null =>
 const names = (lines: readonly SpamContribution[]): readonly string[] => lines.map(({ name }) => name)
 
 t.test('the record tells who brought it and what its authentication gave', async (t) => {
-  const { email } = await judging(t)
+  const { email } = await createJudge(t)
   const { raw, parts } = messageOf('hello')
-  t.match(receivedSpamMessage(await email(), raw, parts), {
+  t.match(buildInboundSpamMessage(await email(), raw, parts), {
     origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
     authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
     receivedAt: now,
     subject: 'our meeting',
   })
-  const unknown = receivedSpamMessage(await email({}, null), raw, parts)
+  const unknown = buildInboundSpamMessage(await email({}, null), raw, parts)
   t.equal(unknown.authentication, null)
   t.equal(unknown.origin?.reverseName, null)
 })
 
 t.test('an ordinary letter is clean, and its report adds up to its score in hundredths', async (t) => {
-  const { email, judged } = await judging(t)
+  const { email, judged } = await createJudge(t)
   const { spam_status, spam_score, lines } = await judged(await email(), 'shall we meet on monday?')
   t.equal(spam_status, 'clean')
   t.same(names(lines), ['SPF_SOFTFAIL', 'DMARC_PASS'])
-  t.equal(spam_score, Math.round(totalScore(lines) * 100))
+  t.equal(spam_score, Math.round(sumScores(lines) * 100))
   t.ok(lines.every(({ description }) => description !== ''))
 })
 
 t.test('block lists and speaking early weigh what they are said to', async (t) => {
-  const { email, judged } = await judging(t)
+  const { email, judged } = await createJudge(t)
   const listings = [
     { zone: 'bl.b-list.test', weight: 3.5, answer: '127.0.0.4' },
     ...Array.from({ length: 40 }, (_, at) => ({ zone: `l${at}.test`, weight: 0.01, answer: '127.0.0.2' })),
@@ -160,7 +160,7 @@ t.test('block lists and speaking early weigh what they are said to', async (t) =
 })
 
 t.test('what came as spam is spam whatever its score, by a line that says why', async (t) => {
-  const { email, judged } = await judging(t)
+  const { email, judged } = await createJudge(t)
   const { spam_status, spam_score, lines } = await judged(await email({ spamReason: 'dmarc-quarantine' }), 'hello')
   t.equal(spam_status, 'spam')
   t.equal(spam_score, 800)
@@ -181,7 +181,7 @@ t.test('what came as spam is spam whatever its score, by a line that says why', 
 })
 
 t.test('the classifier speaks for its own workspace, and what the rules found too counts once', async (t) => {
-  const { email, judged, learn, database } = await judging(t)
+  const { email, judged, learn, database } = await createJudge(t)
   const advert = 'Click here to be removed! 100% free, no obligation, act now, limited offer! Order viagra today!!!'
   const before = await judged(await email({}, unvouched), advert)
   t.notOk(
@@ -192,7 +192,7 @@ t.test('the classifier speaks for its own workspace, and what the rules found to
   await learn('ham', 'shall we meet on monday? minutes of the board attached')
   const { lines, spam_score } = await judged(await email({}, unvouched), advert)
   t.match(lines[0], { name: 'BAYES_SPAM_CERTAIN', score: 8 })
-  const content = totalScore(before.lines.filter(({ name }) => !/SPF|DMARC/.test(name)))
+  const content = sumScores(before.lines.filter(({ name }) => !/SPF|DMARC/.test(name)))
   t.ok(content > 1, `the rules alone: ${content}`)
   t.match(lines.at(-1), { name: 'SAME_EVIDENCE', score: -Math.min(8, content) })
   t.equal(spam_score, Math.round((Math.max(8, content) + 1) * 100), 'authentication is evidence of its own')
@@ -211,10 +211,10 @@ t.test('rules on content call nothing spam that a classifier which has learned d
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const { rules } = studyOf(receivedSpamMessage(brought, raw, parts))
+  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, raw, parts))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
-    totalScore(ownContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
+    sumScores(collectOwnContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
   const alone = own(null)
   t.ok(alone > 8, `the rules alone: ${alone}`)
   t.equal(own(0.95), alone, 'it agrees')
@@ -224,12 +224,12 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   t.equal(own(0.5, { earlyTalker: true }), 10.49, 'the client is evidence of its own')
   t.equal(own(0.5, {}, { suspicious: 1, spam: 5 }), 4.99)
   t.equal(own(0.8, {}, { suspicious: 1, spam: 3 }), alone, 'its own points are spam there')
-  const doubts = ownContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
+  const doubts = collectOwnContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = studyOf(receivedSpamMessage(brought, test.raw, test.parts)).rules
+  const said = analyzeMessage(buildInboundSpamMessage(brought, test.raw, test.parts)).rules
   t.ok(
-    totalScore(ownContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
+    sumScores(collectOwnContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
   )
 })
@@ -239,7 +239,7 @@ const advert = 'order your viagra from us, a miracle of a price'
 const letter = 'minutes of the board for monday are attached'
 
 t.test('a classifier that knows little of recent mail moves a score by two points at most', async (t) => {
-  const { email, judged, learn } = await judging(t)
+  const { email, judged, learn } = await createJudge(t)
   const points = async (text: string): Promise<Readonly<Record<string, number>>> => {
     const { lines } = await judged(await email({}, unvouched), text)
     return Object.fromEntries(
@@ -262,7 +262,7 @@ t.test('a classifier that knows little of recent mail moves a score by two point
 })
 
 t.test('against a pass of DMARC the classifier flags nothing by itself', async (t) => {
-  const { email, judged, learn } = await judging(t)
+  const { email, judged, learn } = await createJudge(t)
   await learn('spam', advert)
   await learn('ham', letter)
   const vouched = await judged(await email(), advert)
@@ -282,16 +282,16 @@ t.test('who a message pretends to be is evidence beside its words, and the class
     { name: 'AUTHOR_POSES_AS_BRAND', score: 2.5, description: '' },
     { name: 'FRAUD_ACCOUNT', score: 2, description: '' },
   ]
-  const total = (said: ClassifierOpinion): number => totalScore(ownContributions(rules, said, nothingSeen, thresholds))
+  const total = (said: ClassifierOpinion): number => sumScores(collectOwnContributions(rules, said, nothingSeen, thresholds))
   t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, told once')
   t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5, 'honest words take off what words gave')
-  const alone = ownContributions(
+  const alone = collectOwnContributions(
     rules.slice(0, 1),
     { probability: 0, recent: { spam: 0, ham: 0 } },
     nothingSeen,
     thresholds,
   )
-  t.equal(totalScore(alone), 2.5)
+  t.equal(sumScores(alone), 2.5)
   t.equal(
     total({ probability: 0, recent: { spam: 200, ham: 200 } }),
     1.5,
@@ -301,9 +301,9 @@ t.test('who a message pretends to be is evidence beside its words, and the class
 })
 
 t.test('rspamd is asked what the record knows, and its verdict is one among the others', async (t) => {
-  const { email, judged } = await judging(t)
-  const asked: RspamdQuestion[] = []
-  const says: AskRspamd = async (question) => {
+  const { email, judged } = await createJudge(t)
+  const asked: RspamdRequest[] = []
+  const says: CheckWithRspamd = async (question) => {
     asked.push(question)
     return {
       score: 12,
@@ -319,28 +319,28 @@ t.test('rspamd is asked what the record knows, and its verdict is one among the 
   t.equal(spam_score, 640, '12 of 15 as of 8; our half point is in it')
   t.equal(spam_status, 'suspicious')
   t.match(lines[0], { name: 'RSPAMD_R_BAD', score: 6.4 })
-  t.equal(Math.round(totalScore(lines) * 100), spam_score)
+  t.equal(Math.round(sumScores(lines) * 100), spam_score)
   const silent = await judged(record, 'hello', async () => null)
   t.same(names(silent.lines), ['SPF_SOFTFAIL', 'DMARC_PASS'], 'without it our own score stands')
 })
 
 t.test('every message has a verdict whose report adds up, odd ones too', async (t) => {
-  const { email, judged } = await judging(t)
+  const { email, judged } = await createJudge(t)
   t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
-  const { database } = await judging(t)
-  const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  const { database } = await createJudge(t)
+  const judge = judgeSpam({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
   for (const raw of ['', '\r\n', 'no header\r\n', 'From: \r\n\r\n', `X: ${'y'.repeat(100_000)}\r\n\r\n`]) {
     const bytes = Buffer.from(raw)
     const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(record, bytes, study(bytes, parts, circumstancesOf(record)))
-    t.equal(spam_score, Math.round(totalScore(JSON.parse(spam_report) as SpamContribution[]) * 100))
+    const { spam_score, spam_report } = await judge(record, bytes, analyzeContent(bytes, parts, spamContextOf(record)))
+    t.equal(spam_score, Math.round(sumScores(JSON.parse(spam_report) as SpamContribution[]) * 100))
   }
 })
 
 t.test('content that nobody could look at is said to be unscored, and what else is known counts', async (t) => {
-  const { database, email } = await judging(t)
-  const judge = spamVerdict({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  const { database, email } = await createJudge(t)
+  const judge = judgeSpam({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
   const { spam_report, spam_score } = await judge(await email({ earlyTalker: true }), Buffer.from('x'), null)
   t.match(names(JSON.parse(spam_report) as SpamContribution[]), ['EARLY_TALKER', 'CONTENT_NOT_SCORED'])
   t.ok(spam_score !== null && spam_score > 0)

@@ -6,10 +6,10 @@
  * it finds one row by its whole key. The statements are those that ran, with what was bound to them.
  */
 import SQLite from 'better-sqlite3'
-import { STEP } from '../../src/storage/stepped-walk.js'
-import { keptSmall, shortReads } from './query-plans.js'
+import { INDEX_STEP } from '../../src/storage/stepped-walk.js'
+import { boundedTables, shortReads } from './query-plans.js'
 
-export interface MadeRead {
+export interface RecordedRead {
   readonly sql: string
   readonly parameters: readonly unknown[]
 }
@@ -22,9 +22,9 @@ interface Statement {
 const prototype = Object.getPrototypeOf(new SQLite(':memory:').prepare('select 1')) as Statement
 
 /** Reads of this thread. Writes are made by another. */
-export async function readsDuring(work: () => Promise<void>): Promise<readonly MadeRead[]> {
+export async function recordReads(work: () => Promise<void>): Promise<readonly RecordedRead[]> {
   const { all } = prototype
-  const made: MadeRead[] = []
+  const made: RecordedRead[] = []
   prototype.all = function (this: Statement, parameters) {
     made.push({ sql: this.source, parameters })
     return all.call(this, parameters)
@@ -38,28 +38,28 @@ export async function readsDuring(work: () => Promise<void>): Promise<readonly M
 }
 
 /** Rows of an answer are at most a hundred, and one that tells whether there are more; a walk takes a step. */
-const MOST = STEP
+const MAX_ROWS = INDEX_STEP
 
 /** Null: it is bounded. */
-export function boundFault(db: SQLite.Database, { sql, parameters }: MadeRead): string | null {
+export function boundFault(db: SQLite.Database, { sql, parameters }: RecordedRead): string | null {
   if (!/^\s*select\b/i.test(sql)) return null
   if (shortReads.some(({ statement }) => statement === sql)) return null
   const plan = db.prepare<unknown[], { readonly detail: string }>(`explain query plan ${sql}`).all(...parameters)
   const details = plan.map(({ detail }) => detail.replace(/ LEFT-JOIN$/, ''))
   const searches = details.filter((detail) => /^S(?:EARCH|CAN) /.test(detail))
-  if (searches.every((detail) => isOneRow(db, detail) || keptSmall.has(tableOf(detail, sql)))) return null
-  const left = conditionsOf(sql).filter((column) => !searches.some((detail) => bounds(db, detail, column)))
+  if (searches.every((detail) => isOneRow(db, detail) || boundedTables.has(tableOf(detail, sql)))) return null
+  const left = conditionsOf(sql).filter((column) => !searches.some((detail) => isBounding(db, detail, column)))
   const { limit, offset } = limitsOf({ sql, parameters })
   if (
     offset > 0 &&
-    !searches.every((detail) => keptSmall.has(tableOf(detail, sql))) &&
+    !searches.every((detail) => boundedTables.has(tableOf(detail, sql))) &&
     seeksRows(db, sql, parameters)
   ) {
     return `passes over rows of the table: ${sql}`
   }
   if (left.length > 0) return `looks up ${left.join(', ')}: ${sql}`
   if (limit === null) return `has no limit: ${sql}`
-  return limit + offset > MOST ? `walks over ${limit + offset} rows: ${sql}` : null
+  return limit + offset > MAX_ROWS ? `walks over ${limit + offset} rows: ${sql}` : null
 }
 
 /** Asked of the program that SQLite makes: its plan calls an index covering where it looks into every row all the same. */
@@ -99,7 +99,7 @@ function conditionsOf(sql: string): readonly string[] {
 }
 
 /** Does the index of this search begin and end by the column, or hold only rows that fit it? */
-function bounds(db: SQLite.Database, detail: string, column: string): boolean {
+function isBounding(db: SQLite.Database, detail: string, column: string): boolean {
   const [, index = ''] = /USING (?:COVERING )?INDEX (\S+)/.exec(detail) ?? []
   const [, bound = ''] = /\((.*)\)$/.exec(detail) ?? []
   if (new RegExp(`\\b${column}\\b`).test(bound)) return true
@@ -117,7 +117,7 @@ interface Limits {
 }
 
 /** What is bound to the places behind `limit` and `offset`. */
-function limitsOf({ sql, parameters }: MadeRead): Limits {
+function limitsOf({ sql, parameters }: RecordedRead): Limits {
   const valueAt = (word: string): number | null => {
     const at = sql.search(new RegExp(`\\b${word} \\?`, 'i'))
     if (at === -1) return null

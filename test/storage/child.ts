@@ -16,11 +16,11 @@ import { lockDataFolder } from '../../src/storage/data-lock.js'
 import type { Database } from '../../src/storage/database.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { state } from './state.js'
+import { stateWrite } from './state.js'
 
 const say = (line: string): number => writeSync(1, `${line}\n`)
 
-function outcome(error: unknown): string {
+function outcomeOf(error: unknown): string {
   return error instanceof StorageFault ? `fault ${error.code}` : String(error)
 }
 
@@ -29,22 +29,22 @@ async function writeForEver({ commit }: Database): Promise<never> {
   const loop = async (): Promise<never> => {
     for (;;) {
       const number = next++
-      await commit([state(`${number}`, 'first'), state(`${number}-too`, 'second')])
+      await commit([stateWrite(`${number}`, 'first'), stateWrite(`${number}-too`, 'second')])
       say(`${number}`)
     }
   }
   return Promise.race(Array.from({ length: 10 }, loop))
 }
 
-async function once(database: Database): Promise<void> {
+async function writeOnce(database: Database): Promise<void> {
   say('ready')
-  await database.commit([state(`once ${process.pid}`, 'acknowledged')])
+  await database.commit([stateWrite(`once ${process.pid}`, 'acknowledged')])
   say('acknowledged')
   await database.close()
 }
 
 async function write({ commit }: Database): Promise<string> {
-  return commit([state('open', 'written')]).then(() => 'written', outcome)
+  return commit([stateWrite('open', 'written')]).then(() => 'written', outcomeOf)
 }
 
 async function open(file: string, again: boolean): Promise<void> {
@@ -60,13 +60,13 @@ async function open(file: string, again: boolean): Promise<void> {
     if (again) say(said)
     await database.close()
   } catch (error) {
-    say(outcome(error))
+    say(outcomeOf(error))
   }
 }
 
 const [, , file = '', mode] = process.argv
 if (mode === 'write') await writeForEver(await openDatabase({ file }))
-if (mode === 'once') await once(await openDatabase({ file }))
+if (mode === 'once') await writeOnce(await openDatabase({ file }))
 if (mode === 'open' || mode === 'retry') await open(file, mode === 'retry')
 if (mode === 'lock') {
   lockDataFolder(dirname(file))

@@ -10,7 +10,7 @@ export type Mode = 'write' | 'once' | 'open' | 'retry' | 'lock'
 export interface Child {
   readonly lines: readonly string[]
   /** Resolves when it has said so many lines. */
-  readonly said: (count: number) => Promise<void>
+  readonly waitForLines: (count: number) => Promise<void>
   readonly kill: () => Promise<void>
   readonly ended: Promise<unknown>
 }
@@ -46,15 +46,15 @@ export function startChild(
   return { ...listen(child, ended), kill, ended }
 }
 
-function listen(child: ChildProcess, ended: Promise<unknown>): Pick<Child, 'lines' | 'said'> {
+function listen(child: ChildProcess, ended: Promise<unknown>): Pick<Child, 'lines' | 'waitForLines'> {
   const lines: string[] = []
   const reader = child.stdout === null ? undefined : createInterface(child.stdout)
   reader?.on('line', (line) => lines.push(line))
-  const said = async (count: number): Promise<void> => {
+  const waitForLines = async (count: number): Promise<void> => {
     while (lines.length < count && reader !== undefined) {
       const more = await Promise.race([once(reader, 'line'), ended.then(() => undefined)])
       if (more === undefined && lines.length < count) throw new Error(`it ended after ${lines.length} lines`)
     }
   }
-  return { lines, said }
+  return { lines, waitForLines }
 }

@@ -7,19 +7,19 @@ import t from 'tap'
 import type { Migrations } from '../../src/storage/migrate.js'
 import { migrations } from '../../src/storage/migrations.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { openedDatabase, temporaryFolder } from '../helpers/database.js'
+import { openTestDatabase, temporaryFolder } from '../helpers/database.js'
 import { startChild } from './children.js'
-import { keys, state } from './state.js'
+import { stateKeys, stateWrite } from './state.js'
 
 const fileIn = (folder: string): string => join(folder, 'posthorn.db')
 
 t.test('a process killed at any moment loses nothing that it acknowledged', async (t) => {
   const file = fileIn(temporaryFolder(t))
   const child = startChild(t, file, 'write')
-  await child.said(300)
+  await child.waitForLines(300)
   await child.kill()
-  const { read } = await openedDatabase(t, { file })
-  const present = new Set(keys(read))
+  const { read } = await openTestDatabase(t, { file })
+  const present = new Set(stateKeys(read))
   const lost = child.lines.filter((number) => !present.has(number) || !present.has(`${number}-too`))
   t.same(lost, [])
   t.ok(present.size >= 600)
@@ -58,7 +58,7 @@ t.test('of processes that start at once, one makes the database and all can use 
   const children = Array.from({ length: 4 }, () => startChild(t, file, 'once'))
   await Promise.all(children.map((child) => child.ended))
   for (const { lines } of children) t.same(lines, ['ready', 'acknowledged'])
-  t.equal(keys((await openedDatabase(t, { file })).read).length, 4)
+  t.equal(stateKeys((await openTestDatabase(t, { file })).read).length, 4)
 })
 
 const later = (up: () => Promise<void>): Migrations => ({ ...migrations, '9999-later': { up } })
@@ -83,24 +83,24 @@ t.test('a migration that fails leaves nothing of itself nor of those before it',
     },
   }
   await t.rejects(openDatabase({ file, migrations: broken }), { message: 'no further' })
-  const { read } = await openedDatabase(t, { file })
+  const { read } = await openTestDatabase(t, { file })
   t.same(read(`select name from sqlite_schema where name = 'half'`, []), [])
-  t.same(keys(read), [])
+  t.same(stateKeys(read), [])
 })
 
 t.test('another process reads and writes beside an open database', async (t) => {
   const file = fileIn(temporaryFolder(t))
-  const first = await openedDatabase(t, { file })
+  const first = await openTestDatabase(t, { file })
   const child = startChild(t, file, 'open')
   await child.ended
   t.same(child.lines, ['read 0', 'written'])
-  t.same(keys(first.read), ['open'])
+  t.same(stateKeys(first.read), ['open'])
 })
 
 t.test('only its owner may read the database and its log', async (t) => {
   const file = fileIn(temporaryFolder(t))
-  const { commit } = await openedDatabase(t, { file })
-  await commit([state('secret', 'x')])
+  const { commit } = await openTestDatabase(t, { file })
+  await commit([stateWrite('secret', 'x')])
   for (const name of [file, `${file}-wal`, `${file}-shm`]) t.equal(statSync(name).mode & 0o777, 0o600, name)
 })
 
@@ -120,7 +120,7 @@ t.test('where nothing may be written', async (t) => {
 
   t.test('one that is there is not opened without its log', async (t) => {
     const database = await openDatabase({ file })
-    await database.commit([state('there', 'x')])
+    await database.commit([stateWrite('there', 'x')])
     await database.close()
     chmodSync(file, 0o444)
     chmodSync(folder, 0o555)
@@ -146,7 +146,7 @@ t.test('a writer that was refused opens the file anew, and writes once it may', 
   chmodSync(file, 0o644)
   chmodSync(dirname(file), 0o777)
   const child = startChild(t, file, 'retry', { uid: 65534, gid: 65534 })
-  await child.said(2)
+  await child.waitForLines(2)
   t.match(child.lines[1], /^fault SQLITE_READONLY/)
   chmodSync(file, 0o666)
   await child.ended

@@ -16,11 +16,11 @@ import t from 'tap'
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { boundFault, readsDuring } from './bounded-reads.js'
-import { type Allowed, allowed, smallTables } from './query-plans.js'
+import { boundFault, recordReads } from './bounded-reads.js'
+import { type AllowedPlan, allowedPlans, smallTables } from './query-plans.js'
 
 const compiled = new Set<string>()
-const used = new Set<Allowed>()
+const used = new Set<AllowedPlan>()
 const { compileQuery } = SqliteQueryCompiler.prototype
 SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery {
   const query = compileQuery.apply(this, given)
@@ -88,7 +88,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
     let answered = 0
     const unbounded = new Set<string>()
     for (const query of queriesOf(route, app.workspaceId)) {
-      const reads = await readsDuring(async () => {
+      const reads = await recordReads(async () => {
         const { status } = await app.rest('GET', `/v1${route.path}?${query}`)
         if (status === 200) answered += 1
       })
@@ -129,7 +129,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   const faults = [...compiled, ...written].filter((sql) => !ofMigrations.has(sql)).flatMap((sql) => faultsOf(db, sql))
   t.same(faults, [])
   t.same(
-    allowed.filter((one) => !used.has(one)),
+    allowedPlans.filter((one) => !used.has(one)),
     [],
     'nothing is let pass that there is not',
   )
@@ -151,7 +151,7 @@ function faultsOf(db: SQLite.Database, sql: string): readonly string[] {
   const details = plan.all(...Array.from({ length: parametersOf(sql) }, () => null)).map(({ detail }) => detail)
   const growing = details.filter((detail) => isWalk(detail, sql) || /^USE TEMP B-TREE|AUTOMATIC/.test(detail))
   if (growing.length === 0 || tablesOf(details, sql).every((table) => smallTables.has(table))) return []
-  const one = allowed.find(({ statement }) => statement === sql)
+  const one = allowedPlans.find(({ statement }) => statement === sql)
   if (one !== undefined) used.add(one)
   return one === undefined ? growing.map((detail) => `${detail}: ${sql}`) : []
 }

@@ -10,7 +10,7 @@ export const smallTables: ReadonlySet<string> = new Set([
 ])
 
 /** What a workspace has of these is bounded where it is made, or a row for each of a few kinds. */
-export const keptSmall: ReadonlySet<string> = new Set([
+export const boundedTables: ReadonlySet<string> = new Set([
   ...smallTables,
   'members', // 1,000, with those who are invited
   'invitations',
@@ -21,20 +21,20 @@ export const keptSmall: ReadonlySet<string> = new Set([
 ])
 
 /** Reads of lists that have neither a limit nor one row, each with its reason. */
-export const shortReads: readonly Allowed[] = [
+export const shortReads: readonly AllowedPlan[] = [
   {
     statement: 'select "id", "audience_id" from "contacts" where "workspace_id" = ? and "email_key" = ?',
     because: 'an address is in an audience once, so these are as many as the audiences that people have made',
   },
 ]
 
-export interface Allowed {
+export interface AllowedPlan {
   /** The whole of it, as it is compiled: another one like it has to say its own reason. */
   readonly statement: string
   readonly because: string
 }
 
-export const allowed: readonly Allowed[] = [
+export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',
     because: 'the oldest first, in slices: it begins at the end of the primary key and goes no further than its limit',

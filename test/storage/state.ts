@@ -2,11 +2,11 @@
 import type { Read } from '../../src/storage/prepared.js'
 import type { Write } from '../../src/storage/writer/write.js'
 
-export function state(key: string, value: string, rows?: number): Write {
+export function stateWrite(key: string, value: string, rows?: number): Write {
   const write = { sql: 'insert into service_state (key, value) values (?, ?)', parameters: [key, value] }
   return rows === undefined ? write : { ...write, rows }
 }
 
-export function keys(read: Read): string[] {
+export function stateKeys(read: Read): string[] {
   return read<{ key: string }>('select key from service_state order by key', []).map(({ key }) => key)
 }

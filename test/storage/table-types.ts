@@ -8,7 +8,7 @@ import ts from 'typescript'
 
 export type Shape = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-export function promisedTables(...paths: readonly string[]): Shape {
+export function declaredTables(...paths: readonly string[]): Shape {
   const statements = paths.flatMap((path) => [
     ...ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2023).statements,
   ])

@@ -1,7 +1,7 @@
 /** The files of other providers: whose they are, and what their words mean. */
 import t from 'tap'
 import type { CsvRow } from '../../src/platform/csv/rows.js'
-import { providerColumns, providerLine } from '../../src/suppressions/provider-columns.js'
+import { parseProviderColumns, parseProviderLine } from '../../src/suppressions/provider-columns.js'
 
 const row = (text: string, line = 2): CsvRow => ({ line, cells: text.split(',') })
 
@@ -23,10 +23,10 @@ t.test('a provider is known by its columns', async (t) => {
     ['Recipient,Type', 'list'],
     ['email', 'list'],
   ] as const) {
-    t.equal(providerColumns(row(names))?.provider, provider, names)
+    t.equal(parseProviderColumns(row(names))?.provider, provider, names)
   }
   for (const names of ['', 'name', 'email,email', 'constructor,toString'])
-    t.equal(providerColumns(row(names)), null, names)
+    t.equal(parseProviderColumns(row(names)), null, names)
 })
 
 t.test('what a line of it says', async (t) => {
@@ -66,7 +66,7 @@ t.test('what a line of it says', async (t) => {
     ['email,reason', "'=a@b.test,manual", { email: '=a@b.test' }],
   ]
   for (const [names, line, expected] of table) {
-    const columns = providerColumns(row(names, 1))
-    t.match(columns === null ? null : providerLine(columns, row(line)), expected, `${names}: ${line}`)
+    const columns = parseProviderColumns(row(names, 1))
+    t.match(columns === null ? null : parseProviderLine(columns, row(line)), expected, `${names}: ${line}`)
   }
 })

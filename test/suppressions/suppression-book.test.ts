@@ -4,25 +4,25 @@ import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { StorageFault, type Write } from '../../src/storage/writer/write.js'
-import { type BookLimits, type SuppressionBook, suppressionBook } from '../../src/suppressions/suppression-book.js'
+import { type CacheLimits, type SuppressionCache, createSuppressionCache } from '../../src/suppressions/suppression-book.js'
 import { addSuppression, isSuppressed, removeSuppression, suppress } from '../../src/suppressions/suppressions.js'
 import { temporaryDatabase } from '../helpers/database.js'
 
 interface Fixture {
-  readonly book: SuppressionBook
+  readonly book: SuppressionCache
   readonly read: Read
   readonly reads: { count: number }
   readonly commit: (writes: readonly Write[]) => Promise<void>
 }
 
-async function fixture(t: Test, limits?: BookLimits): Promise<Fixture> {
+async function fixture(t: Test, limits?: CacheLimits): Promise<Fixture> {
   const { database } = await temporaryDatabase(t)
   const reads = { count: 0 }
   const read: Read = (sql, parameters) => {
     reads.count += 1
     return database.read(sql, parameters)
   }
-  const book = suppressionBook({ read }, limits)
+  const book = createSuppressionCache({ read }, limits)
   return { book, read: database.read, reads, commit: book.watch(database.commit) }
 }
 
@@ -63,7 +63,7 @@ t.test('what is taken off the list, or added by somebody else, is seen', async (
 
 t.test('an addition counts though nobody could tell whether it is on disk', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const book = suppressionBook(database)
+  const book = createSuppressionCache(database)
   t.equal(book.isSuppressed('ws_1', bob), false)
   const commit = book.watch(async (writes) => {
     await database.commit(writes)
@@ -85,8 +85,8 @@ t.test(
       fc.array(act, { maxLength: 40 }),
       fc.integer({ min: 1, max: 3 }),
       fc.integer({ min: 1, max: 8 }),
-      async (acts, list, inAll) => {
-        const { book, read, commit } = await fixture(t, { list, inAll })
+      async (acts, addressesPerList, totalAddresses) => {
+        const { book, read, commit } = await fixture(t, { addressesPerList, totalAddresses })
         for (const { what, workspace, address } of acts) {
           const ids = read<{ id: string }>('select id from suppressions where workspace_id = ? and email = ?', [
             workspace,

@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../platform/ids.js'
-import { type Builder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { placeAfter } from '../../storage/stepped-walk.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { seekOffset } from '../../storage/stepped-walk.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Scope } from '../principal.js'
 
@@ -20,7 +20,7 @@ export interface NewKey {
   readonly row: ApiKeyRow
 }
 
-export interface WantedKey {
+export interface KeyRequest {
   readonly workspaceId: string
   readonly userId: string
   readonly name: string
@@ -31,7 +31,7 @@ export interface WantedKey {
   readonly allowedDomains?: readonly string[]
 }
 
-export function newKey(wanted: WantedKey): NewKey {
+export function generateKey(wanted: KeyRequest): NewKey {
   if (wanted.name.trim() === '' || wanted.name.length > 100) {
     throw new Refusal('invalid-parameter', 'name: 1 to 100 characters', { field: 'name' })
   }
@@ -44,7 +44,7 @@ export function newKey(wanted: WantedKey): NewKey {
       user_id: wanted.userId,
       name: wanted.name,
       key_hash: hashKey(secret),
-      key_prefix: secret.slice(0, PREFIX),
+      key_prefix: secret.slice(0, PREFIX_LENGTH),
       scopes: JSON.stringify(wanted.scopes ?? ['full']),
       allowed_networks: JSON.stringify(wanted.allowedNetworks ?? []),
       allowed_domains: JSON.stringify(wanted.allowedDomains ?? []),
@@ -57,11 +57,11 @@ export function newKey(wanted: WantedKey): NewKey {
 }
 
 /** Characters of a key that are no secret: lists and logs show them. */
-const PREFIX = 11
+const PREFIX_LENGTH = 11
 
 /** What may be shown of a text that a client gave as its key; null: it has not the form of one, and may be anything. */
 export function keyPrefixOf(given: string): string | null {
-  return given.length > 2 * PREFIX && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX) : null
+  return given.length > 2 * PREFIX_LENGTH && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX_LENGTH) : null
 }
 
 export function hashKey(secret: string): string {
@@ -113,7 +113,7 @@ export const MAX_LIVE_KEYS = 1_000
  * or when the workspace of the new key is full: whatever was true when that was looked up,
  * the commit in which this comes first is made only where it still is.
  */
-export const useToMakeKey = prepareWrite<{
+export const touchCreatorKey = prepareWrite<{
   workspaceId: string
   id: string
   at: number
@@ -150,7 +150,7 @@ export const useToMakeKey = prepareWrite<{
   1,
 )
 
-export const liveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+export const countLiveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('api_keys')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -159,7 +159,7 @@ export const liveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 )
 
 /** A key with the present role of its member: null once that member is gone. */
-function held<Values>({ db }: Builder<Values>) {
+function selectKeysWithRole<Values>({ db }: StatementBuilder<Values>) {
   return db
     .selectFrom('api_keys')
     .leftJoin('members', (join) =>
@@ -172,16 +172,16 @@ function held<Values>({ db }: Builder<Values>) {
 }
 
 export const keyByHash = prepareRead<{ hash: string }>()((builder) =>
-  held(builder).where('api_keys.key_hash', '=', builder.slot('hash')),
+  selectKeysWithRole(builder).where('api_keys.key_hash', '=', builder.slot('hash')),
 )
 
 export const keyById = prepareRead<{ workspaceId: string; id: string }>()((builder) =>
-  held(builder)
+  selectKeysWithRole(builder)
     .where('api_keys.id', '=', builder.slot('id'))
     .where('api_keys.workspace_id', '=', builder.slot('workspaceId')),
 )
 
-function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+function selectKeys<Values extends { workspaceId: string }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('api_keys')
     .select(['id', 'name', 'key_prefix', 'scopes', 'allowed_networks', 'allowed_domains'])
@@ -191,11 +191,11 @@ function listed<Values extends { workspaceId: string }>({ db, slot }: Builder<Va
     .orderBy('id')
 }
 
-export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => listed(builder))
+export const keysOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectKeys(builder))
 
-type KeyPlace = Pick<ApiKeyRow, 'created_at' | 'id'>
+type KeyCursor = Pick<ApiKeyRow, 'created_at' | 'id'>
 
-const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyPlace>()(({ db, slot }) =>
+const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyCursor>()(({ db, slot }) =>
   db
     .selectFrom('api_keys')
     .select(['created_at', 'id'])
@@ -207,8 +207,8 @@ const skipKeys = prepareRead<{ workspaceId: string; skip: number } & KeyPlace>()
     .offset(slot('skip')),
 )
 
-const keysBehind = prepareRead<{ workspaceId: string; limit: number } & KeyPlace>()((builder) =>
-  listed(builder)
+const keysAfter = prepareRead<{ workspaceId: string; limit: number } & KeyCursor>()((builder) =>
+  selectKeys(builder)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(builder.slot('created_at'), builder.slot('id'))))
     .limit(builder.slot('limit')),
 )
@@ -218,8 +218,8 @@ export async function listKeys(
   read: Read,
   workspaceId: string,
   { offset, limit }: { readonly offset: number; readonly limit: number },
-): Promise<ReturnType<typeof keysBehind>> {
-  const skipped = (place: KeyPlace, skip: number) => skipKeys(read, { workspaceId, ...place, skip })[0]
-  const place = await placeAfter<KeyPlace>({ created_at: -1, id: '' }, offset, skipped)
-  return place === null ? [] : keysBehind(read, { workspaceId, ...place, limit })
+): Promise<ReturnType<typeof keysAfter>> {
+  const skipRows = (place: KeyCursor, skip: number) => skipKeys(read, { workspaceId, ...place, skip })[0]
+  const place = await seekOffset<KeyCursor>({ created_at: -1, id: '' }, offset, skipRows)
+  return place === null ? [] : keysAfter(read, { workspaceId, ...place, limit })
 }

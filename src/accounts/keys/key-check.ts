@@ -8,16 +8,16 @@ import type { Principal, Scope } from '../principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
 /** A key with the present role of its member; null: no member any more. */
-export type HeldKey = ApiKeyRow & { readonly role: Role | null }
+export type KeyWithRole = ApiKeyRow & { readonly role: Role | null }
 
 /** Who acts with this key, or a refusal that says why it may not. */
-export function admit(row: HeldKey | undefined, remoteAddress: string, now: number): Principal {
+export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: string, now: number): Principal {
   if (row === undefined || row.revoked_at !== null || row.role === null) {
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   }
   if (row.expires_at !== null && row.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
   const networks = JSON.parse(row.allowed_networks) as readonly string[]
-  if (networks.length > 0 && !networks.some((network) => contains(network, remoteAddress))) {
+  if (networks.length > 0 && !networks.some((network) => isInNetwork(network, remoteAddress))) {
     throw new Refusal('forbidden', 'the key may not be used from this address')
   }
   return {
@@ -31,7 +31,7 @@ export function admit(row: HeldKey | undefined, remoteAddress: string, now: numb
 }
 
 /** Is `address` in the CIDR `network`? IPv4 that comes as IPv4-mapped IPv6 counts as IPv4. */
-export function contains(network: string, address: string): boolean {
+export function isInNetwork(network: string, address: string): boolean {
   if (!ipaddr.isValid(address) || !ipaddr.isValidCIDR(network)) return false
   const peer = ipaddr.process(address)
   const [base, bits] = ipaddr.parseCIDR(network)

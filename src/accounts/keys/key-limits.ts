@@ -19,9 +19,9 @@ export interface KeyLimits {
 }
 
 /** Undefined: not asked for. */
-export type WantedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
+export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
 
-export function limitsOf(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
+export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
   return {
     expiresAt: row.expires_at,
     allowedNetworks: JSON.parse(row.allowed_networks) as readonly string[],
@@ -30,21 +30,21 @@ export function limitsOf(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' 
 }
 
 /** The limits of the new key; throws a Refusal `forbidden` where it would be wider than `own`. */
-export function limitsWithin(own: KeyLimits, wanted: WantedLimits): KeyLimits {
+export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits {
   return {
-    expiresAt: expiryWithin(own.expiresAt, wanted.expiresAt),
-    allowedNetworks: listWithin('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, holdsNetwork),
-    allowedDomains: listWithin('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
+    expiresAt: narrowExpiry(own.expiresAt, wanted.expiresAt),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, containsNetwork),
+    allowedDomains: narrowList('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
   }
 }
 
-function expiryWithin(own: number | null, wanted: number | null | undefined): number | null {
+function narrowExpiry(own: number | null, wanted: number | null | undefined): number | null {
   if (wanted === undefined) return own
-  if (own !== null && (wanted === null || wanted > own)) throw tooWide('expires_at', 'it would outlast the key')
+  if (own !== null && (wanted === null || wanted > own)) throw buildTooWideRefusal('expires_at', 'it would outlast the key')
   return wanted
 }
 
-function listWithin(
+function narrowList(
   field: string,
   own: readonly string[],
   wanted: readonly string[] | undefined,
@@ -52,18 +52,18 @@ function listWithin(
 ): readonly string[] {
   if (wanted === undefined) return own
   if (own.length === 0) return wanted
-  if (wanted.length === 0) throw tooWide(field, 'an empty list allows all')
+  if (wanted.length === 0) throw buildTooWideRefusal(field, 'an empty list allows all')
   const beyond = wanted.find((inner) => !own.some((outer) => holds(outer, inner)))
-  if (beyond !== undefined) throw tooWide(field, `${beyond} is not allowed to the key`)
+  if (beyond !== undefined) throw buildTooWideRefusal(field, `${beyond} is not allowed to the key`)
   return wanted
 }
 
-function tooWide(field: string, why: string): Refusal {
+function buildTooWideRefusal(field: string, why: string): Refusal {
   return new Refusal('forbidden', `${field}: a key may not make one that may do more than itself; ${why}`, { field })
 }
 
 /** Does every address of `inner` lie in `outer`? */
-function holdsNetwork(outer: string, inner: string): boolean {
+function containsNetwork(outer: string, inner: string): boolean {
   const [outerBase, outerBits] = ipaddr.parseCIDR(outer)
   const [innerBase, innerBits] = ipaddr.parseCIDR(inner)
   return outerBase.kind() === innerBase.kind() && innerBits >= outerBits && innerBase.match(outerBase, outerBits)

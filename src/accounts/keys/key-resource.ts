@@ -1,10 +1,10 @@
 /** An API key as answers show it: the interface's form, for the command line and the API. */
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Scope } from '../principal.js'
 import type { ApiKeyRow, NewKey } from './api-keys.js'
-import { limitsOf } from './key-limits.js'
+import { parseKeyLimits } from './key-limits.js'
 
-interface Common {
+interface KeyFields {
   readonly id: string
   readonly name: string
   readonly key_prefix: string
@@ -15,41 +15,41 @@ interface Common {
   readonly allowed_domains: readonly string[]
 }
 
-export interface KeyResource extends Common {
+export interface KeyResource extends KeyFields {
   readonly last_used_at: string | null
   readonly revoked_at: string | null
 }
 
-export interface CreatedKeyResource extends Common {
+export interface CreatedKeyResource extends KeyFields {
   /** The whole key: in this answer and never again. */
   readonly key: string
 }
 
-type Shown = Omit<ApiKeyRow, 'workspace_id' | 'user_id' | 'key_hash'>
+type KeyResourceRow = Omit<ApiKeyRow, 'workspace_id' | 'user_id' | 'key_hash'>
 
-export function keyResource(row: Shown): KeyResource {
-  return { ...common(row), last_used_at: iso(row.last_used_at), revoked_at: iso(row.revoked_at) }
+export function toKeyResource(row: KeyResourceRow): KeyResource {
+  return { ...toKeyFields(row), last_used_at: timestampOrNull(row.last_used_at), revoked_at: timestampOrNull(row.revoked_at) }
 }
 
-export function createdKeyResource({ secret, row }: NewKey): CreatedKeyResource {
-  const { id, name, ...others } = common(row)
+export function toCreatedKeyResource({ secret, row }: NewKey): CreatedKeyResource {
+  const { id, name, ...others } = toKeyFields(row)
   return { id, name, key: secret, ...others }
 }
 
-function common(row: Shown): Common {
-  const { allowedNetworks, allowedDomains } = limitsOf(row)
+function toKeyFields(row: KeyResourceRow): KeyFields {
+  const { allowedNetworks, allowedDomains } = parseKeyLimits(row)
   return {
     id: row.id,
     name: row.name,
     key_prefix: row.key_prefix,
-    created_at: timestamp(row.created_at),
+    created_at: formatTimestamp(row.created_at),
     scopes: JSON.parse(row.scopes) as readonly Scope[],
-    expires_at: iso(row.expires_at),
+    expires_at: timestampOrNull(row.expires_at),
     allowed_networks: allowedNetworks,
     allowed_domains: allowedDomains,
   }
 }
 
-function iso(at: number | null): string | null {
-  return at === null ? null : timestamp(at)
+function timestampOrNull(at: number | null): string | null {
+  return at === null ? null : formatTimestamp(at)
 }

@@ -13,40 +13,40 @@ import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { Principal } from '../principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
-import { admit, type HeldKey } from './key-check.js'
+import { authenticateKey, type KeyWithRole } from './key-check.js'
 
 const MAX_KEYS = 10_000
-const TOUCH_EVERY = 60_000
+const TOUCH_INTERVAL = 60_000
 
-export interface KeyRing {
+export interface ApiKeyCache {
   /** Who acts with this key; throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (not from there). */
-  readonly admit: (secret: string, remoteAddress: string) => Principal
+  readonly authenticate: (secret: string, remoteAddress: string) => Principal
   /** False once the principal's key is revoked or expired. */
-  readonly stillValid: (principal: Principal) => boolean
+  readonly isStillValid: (principal: Principal) => boolean
   /** Forgets this key: it was revoked. */
   readonly forget: (keyId: string) => void
   /** Forgets what it knows: somebody else changed the database. */
   readonly drop: () => void
 }
 
-interface Deps {
+interface ApiKeyCacheDeps {
   readonly read: Read
   readonly commit: Commit
   readonly clock: Clock
 }
 
-export function keyRing({ read, commit, clock }: Deps): KeyRing {
-  const rows = new Map<string, HeldKey>()
-  const byId = new Map<string, HeldKey>()
-  const touched = new Map<string, number>()
+export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): ApiKeyCache {
+  const rows = new Map<string, KeyWithRole>()
+  const byId = new Map<string, KeyWithRole>()
+  const lastTouched = new Map<string, number>()
 
-  function find(hash: string): HeldKey | undefined {
+  function find(hash: string): KeyWithRole | undefined {
     const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
     if (row !== undefined) remember(row)
     return row
   }
 
-  function remember(row: HeldKey): void {
+  function remember(row: KeyWithRole): void {
     if (rows.size >= MAX_KEYS && !rows.has(row.key_hash)) drop()
     rows.set(row.key_hash, row)
     byId.set(row.id, row)
@@ -58,21 +58,21 @@ export function keyRing({ read, commit, clock }: Deps): KeyRing {
   }
 
   function touch(id: string, now: number): void {
-    if (now - (touched.get(id) ?? 0) < TOUCH_EVERY) return
-    if (touched.size >= MAX_KEYS) touched.clear()
-    touched.set(id, now)
+    if (now - (lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
+    if (lastTouched.size >= MAX_KEYS) lastTouched.clear()
+    lastTouched.set(id, now)
     // A lost time of last use harms nobody: the next use writes it again.
-    commit([touchKey({ id, at: now })]).catch(() => touched.delete(id))
+    commit([touchKey({ id, at: now })]).catch(() => lastTouched.delete(id))
   }
 
   return {
-    admit: (secret, remoteAddress) => {
+    authenticate: (secret, remoteAddress) => {
       const now = clock()
-      const principal = admit(find(hashKey(secret)), remoteAddress, now)
+      const principal = authenticateKey(find(hashKey(secret)), remoteAddress, now)
       if (principal.keyId !== null) touch(principal.keyId, now)
       return principal
     },
-    stillValid: ({ keyId, workspaceId }) => {
+    isStillValid: ({ keyId, workspaceId }) => {
       if (keyId === null) return true
       const row = byId.get(keyId) ?? keyById(read, { workspaceId, id: keyId })[0]
       if (row === undefined || row.workspace_id !== workspaceId) return false

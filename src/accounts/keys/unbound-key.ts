@@ -8,13 +8,13 @@ import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Principal, Scope } from '../principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
-import { limitsOf } from './key-limits.js'
+import { parseKeyLimits } from './key-limits.js'
 
 /** As the fields of the key are called. */
 export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 
-function boundsOf(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
-  const { expiresAt, allowedNetworks, allowedDomains } = limitsOf(row)
+function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
+  const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
   const scopes = JSON.parse(row.scopes) as readonly Scope[]
   const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
     ['expires_at', expiresAt !== null],
@@ -30,7 +30,7 @@ export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, ac
   if (keyId === null) return
   const [row] = keyById(read, { workspaceId, id: keyId })
   if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
-  const bounds = boundsOf(row)
+  const bounds = findBounds(row)
   if (bounds.length === 0) return
   const message = `not permitted: a key with bounds may not ${act}, and this one has ${bounds.join(', ')}`
   throw new Refusal('forbidden', message, { bounds })

@@ -4,12 +4,12 @@ import type { Commit } from '../../storage/writer/write.js'
 import { countWithinHour } from './hourly-limit.js'
 import { DOMAIN_CREATIONS } from './usage.js'
 
-const DOMAINS_PER_HOUR = 10
+const MAX_DOMAINS_PER_HOUR = 10
 
-const limit = {
+const domainLimit = {
   kind: DOMAIN_CREATIONS,
-  most: DOMAINS_PER_HOUR,
-  act: `register ${DOMAINS_PER_HOUR} domains`,
+  max: MAX_DOMAINS_PER_HOUR,
+  actionText: `register ${MAX_DOMAINS_PER_HOUR} domains`,
 }
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
@@ -18,5 +18,5 @@ export function countDomainCreation(
   workspaceId: string,
   now: number,
 ): Promise<void> {
-  return countWithinHour(deps, limit, workspaceId, now)
+  return countWithinHour(deps, domainLimit, workspaceId, now)
 }

@@ -6,19 +6,19 @@
  * cannot pass the limit together; undoing the act gives no place back.
  */
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { type Commit, Missed } from '../../storage/writer/write.js'
-import { addWithin, bucketsSince } from './usage.js'
+import { type Commit, WriteConflict } from '../../storage/writer/write.js'
+import { addWithinBounds, bucketsSince } from './usage.js'
 
 const HOUR = 3_600_000
 
 export interface HourlyLimit {
   /** Of `usage`. */
   readonly kind: string
-  readonly most: number
+  readonly max: number
   /** As `register 10 domains`. */
-  readonly act: string
+  readonly actionText: string
 }
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
@@ -28,25 +28,25 @@ export async function countWithinHour(
   workspaceId: string,
   now: number,
 ): Promise<void> {
-  const { kind, most } = limit
+  const { kind, max } = limit
   const place = { kind, since: now - HOUR + 1 }
   const row = { workspace_id: workspaceId, kind, bucket: now, count: 1 }
   try {
-    await commit([addWithin(row, [{ ...place, atMost: most - 1 }])])
+    await commit([addWithinBounds(row, [{ ...place, atMost: max - 1 }])])
   } catch (error) {
-    if (!(error instanceof Missed)) throw error
+    if (!(error instanceof WriteConflict)) throw error
     const [oldest] = bucketsSince(read, { workspaceId, ...place })
     // No later than in an hour, though the clock may have been set back meanwhile.
-    throw tooMany(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
+    throw buildRateRefusal(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
   }
 }
 
-function tooMany({ most, act }: HourlyLimit, free: number, now: number): Refusal {
+function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  return new Refusal('rate-limited', `a workspace may ${act} in an hour: try again in ${seconds} s`, {
+  return new Refusal('rate-limited', `a workspace may ${actionText} in an hour: try again in ${seconds} s`, {
     retry_after: seconds,
-    limit: most,
+    limit: max,
     remaining: 0,
-    reset_at: timestamp(free),
+    reset_at: formatTimestamp(free),
   })
 }

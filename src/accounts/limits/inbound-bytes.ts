@@ -11,10 +11,10 @@
 import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { operatorWorkspace } from '../operator-workspace.js'
-import type { PlanBook } from './plans.js'
+import { findOperatorWorkspace } from '../operator-workspace.js'
+import type { PlanCache } from './plans.js'
 
 export interface InboundBytes {
   /** Bytes. */
@@ -23,34 +23,34 @@ export interface InboundBytes {
   readonly limit: number | null
 }
 
-export type InboundBytesOf = (workspaceId: string) => InboundBytes
+export type InboundBytesReader = (workspaceId: string) => InboundBytes
 
 export interface InboundBytesDeps {
   readonly read: Read
-  readonly planOf: PlanBook['of']
+  readonly planOf: PlanCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>
 }
 
-export function inboundBytes({ read, planOf, limits }: InboundBytesDeps): InboundBytesOf {
-  const ofOperator = limits.operator_inbound_bytes
+export function createInboundBytesReader({ read, planOf, limits }: InboundBytesDeps): InboundBytesReader {
+  const operatorLimit = limits.operator_inbound_bytes
   const limitOf = (workspaceId: string): number | null => {
-    if (workspaceId === SERVICE) return ofOperator
+    if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
     const ofPlan = planOf(workspaceId).limits.inbound_bytes
-    return ofPlan ?? (operatorWorkspace(read) === workspaceId ? ofOperator : null)
+    return ofPlan ?? (findOperatorWorkspace(read) === workspaceId ? operatorLimit : null)
   }
-  return (workspaceId) => ({ held: heldBy(read, workspaceId), limit: limitOf(workspaceId) })
+  return (workspaceId) => ({ held: readHeldBytes(read, workspaceId), limit: limitOf(workspaceId) })
 }
 
-const total = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+const inboundTotal = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('inbound_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function heldBy(read: Read, workspaceId: string): number {
-  return total(read, { workspaceId })[0]?.bytes ?? 0
+export function readHeldBytes(read: Read, workspaceId: string): number {
+  return inboundTotal(read, { workspaceId })[0]?.bytes ?? 0
 }
 
 /** What more there is room for; null: for anything. */
-export function roomIn({ held, limit }: InboundBytes): number | null {
+export function remainingBytesOf({ held, limit }: InboundBytes): number | null {
   return limit === null ? null : Math.max(0, limit - held)
 }
 

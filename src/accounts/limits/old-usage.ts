@@ -7,18 +7,18 @@
 
 import type { Database } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
-import { DAY, oldestSlice } from './rate-limit-window.js'
-import { aDay, aMonth, CREDITS, EMAILS, windowStart } from './usage.js'
+import { DAY, oldestSliceStart } from './rate-limit-window.js'
+import { dayWindow, monthWindow, CREDITS, EMAILS, windowStart } from './usage.js'
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
-interface Place {
+interface BucketKey {
   readonly workspace_id: string
   readonly kind: string
   readonly bucket: number
 }
 
-const pageOfUsage = prepareRead<Place>()(({ db, slot }) =>
+const usagePage = prepareRead<BucketKey>()(({ db, slot }) =>
   db
     .selectFrom('usage')
     .select(['workspace_id', 'kind', 'bucket'])
@@ -32,10 +32,10 @@ const pageOfUsage = prepareRead<Place>()(({ db, slot }) =>
     .orderBy('workspace_id')
     .orderBy('kind')
     .orderBy('bucket')
-    .limit(PAGE),
+    .limit(PAGE_SIZE),
 )
 
-const removeBucket = prepareWrite<Place>(({ db, slot }) =>
+const removeBucket = prepareWrite<BucketKey>(({ db, slot }) =>
   db
     .deleteFrom('usage')
     .where('workspace_id', '=', slot('workspace_id'))
@@ -44,16 +44,16 @@ const removeBucket = prepareWrite<Place>(({ db, slot }) =>
 )
 
 /** A walk: each call is one step, and resolves to whether there is more to do. */
-export function forgetUsage({ read, commit }: Pick<Database, 'read' | 'commit'>, now: number): () => Promise<boolean> {
-  const days = windowStart(aMonth, now)
-  const short = Math.min(windowStart(aDay, now), oldestSlice(DAY, now))
-  const isOld = ({ kind, bucket }: Place): boolean => kind !== CREDITS && bucket < (kind === EMAILS ? days : short)
-  let place: Place = { workspace_id: '', kind: '', bucket: 0 }
+export function createUsageCleanup({ read, commit }: Pick<Database, 'read' | 'commit'>, now: number): () => Promise<boolean> {
+  const monthStart = windowStart(monthWindow, now)
+  const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(DAY, now))
+  const isOld = ({ kind, bucket }: BucketKey): boolean => kind !== CREDITS && bucket < (kind === EMAILS ? monthStart : dayStart)
+  let place: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
   return async () => {
-    const page = pageOfUsage(read, place)
+    const page = usagePage(read, place)
     const old = page.filter(isOld)
     if (old.length > 0) await commit(old.map(removeBucket))
     place = page.at(-1) ?? place
-    return page.length === PAGE
+    return page.length === PAGE_SIZE
   }
 }

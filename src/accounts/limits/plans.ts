@@ -18,13 +18,13 @@ export interface Plan {
   readonly limits: PlanLimits
 }
 
-export interface PlanBook {
-  readonly of: (workspaceId: string) => Plan
+export interface PlanCache {
+  readonly find: (workspaceId: string) => Plan
   /** Forgets what it knows: somebody else changed the database. */
   readonly drop: () => void
 }
 
-const planOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+const selectPlanName = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
 )
 
@@ -41,31 +41,31 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
 /** `config`: checked when it was read, so the default plan is a known one. */
-export function planBook({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanBook {
-  const known = new Map<string, Plan>()
+export function createPlanCache({ read, limits: config }: { read: Read; limits: PlansConfig }): PlanCache {
+  const cache = new Map<string, Plan>()
   const defaultPlan = { name: config.default_plan, limits: limitsOfPlan(config.plans, config.default_plan) ?? {} }
 
-  function find(workspaceId: string): Plan {
-    const name = planOf(read, { workspaceId })[0]?.plan ?? config.default_plan
+  function readPlan(workspaceId: string): Plan {
+    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? config.default_plan
     const limits = limitsOfPlan(config.plans, name)
     return limits === undefined ? defaultPlan : { name, limits }
   }
 
   return {
-    of: (workspaceId) => {
-      const before = known.get(workspaceId)
-      if (before !== undefined) return before
-      const plan = find(workspaceId)
-      if (known.size >= MAX_WORKSPACES) known.clear()
-      known.set(workspaceId, plan)
+    find: (workspaceId) => {
+      const cached = cache.get(workspaceId)
+      if (cached !== undefined) return cached
+      const plan = readPlan(workspaceId)
+      if (cache.size >= MAX_WORKSPACES) cache.clear()
+      cache.set(workspaceId, plan)
       return plan
     },
-    drop: () => known.clear(),
+    drop: () => cache.clear(),
   }
 }
 
 /** Workspaces whose plan is not configured. */
-export function strayPlans(
+export function findUnknownPlans(
   read: Read,
   { plans }: Pick<PlansConfig, 'plans'>,
 ): readonly { readonly id: string; readonly plan: string }[] {

@@ -11,23 +11,23 @@
  * 110 that taking a message costs; on a machine that is busy with other things twice that.
  */
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Plan } from './plans.js'
 import {
-  aDay,
+  dayWindow,
   addUsage,
-  addWithin,
-  aMonth,
+  addWithinBounds,
+  monthWindow,
   type Bound,
   bucketOf,
   bucketsSince,
   CREDITS,
   EMAILS,
   EMAILS_HOURLY,
-  forEver,
-  ofDomain,
+  unboundedWindow,
+  domainUsageKind,
   type UsageWindow,
   windowStart,
 } from './usage.js'
@@ -41,11 +41,11 @@ export interface Charge {
   /** First in the commit of the emails; they miss when a quota is used up, and then have changed nothing. */
   readonly writes: readonly Write[]
   /** Why they missed; null: they had no reason to. */
-  readonly refusal: (batch: boolean) => Refusal | null
+  readonly findRefusal: (batch: boolean) => Refusal | null
 }
 
 /** `emails`: of one workspace. */
-export type ChargeEmails = (emails: readonly Chargeable[], now: number) => Charge
+export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charge
 
 export interface QuotaDeps {
   readonly read: Read
@@ -53,7 +53,7 @@ export interface QuotaDeps {
   readonly domainEmailsPerDay: number
 }
 
-interface Kind {
+interface QuotaKind {
   /** As the configuration calls the limit. */
   readonly name: 'credits' | 'emails_per_month' | 'emails_per_day' | 'domain_emails_per_day'
   readonly what: string
@@ -61,33 +61,33 @@ interface Kind {
   readonly refusal: RefusalKind
 }
 
-const credits: Kind = {
+const creditQuota: QuotaKind = {
   name: 'credits',
   what: 'emails altogether',
-  window: forEver,
+  window: unboundedWindow,
   refusal: 'insufficient-quota',
 }
-const month: Kind = {
+const monthQuota: QuotaKind = {
   name: 'emails_per_month',
   what: 'emails in 30 days',
-  window: aMonth,
+  window: monthWindow,
   refusal: 'quota-exceeded',
 }
-const day: Kind = {
+const dayQuota: QuotaKind = {
   name: 'emails_per_day',
   what: 'emails in a day',
-  window: aDay,
+  window: dayWindow,
   refusal: 'daily-limit',
 }
-const dayOfDomain: Kind = {
+const domainDayQuota: QuotaKind = {
   name: 'domain_emails_per_day',
   what: 'emails in a day from',
-  window: aDay,
+  window: dayWindow,
   refusal: 'daily-limit',
 }
 
 interface Quota {
-  readonly of: Kind
+  readonly quotaKind: QuotaKind
   /** Of the rows in the table `usage`. */
   readonly kind: string
   /** What `of` counts for. */
@@ -97,20 +97,20 @@ interface Quota {
   readonly limit: number | undefined
 }
 
-export function chargeEmails({ read, planOf, domainEmailsPerDay }: QuotaDeps): ChargeEmails {
+export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDeps): EmailCharger {
   return (emails, now) => {
     const [first] = emails
-    if (first === undefined) return { writes: [], refusal: () => null }
+    if (first === undefined) return { writes: [], findRefusal: () => null }
     const { workspaceId } = first
     const quotas = quotasOfPlan(planOf(workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
-      quotas.push({ of: dayOfDomain, kind: ofDomain(domain), domain, count, limit: domainEmailsPerDay })
+      quotas.push({ quotaKind: domainDayQuota, kind: domainUsageKind(domain), domain, count, limit: domainEmailsPerDay })
     }
     return {
-      writes: writesOf(workspaceId, quotas, now),
-      refusal: (batch) => {
+      writes: buildWrites(workspaceId, quotas, now),
+      findRefusal: (batch) => {
         for (const quota of quotas) {
-          const refusal = refusalOf(read, workspaceId, quota, batch, now)
+          const refusal = refusalFor(read, workspaceId, quota, batch, now)
           if (refusal !== null) return refusal
         }
         return null
@@ -120,12 +120,12 @@ export function chargeEmails({ read, planOf, domainEmailsPerDay }: QuotaDeps): C
 }
 
 /** Why a batch of so many would not fit what the plan has left now; null: it would. The commit judges. */
-export type BatchRefusal = (workspaceId: string, count: number, now: number) => Refusal | null
+export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) => Refusal | null
 
-export function batchRefusal({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchRefusal {
+export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
   return (workspaceId, count, now) => {
     for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
-      const refusal = refusalOf(read, workspaceId, quota, true, now)
+      const refusal = refusalFor(read, workspaceId, quota, true, now)
       if (refusal !== null) return refusal
     }
     return null
@@ -136,11 +136,11 @@ export function batchRefusal({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
   const quotas: Quota[] = []
   if (limits.credits !== undefined) {
-    quotas.push({ of: credits, kind: CREDITS, domain: null, count, limit: limits.credits })
+    quotas.push({ quotaKind: creditQuota, kind: CREDITS, domain: null, count, limit: limits.credits })
   }
-  quotas.push({ of: month, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
+  quotas.push({ quotaKind: monthQuota, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
   if (limits.emails_per_day !== undefined) {
-    quotas.push({ of: day, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
+    quotas.push({ quotaKind: dayQuota, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
   }
   return quotas
 }
@@ -154,40 +154,40 @@ function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string
 }
 
 /** The first write judges all bounds; those after it cannot miss. */
-function writesOf(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
+function buildWrites(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
   const bounds: Bound[] = []
-  for (const { of, kind, count, limit } of quotas) {
-    if (limit !== undefined) bounds.push({ kind, since: windowStart(of.window, now), atMost: limit - count })
+  for (const { quotaKind, kind, count, limit } of quotas) {
+    if (limit !== undefined) bounds.push({ kind, since: windowStart(quotaKind.window, now), atMost: limit - count })
   }
-  return quotas.map(({ of, kind, count }, place) => {
-    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(of.window, now), count }
-    return place === 0 ? addWithin(row, bounds) : addUsage(row)
+  return quotas.map(({ quotaKind, kind, count }, place) => {
+    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(quotaKind.window, now), count }
+    return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
   })
 }
 
 /** Null: there is room. */
-function refusalOf(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
-  const { of, kind, domain, count, limit } = quota
+function refusalFor(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
+  const { quotaKind, kind, domain, count, limit } = quota
   if (limit === undefined) return null
-  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(of.window, now) })
+  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(quotaKind.window, now) })
   const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (used + count <= limit) return null
   const remaining = Math.max(0, limit - used)
-  const resetAt = roomAt(buckets, of.window, used + count - limit)
-  const what = domain === null ? of.what : `${of.what} ${domain}`
+  const resetAt = nextRoomAt(buckets, quotaKind.window, used + count - limit)
+  const what = domain === null ? quotaKind.what : `${quotaKind.what} ${domain}`
   const wanted = batch ? `, and this batch has ${count}` : ''
-  return new Refusal(batch ? 'insufficient-quota' : of.refusal, `${limit} ${what}: ${remaining} left${wanted}`, {
-    quota: of.name,
+  return new Refusal(batch ? 'insufficient-quota' : quotaKind.refusal, `${limit} ${what}: ${remaining} left${wanted}`, {
+    quota: quotaKind.name,
     ...(domain === null ? {} : { domain }),
     limit,
     remaining,
-    reset_at: resetAt === null ? null : timestamp(resetAt),
+    reset_at: resetAt === null ? null : formatTimestamp(resetAt),
     ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
   })
 }
 
 /** When `missing` emails will have left the window; null: never, or not by waiting. */
-function roomAt(
+function nextRoomAt(
   buckets: readonly { readonly bucket: number; readonly count: number }[],
   { width, buckets: length }: UsageWindow,
   missing: number,

@@ -9,33 +9,33 @@
  */
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
-import { DAY, oldestSlice, type Slice } from './rate-limit-window.js'
-import { addToLiving, bucketsSince, REQUESTS } from './usage.js'
+import { DAY, oldestSliceStart, type Slice } from './rate-limit-window.js'
+import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 
 /** Rows of one commit. */
-const PORTION = 500
+const ROWS_PER_COMMIT = 500
 
-export interface RequestDays {
+export interface DailyRequests {
   /** What the workspace has asked in the day that ends now, oldest first. */
-  readonly past: (workspaceId: string, now: number) => readonly Slice[]
+  readonly readSlices: (workspaceId: string, now: number) => readonly Slice[]
   readonly count: (workspaceId: string, now: number) => void
   readonly save: () => Promise<void>
 }
 
-interface Unsaved {
+interface UnsavedCount {
   readonly workspaceId: string
   readonly start: number
   count: number
 }
 
-export function requestDays({ read, commit }: { read: Read; commit: Commit }): RequestDays {
-  const unsaved = new Map<string, Unsaved>()
+export function createDailyRequests({ read, commit }: { read: Read; commit: Commit }): DailyRequests {
+  const unsaved = new Map<string, UnsavedCount>()
 
-  async function savePortion(portion: readonly (readonly [string, Unsaved])[]): Promise<void> {
+  async function savePortion(portion: readonly (readonly [string, UnsavedCount])[]): Promise<void> {
     const saved = portion.map(([key, { count }]) => ({ key, count }))
     await commit(
       portion.map(([, { workspaceId, start, count }]) =>
-        addToLiving({ workspace_id: workspaceId, kind: REQUESTS, bucket: start, count }),
+        addToExisting({ workspace_id: workspaceId, kind: REQUESTS, bucket: start, count }),
       ),
     )
     for (const { key, count } of saved) {
@@ -47,8 +47,8 @@ export function requestDays({ read, commit }: { read: Read; commit: Commit }): R
   }
 
   return {
-    past: (workspaceId, now) => {
-      const since = oldestSlice(DAY, now)
+    readSlices: (workspaceId, now) => {
+      const since = oldestSliceStart(DAY, now)
       const saved = bucketsSince(read, { workspaceId, kind: REQUESTS, since }).map(({ bucket, count }) => ({
         start: bucket,
         count,
@@ -65,7 +65,7 @@ export function requestDays({ read, commit }: { read: Read; commit: Commit }): R
     },
     save: async () => {
       const all = [...unsaved]
-      for (let from = 0; from < all.length; from += PORTION) await savePortion(all.slice(from, from + PORTION))
+      for (let from = 0; from < all.length; from += ROWS_PER_COMMIT) await savePortion(all.slice(from, from + ROWS_PER_COMMIT))
     },
   }
 }

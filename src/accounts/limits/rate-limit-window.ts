@@ -26,7 +26,7 @@ export interface Slice {
 }
 
 /** Start of the oldest slice of which some moment is still in the window. */
-export function oldestSlice({ length, slice }: WindowShape, now: number): number {
+export function oldestSliceStart({ length, slice }: WindowShape, now: number): number {
   const firstMoment = now - length + 1
   return firstMoment - (firstMoment % slice)
 }
@@ -55,7 +55,7 @@ export class SlidingCount {
   }
 
   count(now: number): number {
-    const oldest = oldestSlice(this.shape, now)
+    const oldest = oldestSliceStart(this.shape, now)
     for (let first = this.slices[0]; first !== undefined && first.start < oldest; first = this.slices[0]) {
       this.total -= first.count
       this.slices.shift()
@@ -64,7 +64,7 @@ export class SlidingCount {
   }
 
   /** The moment at which fewer than `limit` are left; where they are so already, at which the oldest leave. */
-  roomAt(limit: number, now: number): number {
+  nextRoomAt(limit: number, now: number): number {
     let left = this.count(now)
     for (const { start, count } of this.slices) {
       left -= count

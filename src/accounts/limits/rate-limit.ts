@@ -18,7 +18,7 @@
  */
 import type { PlanLimits } from '../../config/plans.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
 
 /** What the headers of a plan without limits count against. */
@@ -39,25 +39,25 @@ export interface RateLimit {
   /** Counts a request, unless it is refused. */
   readonly take: (key: string, now: number) => RateState
   /** The state as it is; counts nothing. */
-  readonly look: (key: string, now: number) => RateState
+  readonly peek: (key: string, now: number) => RateState
 }
 
 export interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
   /** Where the counts of a day are kept beyond this process. */
   readonly days?: {
-    readonly past: (key: string, now: number) => readonly Slice[]
+    readonly readSlices: (key: string, now: number) => readonly Slice[]
     readonly count: (key: string, now: number) => void
   }
   readonly maxKeys?: number
 }
 
-export function rateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
+export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
   const meters = new Map<string, Meter>()
 
-  function meterOf(key: string): Meter {
+  function getMeter(key: string): Meter {
     const found = meters.get(key)
-    const meter = found ?? new Meter((now) => days?.past(key, now) ?? [])
+    const meter = found ?? new Meter((now) => days?.readSlices(key, now) ?? [])
     if (found !== undefined) meters.delete(key)
     else if (meters.size >= maxKeys) forgetOldest()
     meters.set(key, meter)
@@ -72,58 +72,58 @@ export function rateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): 
   return {
     take: (key, now) => {
       const limits = limitsOf(key)
-      const meter = meterOf(key)
-      const state = meter.look(limits, now)
+      const meter = getMeter(key)
+      const state = meter.peek(limits, now)
       if (!state.allowed) return state
       meter.count(limits, now)
       if (limits.requests_per_day !== undefined) days?.count(key, now)
-      return { ...meter.look(limits, now), allowed: true }
+      return { ...meter.peek(limits, now), allowed: true }
     },
-    look: (key, now) => meterOf(key).look(limitsOf(key), now),
+    peek: (key, now) => getMeter(key).peek(limitsOf(key), now),
   }
 }
 
 /** The refusal of a request for which there was no room. */
-export function tooFast({ limit, remaining, resetAt, retryAfter }: RateState): Refusal {
+export function buildRateRefusal({ limit, remaining, resetAt, retryAfter }: RateState): Refusal {
   return new Refusal('rate-limited', `too many requests: try again in ${retryAfter} s`, {
     retry_after: retryAfter,
     limit,
     remaining,
-    reset_at: timestamp(resetAt * 1000),
+    reset_at: formatTimestamp(resetAt * 1000),
   })
 }
 
 interface Gauge {
   readonly limit: number
   readonly remaining: number
-  readonly roomAt: number
+  readonly nextRoomAt: number
 }
 
 class Meter {
   private readonly second = new SlidingCount(SECOND)
   private readonly minute = new SlidingCount(MINUTE)
-  private readonly past: (now: number) => readonly Slice[]
+  private readonly readSlices: (now: number) => readonly Slice[]
   private day: SlidingCount | undefined
   private readonly bucket = new TokenBucket()
 
   constructor(past: (now: number) => readonly Slice[]) {
-    this.past = past
+    this.readSlices = past
   }
 
-  look(limits: PlanLimits, now: number): RateState {
-    const unlimited = !limitsRequests(limits)
-    const gauges = unlimited ? [this.pace(now)] : this.gauges(limits, now)
+  peek(limits: PlanLimits, now: number): RateState {
+    const unlimited = !hasRequestLimits(limits)
+    const gauges = unlimited ? [this.unlimitedGauge(now)] : this.readGauges(limits, now)
     const refusing = gauges.filter(({ remaining }) => remaining <= 0)
-    const { limit, remaining, roomAt } =
+    const { limit, remaining, nextRoomAt } =
       refusing.length > 0
-        ? refusing.reduce((one, other) => (other.roomAt > one.roomAt ? other : one))
+        ? refusing.reduce((one, other) => (other.nextRoomAt > one.nextRoomAt ? other : one))
         : gauges.reduce((one, other) => (other.remaining < one.remaining ? other : one))
     return {
       allowed: unlimited || refusing.length === 0,
       limit,
       remaining: Math.max(0, remaining),
-      resetAt: Math.ceil(roomAt / 1000),
-      retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
+      resetAt: Math.ceil(nextRoomAt / 1000),
+      retryAfter: Math.max(1, Math.ceil((nextRoomAt - now) / 1000)),
     }
   }
 
@@ -131,63 +131,63 @@ class Meter {
     this.second.add(now)
     if (burst !== undefined && requests_per_second !== undefined) this.bucket.take(burst, requests_per_second, now)
     if (requests_per_minute !== undefined) this.minute.add(now)
-    if (requests_per_day !== undefined) this.dayOf(now).add(now)
+    if (requests_per_day !== undefined) this.loadDay(now).add(now)
   }
 
   /** Of a plan without limits. However many there were, room comes when the oldest leave. */
-  private pace(now: number): Gauge {
+  private unlimitedGauge(now: number): Gauge {
     const remaining = UNLIMITED_PER_SECOND - this.second.count(now)
-    return { limit: UNLIMITED_PER_SECOND, remaining, roomAt: this.second.roomAt(Number.POSITIVE_INFINITY, now) }
+    return { limit: UNLIMITED_PER_SECOND, remaining, nextRoomAt: this.second.nextRoomAt(Number.POSITIVE_INFINITY, now) }
   }
 
-  private gauges(limits: PlanLimits, now: number): Gauge[] {
+  private readGauges(limits: PlanLimits, now: number): Gauge[] {
     const { requests_per_second, burst, requests_per_minute, requests_per_day } = limits
     const gauges: Gauge[] = []
     const perSecond = burst ?? requests_per_second
-    if (perSecond !== undefined) gauges.push(gauge(this.second, perSecond, now))
+    if (perSecond !== undefined) gauges.push(readGauge(this.second, perSecond, now))
     if (burst !== undefined && requests_per_second !== undefined) {
-      gauges.push(this.bucket.gauge(burst, requests_per_second, now))
+      gauges.push(this.bucket.readGauge(burst, requests_per_second, now))
     }
-    if (requests_per_minute !== undefined) gauges.push(gauge(this.minute, requests_per_minute, now))
-    if (requests_per_day !== undefined) gauges.push(gauge(this.dayOf(now), requests_per_day, now))
+    if (requests_per_minute !== undefined) gauges.push(readGauge(this.minute, requests_per_minute, now))
+    if (requests_per_day !== undefined) gauges.push(readGauge(this.loadDay(now), requests_per_day, now))
     return gauges
   }
 
-  private dayOf(now: number): SlidingCount {
-    this.day ??= new SlidingCount(DAY, this.past(now))
+  private loadDay(now: number): SlidingCount {
+    this.day ??= new SlidingCount(DAY, this.readSlices(now))
     return this.day
   }
 }
 
-function limitsRequests(limits: PlanLimits): boolean {
+function hasRequestLimits(limits: PlanLimits): boolean {
   return (limits.requests_per_second ?? limits.requests_per_minute ?? limits.requests_per_day) !== undefined
 }
 
-function gauge(window: SlidingCount, limit: number, now: number): Gauge {
-  return { limit, remaining: limit - window.count(now), roomAt: window.roomAt(limit, now) }
+function readGauge(window: SlidingCount, limit: number, now: number): Gauge {
+  return { limit, remaining: limit - window.count(now), nextRoomAt: window.nextRoomAt(limit, now) }
 }
 
 /** Holds thousandths of tokens, so that a millisecond gains a whole number of them and nothing is ever rounded. */
 class TokenBucket {
   private level: number | undefined
-  private at = 0
+  private updatedAt = 0
 
-  gauge(burst: number, perSecond: number, now: number): Gauge {
+  readGauge(burst: number, perSecond: number, now: number): Gauge {
     const level = this.levelAt(burst, perSecond, now)
     const missing = 1000 - (level % 1000)
-    const roomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
-    return { limit: burst, remaining: Math.floor(level / 1000), roomAt }
+    const nextRoomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
+    return { limit: burst, remaining: Math.floor(level / 1000), nextRoomAt }
   }
 
   take(burst: number, perSecond: number, now: number): void {
     this.level = this.levelAt(burst, perSecond, now) - 1000
-    this.at = Math.max(this.at, now)
+    this.updatedAt = Math.max(this.updatedAt, now)
   }
 
   /** The plan may have changed since: a level above the new burst is cut. */
   private levelAt(burst: number, perSecond: number, now: number): number {
     const full = burst * 1000
     if (this.level === undefined) return full
-    return Math.min(full, this.level + Math.max(0, now - this.at) * perSecond)
+    return Math.min(full, this.level + Math.max(0, now - this.updatedAt) * perSecond)
   }
 }

@@ -19,8 +19,8 @@
  * An email counts when it is accepted; one that is cancelled or bounces is not given back.
  */
 import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
-import { timestamp } from '../../platform/clock.js'
-import { type Builder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Plan } from './plans.js'
@@ -33,10 +33,10 @@ export const REQUESTS = 'requests'
 export const DOMAIN_CREATIONS = 'domain-creations'
 /** With the two below, rows of the service. */
 export const SERVICE_INVITATIONS = 'invitations'
-export const invitationsBy = (userId: string): string => `invitations-by:${userId}`
-export const invitationsTo = (person: string): string => `invitations-to:${person}`
+export const inviterUsageKind = (userId: string): string => `invitations-by:${userId}`
+export const inviteeUsageKind = (person: string): string => `invitations-to:${person}`
 export const WORKSPACES = 'workspaces'
-export const ofDomain = (domain: string): string => `domain:${domain}`
+export const domainUsageKind = (domain: string): string => `domain:${domain}`
 
 const HOUR = 3_600_000
 
@@ -46,9 +46,9 @@ export interface UsageWindow {
   readonly buckets: number
 }
 
-export const aDay: UsageWindow = { width: HOUR, buckets: 24 }
-export const aMonth: UsageWindow = { width: 24 * HOUR, buckets: 30 }
-export const forEver: UsageWindow = { width: null, buckets: 1 }
+export const dayWindow: UsageWindow = { width: HOUR, buckets: 24 }
+export const monthWindow: UsageWindow = { width: 24 * HOUR, buckets: 30 }
+export const unboundedWindow: UsageWindow = { width: null, buckets: 1 }
 
 export function bucketOf({ width }: UsageWindow, now: number): number {
   return width === null ? 0 : now - (now % width)
@@ -61,7 +61,7 @@ export function windowStart(window: UsageWindow, now: number): number {
 
 export type UsageRow = Tables['usage']
 
-const adding = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
+const addOnConflict = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
   conflict
     .columns(['workspace_id', 'kind', 'bucket'])
     .doUpdateSet({ count: sql<number>`${sql.ref('usage.count')} + ${sql.ref('excluded.count')}` })
@@ -76,11 +76,11 @@ export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
       bucket: slot('bucket'),
       count: slot('count'),
     })
-    .onConflict(adding),
+    .onConflict(addOnConflict),
 )
 
 /** Adds to a bucket if the condition holds. A second database needs to be told the types of such a row. */
-function addIf<Values extends UsageRow>({ db, slot }: Builder<Values>, condition: RawBuilder<boolean>): Compilable {
+function addIf<Values extends UsageRow>({ db, slot }: StatementBuilder<Values>, condition: RawBuilder<boolean>): Compilable {
   return db
     .insertInto('usage')
     .columns(['workspace_id', 'kind', 'bucket', 'count'])
@@ -94,11 +94,11 @@ function addIf<Values extends UsageRow>({ db, slot }: Builder<Values>, condition
         ])
         .where(condition),
     )
-    .onConflict(adding)
+    .onConflict(addOnConflict)
 }
 
 /** Adds nothing to a workspace that is gone: counts held in memory outlive it by a minute. */
-export const addToLiving = prepareWrite<UsageRow>((builder) => {
+export const addToExisting = prepareWrite<UsageRow>((builder) => {
   const living = builder.db.selectFrom('workspaces').select('id').where('id', '=', builder.slot('workspace_id'))
   return addIf(builder, sql<boolean>`exists ${living}`)
 })
@@ -114,20 +114,20 @@ export interface Bound {
 type BoundedRow = UsageRow & { [key: `kind${number}`]: string; [key: `since${number}` | `atMost${number}`]: number }
 
 /** By the number of bounds. */
-const bounded: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
+const boundedWrites: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
 
 /**
  * Adds to a bucket if every bound holds, and misses otherwise. All of them are judged by
  * this one statement before anything is changed, so a miss leaves nothing that the writer
  * would have to undo; that no other commit comes in between makes it exact.
  */
-export function addWithin(row: UsageRow, bounds: readonly Bound[]): Write {
-  const write = bounded[bounds.length] ?? boundedWrite(bounds.length)
-  bounded[bounds.length] = write
+export function addWithinBounds(row: UsageRow, bounds: readonly Bound[]): Write {
+  const write = boundedWrites[bounds.length] ?? prepareBoundedWrite(bounds.length)
+  boundedWrites[bounds.length] = write
   return write(row, bounds)
 }
 
-function boundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {
+function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {
   const slots = Array.from({ length: count }, (_, place) => {
     return { kind: `kind${place}`, since: `since${place}`, atMost: `atMost${place}` } as const
   })
@@ -188,15 +188,15 @@ export type Usage =
     }
 
 /** What GET /v1/usage tells: the month that ends now, or the credits where the plan has them. */
-export function usageOf(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
-  const used = (kind: string, window: UsageWindow): number =>
+export function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
+  const sumUsed = (kind: string, window: UsageWindow): number =>
     bucketsSince(read, { workspaceId, kind, since: windowStart(window, now) }).reduce(
       (sum, { count }) => sum + count,
       0,
     )
   const { credits, requests_per_second = UNLIMITED_PER_SECOND, burst = requests_per_second, emails_per_month } = limits
   if (credits !== undefined) {
-    const spent = used(CREDITS, forEver)
+    const spent = sumUsed(CREDITS, unboundedWindow)
     return {
       credits_remaining: Math.max(0, credits - spent),
       credits_used: spent,
@@ -208,10 +208,10 @@ export function usageOf(read: Read, workspaceId: string, { name, limits }: Plan,
     plan: name,
     rate_limit: { requests_per_second, burst_limit: burst },
     usage: {
-      emails_sent: used(EMAILS, aMonth),
+      emails_sent: sumUsed(EMAILS, monthWindow),
       emails_limit: emails_per_month ?? null,
-      period_start: timestamp(windowStart(aMonth, now)),
-      period_end: timestamp(now),
+      period_start: formatTimestamp(windowStart(monthWindow, now)),
+      period_end: formatTimestamp(now),
     },
   }
 }

@@ -14,60 +14,60 @@ import type { KeyObject } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
-import { type Actor, recordAct } from '../audit-log.js'
-import { limitKey } from '../client-address.js'
-import { type NewKey, newKey } from '../keys/api-keys.js'
-import { createKey } from '../keys/key-acts.js'
-import { type RateLimit, rateLimit, tooFast } from '../limits/rate-limit.js'
-import { invitationIdIn } from './invitation-token.js'
+import { type Actor, recordAuditEntry } from '../audit-log.js'
+import { addressKeyOf } from '../client-address.js'
+import { type NewKey, generateKey } from '../keys/api-keys.js'
+import { createKeyAudited } from '../keys/key-acts.js'
+import { type RateLimit, createRateLimit, buildRateRefusal } from '../limits/rate-limit.js'
+import { parseInvitationToken } from './invitation-token.js'
 import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
-import { insertMember, memberById, stillAdministrates } from './members.js'
-import type { Passwords } from './passwords.js'
-import { insertUser, nameUser, stillKnown, userByEmail } from './users.js'
+import { insertMember, memberById, requireAdministrator } from './members.js'
+import type { PasswordHasher } from './passwords.js'
+import { insertUser, setMissingName, requireUser, userByEmail } from './users.js'
 
 export interface AcceptDeps {
   readonly read: Read
   readonly commit: Commit
   /** Of the tokens. */
   readonly secret: KeyObject
-  readonly passwords: Passwords
-  readonly attempts: AcceptanceAttempts
+  readonly passwords: PasswordHasher
+  readonly attempts: AttemptLimits
 }
 
 /** Kept apart: no crowd of addresses makes us forget how often an invitation was tried. */
-export interface AcceptanceAttempts {
+export interface AttemptLimits {
   /** By client address: see `limitKey`. */
   readonly clients: RateLimit
   /** By the id of the invitation. */
   readonly invitations: RateLimit
 }
 
-export function acceptanceAttempts(): AcceptanceAttempts {
+export function createAttemptLimits(): AttemptLimits {
   return {
-    clients: rateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) }),
-    invitations: rateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) }),
+    clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) }),
+    invitations: createRateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) }),
   }
 }
 
-type OfToken = ReturnType<typeof invitationOfToken>[number]
+type TokenInvitation = ReturnType<typeof invitationOfToken>[number]
 
 /** The invitation that a token stands for. Throws a Refusal: `not-found`, or `conflict` where it is over. */
-export function openInvitation(
+export function findOpenInvitation(
   { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
   token: string,
   now: number,
-): OfToken & { readonly known: boolean } {
-  const id = invitationIdIn(secret, token)
+): TokenInvitation & { readonly hasAccount: boolean } {
+  const id = parseInvitationToken(secret, token)
   const [row] = id === null ? [] : invitationOfToken(read, { id })
   if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is not whole, or too old')
   const over = statusAt(row, now)
-  if (over !== 'pending') throw new Refusal('conflict', ended[over], { id: row.id, status: over })
-  return { ...row, known: userByEmail(read, { email: row.email }).length > 0 }
+  if (over !== 'pending') throw new Refusal('conflict', endedMessages[over], { id: row.id, status: over })
+  return { ...row, hasAccount: userByEmail(read, { email: row.email }).length > 0 }
 }
 
-const ended = {
+const endedMessages = {
   accepted: 'the invitation was accepted already: it works once',
   cancelled: 'the invitation was cancelled: ask for another one',
   expired: 'the invitation has expired: ask for another one',
@@ -81,34 +81,34 @@ export interface Acceptance {
   readonly now: number
 }
 
-export interface Accepted {
+export interface AcceptedInvitation {
   readonly workspaceId: string
   readonly member: ReturnType<typeof memberById>[number]
   readonly key: NewKey
 }
 
-export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<Accepted> {
+export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<AcceptedInvitation> {
   const { read, commit, attempts } = deps
   const { token, remoteAddress, now } = acceptance
-  take(attempts.clients, limitKey(remoteAddress), now)
-  const invitation = openInvitation(deps, token, now)
-  take(attempts.invitations, invitation.id, now)
-  const user = await userOf(deps, invitation.email, acceptance)
+  takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+  const invitation = findOpenInvitation(deps, token, now)
+  takeAttempt(attempts.invitations, invitation.id, now)
+  const user = await resolveUser(deps, invitation.email, acceptance)
   const { workspace_id: workspaceId, id, role, invited_by: inviter } = invitation
   const memberId = uuidv7(now)
-  const key = newKey({ workspaceId, userId: user.id, name: 'first key', now })
+  const key = generateKey({ workspaceId, userId: user.id, name: 'first key', now })
   const actor: Actor = { id: user.id, keyId: null }
   const writes = [
     // Who administrates may give both roles that there are to give.
-    stillAdministrates({ workspaceId, userId: inviter }),
+    requireAdministrator({ workspaceId, userId: inviter }),
     endInvitation({ workspaceId, id, status: 'accepted', now }),
     ...user.writes,
     insertMember({ id: memberId, workspace_id: workspaceId, user_id: user.id, role, joined_at: now }),
-    joined(workspaceId, memberId, actor, invitation, now),
-    ...createKey(key, actor),
+    recordJoin(workspaceId, memberId, actor, invitation, now),
+    ...createKeyAudited(key, actor),
   ]
-  if (!(await madeOnce(commit(writes)))) {
-    openInvitation(deps, token, now)
+  if (!(await hasCommitted(commit(writes)))) {
+    findOpenInvitation(deps, token, now)
     throw new Refusal('conflict', 'the account or its memberships changed at this moment: try again')
   }
   const [member] = memberById(read, { workspaceId, id: memberId })
@@ -116,28 +116,28 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   return { workspaceId, member, key }
 }
 
-function joined(workspaceId: string, target: string, actor: Actor, invitation: OfToken, at: number): Write {
+function recordJoin(workspaceId: string, target: string, actor: Actor, invitation: TokenInvitation, at: number): Write {
   const { id, email, role } = invitation
   const details = { email, role, invitation_id: id }
-  return recordAct({ workspaceId, actor, action: 'member.joined', target, at, details })
+  return recordAuditEntry({ workspaceId, actor, action: 'member.joined', target, at, details })
 }
 
-function take(attempts: RateLimit, key: string, now: number): void {
+function takeAttempt(attempts: RateLimit, key: string, now: number): void {
   const state = attempts.take(key, now)
-  if (!state.allowed) throw tooFast(state)
+  if (!state.allowed) throw buildRateRefusal(state)
 }
 
-interface Joining {
+interface JoiningUser {
   readonly id: string
   readonly writes: readonly Write[]
 }
 
 /** Who joins: somebody new, or the owner of the account, as far as the password shows. */
-async function userOf(
+async function resolveUser(
   { read, passwords }: AcceptDeps,
   email: string,
   { fullName, password, now }: Acceptance,
-): Promise<Joining> {
+): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })
   if (known === undefined) {
     const id = uuidv7(now)
@@ -146,16 +146,16 @@ async function userOf(
   }
   if (!(await passwords.matches(password, known.password_hash))) {
     if (known.password_hash !== null) throw new Refusal('forbidden', 'the password is not that of this account')
-    const mend = `the operator of the service sets one with "posthorn user set-password"`
-    throw new Refusal('conflict', `the account of this address has no password yet: ${mend}`)
+    const fix = `the operator of the service sets one with "posthorn user set-password"`
+    throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }
-  return { id: known.id, writes: [stillKnown({ id: known.id }), nameUser({ id: known.id, name: fullName })] }
+  return { id: known.id, writes: [requireUser({ id: known.id }), setMissingName({ id: known.id, name: fullName })] }
 }
 
 /** False where the world had moved on, or somebody made the same account at this moment. */
-async function madeOnce(commit: Promise<void>): Promise<boolean> {
+async function hasCommitted(commit: Promise<void>): Promise<boolean> {
   try {
-    return await unlessMissed(commit)
+    return await tryCommit(commit)
   } catch (error) {
     if (error instanceof ConstraintViolated) return false
     throw error

@@ -11,26 +11,26 @@
 import type { Address } from '../../mail/address.js'
 import { personKey } from '../../mail/mailbox-key.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import {
   addUsage,
-  addWithin,
+  addWithinBounds,
   bucketsSince,
-  invitationsBy,
-  invitationsTo,
+  inviterUsageKind,
+  inviteeUsageKind,
   SERVICE_INVITATIONS,
 } from '../limits/usage.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const OF_PERSON = 50
+const MAX_PER_PERSON_HOUR = 50
 /** A fifth of what the service sends by default: no one person takes all of that from the others. */
-const OF_PERSON_IN_A_DAY = 200
-const OF_ADDRESS = 3
+const MAX_PER_PERSON_DAY = 200
+const MAX_PER_ADDRESS_DAY = 3
 
 export interface InvitationCount {
   /** Who invites. */
@@ -40,46 +40,46 @@ export interface InvitationCount {
   readonly now: number
 }
 
-interface Limit {
+interface InvitationLimit {
   /** Of the rows in `usage`. */
   readonly kind: string
-  readonly most: number
+  readonly max: number
   /** Milliseconds. */
   readonly window: number
   /** Moments are told in steps of so many milliseconds. */
-  readonly told: number
-  readonly says: string
+  readonly rounding: number
+  readonly message: string
 }
 
-function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly Limit[] {
+function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly InvitationLimit[] {
   return [
     {
-      kind: invitationsBy(userId),
-      most: OF_PERSON,
+      kind: inviterUsageKind(userId),
+      max: MAX_PER_PERSON_HOUR,
       window: HOUR,
-      told: 1,
-      says: `one person may invite ${OF_PERSON} people in an hour`,
+      rounding: 1,
+      message: `one person may invite ${MAX_PER_PERSON_HOUR} people in an hour`,
     },
     {
-      kind: invitationsBy(userId),
-      most: OF_PERSON_IN_A_DAY,
+      kind: inviterUsageKind(userId),
+      max: MAX_PER_PERSON_DAY,
       window: DAY,
-      told: 1,
-      says: `one person may invite ${OF_PERSON_IN_A_DAY} people in a day`,
+      rounding: 1,
+      message: `one person may invite ${MAX_PER_PERSON_DAY} people in a day`,
     },
     {
-      kind: invitationsTo(personKey(email)),
-      most: OF_ADDRESS,
+      kind: inviteeUsageKind(personKey(email)),
+      max: MAX_PER_ADDRESS_DAY,
       window: DAY,
-      told: HOUR,
-      says: `one address may be invited ${OF_ADDRESS} times in a day`,
+      rounding: HOUR,
+      message: `one address may be invited ${MAX_PER_ADDRESS_DAY} times in a day`,
     },
     {
       kind: SERVICE_INVITATIONS,
-      most: perDay,
+      max: perDay,
       window: DAY,
-      told: HOUR,
-      says: 'the service sent its invitations of a day',
+      rounding: HOUR,
+      message: 'the service sent its invitations of a day',
     },
   ]
 }
@@ -88,40 +88,40 @@ export interface InvitationCharge {
   /** In the commit of the invitation, before it: they miss when a limit is reached, and then have changed nothing. */
   readonly writes: readonly Write[]
   /** Why they missed; null: they had no reason to. */
-  readonly refusal: () => Refusal | null
+  readonly findRefusal: () => Refusal | null
 }
 
 /** `perDay`: of the service as a whole, `limits.invitations_per_day`. */
 export function chargeInvitation(read: Read, wanted: InvitationCount, perDay: number): InvitationCharge {
   const { now } = wanted
   const limits = limitsOf(wanted, perDay)
-  const bounds = limits.map(({ kind, most, window }) => ({ kind, since: now - window + 1, atMost: most - 1 }))
+  const bounds = limits.map(({ kind, max, window }) => ({ kind, since: now - window + 1, atMost: max - 1 }))
   return {
     writes: [...new Set(limits.map(({ kind }) => kind))].map((kind, place) => {
-      const row = { workspace_id: SERVICE, kind, bucket: now, count: 1 }
-      return place === 0 ? addWithin(row, bounds) : addUsage(row)
+      const row = { workspace_id: SERVICE_WORKSPACE, kind, bucket: now, count: 1 }
+      return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
     }),
-    refusal: () => limits.map((limit) => refusalOf(read, limit, now)).find((refusal) => refusal !== null) ?? null,
+    findRefusal: () => limits.map((limit) => refusalFor(read, limit, now)).find((refusal) => refusal !== null) ?? null,
   }
 }
 
 /** Null: there is room. */
-function refusalOf(read: Read, limit: Limit, now: number): Refusal | null {
-  const { kind, most, window, told } = limit
-  const buckets = bucketsSince(read, { workspaceId: SERVICE, kind, since: now - window + 1 })
+function refusalFor(read: Read, limit: InvitationLimit, now: number): Refusal | null {
+  const { kind, max, window, rounding } = limit
+  const buckets = bucketsSince(read, { workspaceId: SERVICE_WORKSPACE, kind, since: now - window + 1 })
   const used = buckets.reduce((sum, { count }) => sum + count, 0)
-  if (used < most) return null
+  if (used < max) return null
   // No later than a window from now, though the clock may have been set back meanwhile.
   const free = Math.min((buckets[0]?.bucket ?? now) + window, now + window)
-  return tooMany(limit, Math.ceil(free / told) * told, now)
+  return buildRateRefusal(limit, Math.ceil(free / rounding) * rounding, now)
 }
 
-function tooMany({ most, says }: Limit, free: number, now: number): Refusal {
+function buildRateRefusal({ max, message }: InvitationLimit, free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  return new Refusal('rate-limited', `${says}: try again in ${seconds} s`, {
+  return new Refusal('rate-limited', `${message}: try again in ${seconds} s`, {
     retry_after: seconds,
-    limit: most,
+    limit: max,
     remaining: 0,
-    reset_at: timestamp(free),
+    reset_at: formatTimestamp(free),
   })
 }

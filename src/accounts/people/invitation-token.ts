@@ -6,12 +6,12 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
-export function invitationToken(secret: KeyObject, id: string): string {
+export function buildInvitationToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }
 
 /** The id of the invitation, or null: this is no token of ours. */
-export function invitationIdIn(secret: KeyObject, token: string): string | null {
+export function parseInvitationToken(secret: KeyObject, token: string): string | null {
   const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
   if (id === undefined || signature === undefined) return null
   // As text: base64 has many ways to write the same bytes, and one of them is ours.

@@ -8,13 +8,13 @@
  * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
-import { type Builder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Commit } from '../../storage/writer/write.js'
 
-export const INVITATION_LIFE = 7 * 24 * 3_600_000
+export const INVITATION_LIFETIME = 7 * 24 * 3_600_000
 /** What is over stays for a month, so that whoever comes late is told why the link does not work. */
-const KEPT = 30 * 24 * 3_600_000
+const RETENTION = 30 * 24 * 3_600_000
 
 export type InvitationRow = Tables['invitations']
 
@@ -62,7 +62,7 @@ export const endInvitation = prepareWrite<{
   1,
 )
 
-function pending<Values extends { workspaceId: string; now: number }>({ db, slot }: Builder<Values>) {
+function selectPending<Values extends { workspaceId: string; now: number }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('invitations')
     .where('workspace_id', '=', slot('workspaceId'))
@@ -70,7 +70,7 @@ function pending<Values extends { workspaceId: string; now: number }>({ db, slot
     .where('expires_at', '>', slot('now'))
 }
 
-interface Slice {
+interface PendingPage {
   workspaceId: string
   now: number
   limit: number
@@ -78,8 +78,8 @@ interface Slice {
 }
 
 /** Some of those that wait, oldest first. */
-export const pendingSlice = prepareRead<Slice>()((builder) =>
-  pending(builder)
+export const pendingPage = prepareRead<PendingPage>()((builder) =>
+  selectPending(builder)
     .selectAll()
     .orderBy('expires_at')
     .orderBy('id')
@@ -88,16 +88,16 @@ export const pendingSlice = prepareRead<Slice>()((builder) =>
 )
 
 export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: string }>()((builder) =>
-  pending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
+  selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 
 /** Those that end with the right of this user to invite. */
 export const pendingOfInviter = prepareRead<{ workspaceId: string; now: number; userId: string }>()((builder) =>
-  pending(builder).select('id').where('invited_by', '=', builder.slot('userId')),
+  selectPending(builder).select('id').where('invited_by', '=', builder.slot('userId')),
 )
 
-export const pendingCount = prepareRead<{ workspaceId: string; now: number }>()((builder) =>
-  pending(builder).select(({ fn }) => fn.countAll<number>().as('count')),
+export const countPending = prepareRead<{ workspaceId: string; now: number }>()((builder) =>
+  selectPending(builder).select(({ fn }) => fn.countAll<number>().as('count')),
 )
 
 export const invitationById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
@@ -134,11 +134,11 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Removes some of those that are long over; resolves to whether there may be more. */
-export async function forgetInvitations(
+export async function removeOldInvitations(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
   now: number,
 ): Promise<boolean> {
-  const old = oldInvitations(read, { before: now - KEPT })
+  const old = oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
   await commit(old.map(removeInvitation))
   return true

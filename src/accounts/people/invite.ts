@@ -7,26 +7,26 @@
  */
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type Actor, recordAct } from '../audit-log.js'
+import { type Actor, recordAuditEntry } from '../audit-log.js'
 import {
   expireInvitation,
-  INVITATION_LIFE,
+  INVITATION_LIFETIME,
   type InvitationRow,
   insertInvitation,
   pendingByEmail,
-  pendingCount,
+  countPending,
 } from './invitations.js'
-import { type GivenRole, MAX_MEMBERS, memberByEmail, membersCount, stillAdministrates } from './members.js'
+import { type AssignableRole, MAX_MEMBERS, memberByEmail, countMembers, requireAdministrator } from './members.js'
 import { userById } from './users.js'
 
-export interface WantedInvitation {
+export interface InvitationRequest {
   readonly workspaceId: string
   readonly email: Address
-  readonly role: GivenRole
+  readonly role: AssignableRole
   /** Who invites. */
   readonly userId: string
   readonly actor: Actor
@@ -34,7 +34,7 @@ export interface WantedInvitation {
 }
 
 /** Throws a Refusal `conflict`. */
-export function refuseInvitation(read: Read, { workspaceId, email: given, now }: WantedInvitation): void {
+export function requireInvitable(read: Read, { workspaceId, email: given, now }: InvitationRequest): void {
   const email = given.toLowerCase()
   const [member] = memberByEmail(read, { workspaceId, email })
   if (member !== undefined) {
@@ -42,12 +42,12 @@ export function refuseInvitation(read: Read, { workspaceId, email: given, now }:
   }
   const [waiting] = pendingByEmail(read, { workspaceId, email, now })
   if (waiting !== undefined) {
-    const until = timestamp(waiting.expires_at)
+    const until = formatTimestamp(waiting.expires_at)
     const message = `${email} has an invitation that waits until ${until}: cancel it to send another`
     throw new Refusal('conflict', message, { email, invitation_id: waiting.id, expires_at: until })
   }
   const count =
-    (membersCount(read, { workspaceId })[0]?.count ?? 0) + (pendingCount(read, { workspaceId, now })[0]?.count ?? 0)
+    (countMembers(read, { workspaceId })[0]?.count ?? 0) + (countPending(read, { workspaceId, now })[0]?.count ?? 0)
   if (count < MAX_MEMBERS) return
   throw new Refusal('conflict', `a workspace may have ${MAX_MEMBERS} people, with those who are invited`, {
     limit: MAX_MEMBERS,
@@ -55,13 +55,13 @@ export function refuseInvitation(read: Read, { workspaceId, email: given, now }:
   })
 }
 
-export interface Invited {
+export interface NewInvitation {
   readonly row: InvitationRow
   /** They miss when whoever invites may not do so any more. */
   readonly writes: readonly Write[]
 }
 
-export function invite(read: Read, wanted: WantedInvitation): Invited {
+export function buildInvitation(read: Read, wanted: InvitationRequest): NewInvitation {
   const { workspaceId, role, userId, actor, now } = wanted
   const email = wanted.email.toLowerCase()
   const [inviter] = userById(read, { id: userId })
@@ -75,16 +75,16 @@ export function invite(read: Read, wanted: WantedInvitation): Invited {
     invited_by_email: inviter?.email ?? '',
     invited_by: userId,
     created_at: now,
-    expires_at: now + INVITATION_LIFE,
+    expires_at: now + INVITATION_LIFETIME,
   }
   const details = { email, role }
   return {
     row,
     writes: [
-      stillAdministrates({ workspaceId, userId }),
+      requireAdministrator({ workspaceId, userId }),
       expireInvitation({ workspaceId, email, now }),
       insertInvitation(row),
-      recordAct({ workspaceId, actor, action: 'member.invited', target: row.id, at: now, details }),
+      recordAuditEntry({ workspaceId, actor, action: 'member.invited', target: row.id, at: now, details }),
     ],
   }
 }

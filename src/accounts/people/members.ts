@@ -8,13 +8,13 @@
  * What a member who may invite has invited ends with that right: triggers on the table cancel it,
  * whichever statement removes or demotes them.
  */
-import { type Builder, prepareRead, prepareWrite } from '../../storage/prepared.js'
+import { type StatementBuilder, prepareRead, prepareWrite } from '../../storage/prepared.js'
 import type { Role } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
 /** What may be given; who owns is changed by a transfer alone. */
-export const givenRoles = ['admin', 'member'] as const
-export type GivenRole = (typeof givenRoles)[number]
+export const assignableRoles = ['admin', 'member'] as const
+export type AssignableRole = (typeof assignableRoles)[number]
 
 /** With those who are invited. */
 export const MAX_MEMBERS = 1_000
@@ -35,7 +35,7 @@ export const insertMember = prepareWrite<{
   }),
 )
 
-function shown<Values extends { workspaceId: string }>({ db, slot }: Builder<Values>) {
+function selectMembers<Values extends { workspaceId: string }>({ db, slot }: StatementBuilder<Values>) {
   return db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
@@ -45,8 +45,8 @@ function shown<Values extends { workspaceId: string }>({ db, slot }: Builder<Val
 }
 
 /** Some of them, in the order in which they came. */
-export const membersSlice = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
-  shown(builder)
+export const membersPage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()((builder) =>
+  selectMembers(builder)
     .orderBy('members.joined_at')
     .orderBy('members.id')
     .limit(builder.slot('limit'))
@@ -54,19 +54,19 @@ export const membersSlice = prepareRead<{ workspaceId: string; limit: number; of
 )
 
 export const memberById = prepareRead<{ workspaceId: string; id: string }>()((builder) =>
-  shown(builder).where('members.id', '=', builder.slot('id')),
+  selectMembers(builder).where('members.id', '=', builder.slot('id')),
 )
 
 export const memberByEmail = prepareRead<{ workspaceId: string; email: string }>()((builder) =>
-  shown(builder).where('users.email', '=', builder.slot('email')),
+  selectMembers(builder).where('users.email', '=', builder.slot('email')),
 )
 
 /** Owner and admins: those who hear what the workspace must know. */
 export const administratorsOf = prepareRead<{ workspaceId: string }>()((builder) =>
-  shown(builder).where('members.role', 'in', ['owner', 'admin']),
+  selectMembers(builder).where('members.role', 'in', ['owner', 'admin']),
 )
 
-export const membersCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+export const countMembers = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -74,7 +74,7 @@ export const membersCount = prepareRead<{ workspaceId: string }>()(({ db, slot }
 )
 
 /** Changes nothing; misses when the user may not administrate the workspace any more. First in a commit of theirs. */
-export const stillAdministrates = prepareWrite<{ workspaceId: string; userId: string }>(
+export const requireAdministrator = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -86,7 +86,7 @@ export const stillAdministrates = prepareWrite<{ workspaceId: string; userId: st
 )
 
 /** Changes nothing; misses when the user does not belong to the workspace any more. First in a commit of theirs. */
-export const stillBelongs = prepareWrite<{ workspaceId: string; userId: string }>(
+export const requireMember = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -97,7 +97,7 @@ export const stillBelongs = prepareWrite<{ workspaceId: string; userId: string }
 )
 
 /** Misses when there is no such member, or it is the owner. */
-export const setRole = prepareWrite<{ workspaceId: string; id: string; role: GivenRole }>(
+export const setRole = prepareWrite<{ workspaceId: string; id: string; role: AssignableRole }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -134,7 +134,7 @@ export function removeMember(member: { workspaceId: string; id: string; userId: 
 }
 
 /** Misses when the owner is not who it was. */
-const stepDown = prepareWrite<{ workspaceId: string; ownerId: string }>(
+const demoteOwner = prepareWrite<{ workspaceId: string; ownerId: string }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -146,7 +146,7 @@ const stepDown = prepareWrite<{ workspaceId: string; ownerId: string }>(
 )
 
 /** Misses when the user is no member any more. */
-const takeOver = prepareWrite<{ workspaceId: string; newOwnerId: string }>(
+const promoteToOwner = prepareWrite<{ workspaceId: string; newOwnerId: string }>(
   ({ db, slot }) =>
     db
       .updateTable('members')
@@ -158,5 +158,5 @@ const takeOver = prepareWrite<{ workspaceId: string; newOwnerId: string }>(
 
 /** Who owned it stays, as an admin. */
 export function transferOwnership(of: { workspaceId: string; ownerId: string; newOwnerId: string }): Write[] {
-  return [stepDown(of), takeOver(of)]
+  return [demoteOwner(of), promoteToOwner(of)]
 }

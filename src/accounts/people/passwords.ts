@@ -13,84 +13,84 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret } from '../../platform/ids.js'
-import { waitingLine } from '../../platform/waiting-line.js'
+import { createSemaphore } from '../../platform/waiting-line.js'
 
 const LOG_N = 15
 const R = 8
 const P = 1
-const SALT = 16
-const KEY = 32
+const SALT_BYTES = 16
+const KEY_BYTES = 32
 
-const AT_ONCE = 2
-const WAITING = 20
-const PATIENCE = 5_000
+const MAX_CONCURRENT = 2
+const MAX_WAITING = 20
+const WAIT_TIMEOUT = 5_000
 
 /** In characters (NIST SP 800-63B section 5.1.1.2); tries are counted, so that nobody guesses many. */
-export const SHORTEST_PASSWORD = 8
+export const MIN_PASSWORD_LENGTH = 8
 /** In bytes. */
-export const LONGEST_PASSWORD = 1_024
+export const MAX_PASSWORD_BYTES = 1_024
 
-export interface Passwords {
+export interface PasswordHasher {
   /** Rejects with a Refusal `invalid-parameter` for one that is too short, or `unavailable`. */
   readonly hash: (password: string) => Promise<string>
   /** `stored` null: there is none, and nothing matches. Rejects with a Refusal `unavailable`. */
   readonly matches: (password: string, stored: string | null) => Promise<boolean>
 }
 
-export function passwords(): Passwords {
-  const line = waitingLine(AT_ONCE, WAITING)
+export function createPasswordHasher(): PasswordHasher {
+  const line = createSemaphore(MAX_CONCURRENT, MAX_WAITING)
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (!(await line.enter(PATIENCE))) {
+  async function runInTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!(await line.acquire(WAIT_TIMEOUT))) {
       throw new Refusal('unavailable', 'too many passwords are being checked, try again later', { retry_after: 5 })
     }
     try {
       return await work()
     } finally {
-      line.leave()
+      line.release()
     }
   }
 
   return {
     hash: async (password) => {
-      requireGood(password)
-      const salt = randomSecret(SALT)
-      const key = await inTurn(() => derived(password, salt))
+      requireMinLength(password)
+      const salt = randomSecret(SALT_BYTES)
+      const key = await runInTurn(() => deriveKey(password, salt))
       return ['scrypt', LOG_N, R, P, salt.toString('base64url'), key.toString('base64url')].join('$')
     },
     matches: async (password, stored) => {
-      const { salt, key } = stored === null ? nobodys : parsed(stored)
-      const given = await inTurn(() => derived(password, salt))
+      const { salt, key } = stored === null ? dummyHash : parseStoredHash(stored)
+      const given = await runInTurn(() => deriveKey(password, salt))
       return timingSafeEqual(given, key) && stored !== null
     },
   }
 }
 
-function requireGood(password: string): void {
-  if ([...password.normalize('NFKC')].length >= SHORTEST_PASSWORD) return
-  const message = `password: at least ${SHORTEST_PASSWORD} characters`
+function requireMinLength(password: string): void {
+  if ([...password.normalize('NFKC')].length >= MIN_PASSWORD_LENGTH) return
+  const message = `password: at least ${MIN_PASSWORD_LENGTH} characters`
   throw new Refusal('invalid-parameter', message, { field: 'password' })
 }
 
-interface Stored {
+interface StoredHash {
   readonly salt: Buffer
   readonly key: Buffer
 }
 
-const nobodys: Stored = { salt: Buffer.alloc(SALT), key: Buffer.alloc(KEY) }
+const dummyHash: StoredHash = { salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) }
 
 /** Others than ours of today are a bug: there is no older form yet. */
-function parsed(stored: string): Stored {
+function parseStoredHash(stored: string): StoredHash {
   const [, salt, key] = /^scrypt\$15\$8\$1\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? []
   if (salt === undefined || key === undefined) throw new Error('a stored password of an unknown form')
   return { salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') }
 }
 
-const options: ScryptOptions = { N: 2 ** LOG_N, r: R, p: P, maxmem: 64 * 1_048_576 }
+const scryptOptions: ScryptOptions = { N: 2 ** LOG_N, r: R, p: P, maxmem: 64 * 1_048_576 }
 
-function derived(password: string, salt: Buffer): Promise<Buffer> {
+function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, KEY, options, (error, key) =>
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, scryptOptions, (error, key) =>
       error === null ? resolve(key) : reject(error),
     )
   })

@@ -25,19 +25,19 @@ export const insertUser = prepareWrite<NewUser>(({ db, slot }) =>
   }),
 )
 
-const shown = ['id', 'email', 'full_name', 'avatar_url', 'password_hash', 'created_at'] as const
+const userColumns = ['id', 'email', 'full_name', 'avatar_url', 'password_hash', 'created_at'] as const
 
 export const userByEmail = prepareRead<{ email: string }>()(({ db, slot }) =>
-  db.selectFrom('users').select(shown).where('email', '=', slot('email')),
+  db.selectFrom('users').select(userColumns).where('email', '=', slot('email')),
 )
 
 export const userById = prepareRead<{ id: string }>()(({ db, slot }) =>
-  db.selectFrom('users').select(shown).where('id', '=', slot('id')),
+  db.selectFrom('users').select(userColumns).where('id', '=', slot('id')),
 )
 
 /** For the command line: in the order of their addresses. */
 export const allUsers = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('users').select(shown).orderBy('email'),
+  db.selectFrom('users').select(userColumns).orderBy('email'),
 )
 
 /** Misses when there is no such user any more. */
@@ -51,7 +51,7 @@ export const setPassword = prepareWrite<{ id: string; hash: string }>(
 )
 
 /** Changes nothing; misses when the user is forgotten: they may be the last of a workspace that ends at this moment. */
-export const stillKnown = prepareWrite<{ id: string }>(
+export const requireUser = prepareWrite<{ id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('users')
@@ -61,7 +61,7 @@ export const stillKnown = prepareWrite<{ id: string }>(
 )
 
 /** A name for one who has none yet: the command line makes users by their address alone. */
-export const nameUser = prepareWrite<{ id: string; name: string }>(({ db, slot }) =>
+export const setMissingName = prepareWrite<{ id: string; name: string }>(({ db, slot }) =>
   db
     .updateTable('users')
     .set({ full_name: slot('name') })

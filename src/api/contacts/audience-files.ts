@@ -1,27 +1,27 @@
 /** Files of contacts: into an audience, and out of it. */
 import { z } from 'zod'
-import { foundAudience } from '../../audiences/audiences.js'
-import { contactsCsv } from '../../audiences/export-contacts.js'
+import { requireAudience } from '../../audiences/audiences.js'
+import { exportContacts } from '../../audiences/export-contacts.js'
 import {
   type ContactImport,
   countLines,
   type ImportReport,
   MAX_LINES,
-  takeContacts,
+  importContacts,
 } from '../../audiences/import-contacts.js'
-import { withWholeFile } from '../http/input/file-in-memory.js'
+import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Answer, json, type Route, route, uploadRoute } from '../http/route.js'
-import { contentDisposition } from '../inbound/attachment-file.js'
+import { formatContentDisposition } from '../inbound/attachment-file.js'
 import { contactReport, importLimit } from './import-report.js'
-import { begin, begunAnswer, type ImportRouteDeps, MAX_AT_ONCE, requestJournal } from './imports.js'
+import { startLongImport, acceptedAnswer, type ImportRouteDeps, MAX_SYNC_LINES, createRequestJournal } from './imports.js'
 
-const truth = z
+const booleanText = z
   .enum(['true', 'false'], 'allowed: true, false')
   .default('false')
   .transform((word) => word === 'true')
 
 const importQuery = z.strictObject({
-  resubscribe: truth.meta({
+  resubscribe: booleanText.meta({
     description: 'Whether a `true` in the file subscribes those again who have unsubscribed. Default false.',
   }),
 })
@@ -44,24 +44,24 @@ function importRoute(deps: ImportRouteDeps): Route {
     limit: importLimit,
     fileDescription: `CSV with the names of the columns in its first line, one of them \`email\`; up to ${MAX_LINES} lines.`,
     fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
-    answers: { 200: { description: 'What became of the lines.', schema: contactReport }, 202: begunAnswer },
+    answers: { 200: { description: 'What became of the lines.', schema: contactReport }, 202: acceptedAnswer },
     refusals: ['audience_not_found', 'payload_too_large'],
-    receive: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query, file, now }) => {
-      foundAudience(deps.read, workspaceId, audienceId)
+    run: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query, file, now }) => {
+      requireAudience(deps.read, workspaceId, audienceId)
       const wanted = { workspaceId, audienceId, resubscribe: query.resubscribe }
-      return withWholeFile(file, deps.files, workspaceId, (bytes) => take(deps, wanted, bytes, now))
+      return withFileInMemory(file, deps.files, workspaceId, (bytes) => runImport(deps, wanted, bytes, now))
     },
   })
 }
 
-async function take(deps: ImportRouteDeps, wanted: ContactImport, file: Buffer, now: number): Promise<Answer> {
+async function runImport(deps: ImportRouteDeps, wanted: ContactImport, file: Buffer, now: number): Promise<Answer> {
   const { workspaceId, audienceId, resubscribe } = wanted
   const total = await countLines(file)
-  if (total > MAX_AT_ONCE) {
-    foundAudience(deps.read, workspaceId, audienceId)
-    return begin(deps, { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total }, now)
+  if (total > MAX_SYNC_LINES) {
+    requireAudience(deps.read, workspaceId, audienceId)
+    return startLongImport(deps, { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total }, now)
   }
-  return json(200, await takeContacts(deps, wanted, file, requestJournal<ImportReport>(deps.read, workspaceId)))
+  return json(200, await importContacts(deps, wanted, file, createRequestJournal<ImportReport>(deps.read, workspaceId)))
 }
 
 function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
@@ -82,9 +82,9 @@ function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
     },
     refusals: ['audience_not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      const { name } = foundAudience(read, workspaceId, id)
-      const headers = { 'Content-Disposition': contentDisposition(`${name}.csv`) }
-      const pieces = contactsCsv(read, { workspaceId, audienceId: id })
+      const { name } = requireAudience(read, workspaceId, id)
+      const headers = { 'Content-Disposition': formatContentDisposition(`${name}.csv`) }
+      const pieces = exportContacts(read, { workspaceId, audienceId: id })
       return { kind: 'stream', type: 'text/csv; charset=utf-8', headers, pieces }
     },
   })

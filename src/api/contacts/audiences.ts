@@ -1,20 +1,20 @@
 /** Audiences: made, listed, shown, changed, deleted with all their contacts. Deletions are in the audit log. */
 import { z } from 'zod'
-import { actorOf, recordAct } from '../../accounts/audit-log.js'
-import { deleteAudience, type GoneAudience } from '../../audiences/audience-removal.js'
+import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
+import { deleteAudience, type DeletedAudience } from '../../audiences/audience-removal.js'
 import {
   type AudienceChange,
   type CountedAudience,
   changeAudience,
-  foundAudience,
+  requireAudience,
   insertAudience,
   listAudiences,
-  unknownAudience,
+  buildNotFoundRefusal,
 } from '../../audiences/audiences.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
@@ -24,25 +24,25 @@ export interface AudienceDeps {
   readonly read: Read
   readonly commit: Commit
   /** Its contacts are to be removed. Resolves when they are, or when it takes long: then it goes on by itself. */
-  readonly gone: (audience: GoneAudience) => Promise<void>
+  readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
 }
 
-const LONGEST_DESCRIPTION = 1_000
+const MAX_DESCRIPTION = 1_000
 const description = z
-  .string(`allowed: up to ${LONGEST_DESCRIPTION} characters, or null`)
-  .max(LONGEST_DESCRIPTION, `allowed: up to ${LONGEST_DESCRIPTION} characters`)
+  .string(`allowed: up to ${MAX_DESCRIPTION} characters, or null`)
+  .max(MAX_DESCRIPTION, `allowed: up to ${MAX_DESCRIPTION} characters`)
   .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\r\t])*$/u, 'allowed: no control characters but line breaks and tabs')
   .nullable()
   .optional()
 
-const wanted = z
+const audienceRequest = z
   .strictObject({ name, description })
   .meta({ id: 'AudienceRequest', example: { name: 'Customers', description: 'Customers of the shop' } })
-const change = z
+const audienceChange = z
   .strictObject({ name: name.optional(), description })
   .meta({ id: 'AudienceChange', example: { name: 'Customers in Europe' } })
 
-const added = z
+const createdAudience = z
   .strictObject({
     id: uuid,
     name: z.string(),
@@ -50,35 +50,35 @@ const added = z
     created_at: timestamp,
   })
   .meta({ id: 'CreatedAudience' })
-const audience = added.extend({ contacts_count: z.int(), updated_at: timestamp }).meta({ id: 'Audience' })
+const audience = createdAudience.extend({ contacts_count: z.int(), updated_at: timestamp }).meta({ id: 'Audience' })
 
 const tag = 'Audiences'
 
 export function audienceRoutes(deps: AudienceDeps): readonly Route[] {
-  return [add(deps), list(deps), get(deps), patch(deps), remove(deps)]
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
 }
 
-function add({ commit }: AudienceDeps): Route {
+function createRoute({ commit }: AudienceDeps): Route {
   return route({
     method: 'POST',
     path: '/audiences',
     area: 'write',
     tag,
     summary: 'Make an audience',
-    body: wanted,
-    answers: { 201: { description: 'The audience.', schema: added } },
+    body: audienceRequest,
+    answers: { 201: { description: 'The audience.', schema: createdAudience } },
     refusals: [],
     run: async ({ principal: { workspaceId }, body: { name, description = null }, now }) => {
       const id = uuidv7(now)
       await commit([
         insertAudience({ id, workspace_id: workspaceId, name, description, created_at: now, updated_at: now }),
       ])
-      return json(201, { id, name, description, created_at: iso(now) } satisfies z.output<typeof added>)
+      return json(201, { id, name, description, created_at: iso(now) } satisfies z.output<typeof createdAudience>)
     },
   })
 }
 
-function list({ read }: AudienceDeps): Route {
+function listRoute({ read }: AudienceDeps): Route {
   return route({
     method: 'GET',
     path: '/audiences',
@@ -89,11 +89,11 @@ function list({ read }: AudienceDeps): Route {
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(audience) }) } },
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) =>
-      json(200, { data: (await listAudiences(read, workspaceId, query)).map(shown) }),
+      json(200, { data: (await listAudiences(read, workspaceId, query)).map(toAudienceResource) }),
   })
 }
 
-function get({ read }: AudienceDeps): Route {
+function getRoute({ read }: AudienceDeps): Route {
   return route({
     method: 'GET',
     path: '/audiences/:id',
@@ -102,11 +102,11 @@ function get({ read }: AudienceDeps): Route {
     summary: 'Show an audience',
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
-    run: (call) => json(200, shown(found(read, call))),
+    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call))),
   })
 }
 
-function patch({ read, commit }: AudienceDeps): Route {
+function patchRoute({ read, commit }: AudienceDeps): Route {
   return route({
     method: 'PATCH',
     path: '/audiences/:id',
@@ -114,26 +114,26 @@ function patch({ read, commit }: AudienceDeps): Route {
     tag,
     summary: 'Change an audience',
     description: 'What is not given stays as it is.',
-    body: change,
+    body: audienceChange,
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
     run: async (call) => {
-      const { workspace_id: workspaceId, id } = found(read, call)
-      const wished = changed(call.body)
+      const { workspace_id: workspaceId, id } = audienceOfCall(read, call)
+      const wished = toAudienceChange(call.body)
       if (Object.keys(wished).length > 0) {
         const write = changeAudience({ workspaceId, id }, { ...wished, updated_at: call.now })
-        if (!(await unlessMissed(commit([write])))) throw unknownAudience(id)
+        if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
       }
-      return json(200, shown(found(read, call)))
+      return json(200, toAudienceResource(audienceOfCall(read, call)))
     },
   })
 }
 
-function changed({ name, description }: z.output<typeof change>): AudienceChange {
+function toAudienceChange({ name, description }: z.output<typeof audienceChange>): AudienceChange {
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) }
 }
 
-function remove({ read, commit, gone }: AudienceDeps): Route {
+function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
   return route({
     method: 'DELETE',
     path: '/audiences/:id',
@@ -145,7 +145,7 @@ function remove({ read, commit, gone }: AudienceDeps): Route {
     },
     refusals: ['audience_not_found'],
     run: async (call) => {
-      const row = found(read, call)
+      const row = audienceOfCall(read, call)
       const { principal, now: at } = call
       const { workspace_id: workspaceId, id, name, contacts_count: contacts } = row
       const details = { name, contacts }
@@ -157,21 +157,21 @@ function remove({ read, commit, gone }: AudienceDeps): Route {
         at,
         details,
       } as const
-      if (!(await unlessMissed(commit([...deleteAudience(row, at), recordAct(act)])))) throw unknownAudience(id)
-      await gone({ workspaceId, audienceId: id })
+      if (!(await tryCommit(commit([...deleteAudience(row, at), recordAuditEntry(act)])))) throw buildNotFoundRefusal(id)
+      await onAudienceDeleted({ workspaceId, audienceId: id })
       return json(200, { deleted: true, id })
     },
   })
 }
 
-function found(
+function audienceOfCall(
   read: Read,
   { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
 ): CountedAudience {
-  return foundAudience(read, workspaceId, id)
+  return requireAudience(read, workspaceId, id)
 }
 
-function shown({
+function toAudienceResource({
   id,
   name,
   description,

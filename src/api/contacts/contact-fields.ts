@@ -1,8 +1,8 @@
 /** What requests and answers about contacts share: the fields, their limits, and how a contact is shown. */
 import { z } from 'zod'
 import { type Contact, MAX_METADATA, MAX_NAME, type Metadata } from '../../audiences/contacts.js'
-import { timestamp as iso } from '../../platform/clock.js'
-import { withoutProto } from '../http/input/bounded.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { rejectProto } from '../http/input/bounded.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
 
 const personName = z
@@ -11,7 +11,7 @@ const personName = z
   .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'allowed: no control characters')
   .nullable()
 
-const metadata = withoutProto(
+const metadata = rejectProto(
   z
     .record(z.string(), z.unknown(), 'allowed: an object')
     .refine(
@@ -24,25 +24,25 @@ const metadata = withoutProto(
 export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
 const subscribed = z.boolean('allowed: true or false')
 
-const optional = {
+const optionalFields = {
   first_name: personName.optional(),
   last_name: personName.optional(),
   audience_id: audienceId.nullable().optional().meta({ description: 'Null: in none.' }),
   metadata: metadata.optional(),
 }
 
-export const newContact = z
-  .strictObject({ email: address, ...optional, subscribed: subscribed.default(true) })
+export const contactRequest = z
+  .strictObject({ email: address, ...optionalFields, subscribed: subscribed.default(true) })
   .meta({ id: 'ContactRequest', example: { email: 'bob@example.com', first_name: 'Bob', metadata: { plan: 'pro' } } })
 export const contactChange = z
   .strictObject({
     email: address.optional(),
-    ...optional,
+    ...optionalFields,
     subscribed: subscribed.optional(),
   })
   .meta({ id: 'ContactChange', example: { last_name: 'Lee', subscribed: false } })
 
-const fields = {
+const contactFields = {
   id: uuid,
   email: z.string(),
   first_name: z.string().nullable(),
@@ -53,10 +53,10 @@ const fields = {
   created_at: timestamp,
 }
 
-export const addedContact = z.strictObject(fields).meta({ id: 'CreatedContact' })
-export const contact = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Contact' })
+export const createdContact = z.strictObject(contactFields).meta({ id: 'CreatedContact' })
+export const contact = z.strictObject({ ...contactFields, updated_at: timestamp }).meta({ id: 'Contact' })
 
-export function shownWhenAdded(row: Contact): z.output<typeof addedContact> {
+export function toCreatedContact(row: Contact): z.output<typeof createdContact> {
   return {
     id: row.id,
     email: row.email,
@@ -69,6 +69,6 @@ export function shownWhenAdded(row: Contact): z.output<typeof addedContact> {
   }
 }
 
-export function shownContact(row: Contact): z.output<typeof contact> {
-  return { ...shownWhenAdded(row), updated_at: iso(row.updated_at) }
+export function toContactResource(row: Contact): z.output<typeof contact> {
+  return { ...toCreatedContact(row), updated_at: iso(row.updated_at) }
 }

@@ -1,8 +1,8 @@
 /** POST /v1/contacts/bulk: one operation on many contacts. */
 import { z } from 'zod'
-import { type BulkCounts, type BulkOperation, bulkContacts, MAX_BULK } from '../../audiences/bulk-contacts.js'
-import { atMost } from '../http/input/bounded.js'
-import { ofMissing } from '../http/input/input.js'
+import { type BulkCounts, type BulkOperation, applyBulkOperation, MAX_BULK_CONTACTS } from '../../audiences/bulk-contacts.js'
+import { withMaxSize } from '../http/input/bounded.js'
+import { missingIssue } from '../http/input/input.js'
 import { json, type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
 import type { ContactDeps } from './contacts.js'
@@ -10,10 +10,10 @@ import type { ContactDeps } from './contacts.js'
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
 const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)
 
-const request = z
+const bulkRequest = z
   .strictObject({
-    contact_ids: atMost(
-      MAX_BULK,
+    contact_ids: withMaxSize(
+      MAX_BULK_CONTACTS,
       'contact ids',
       z.array(z.string('allowed: the id of a contact'), 'allowed: a list of ids').min(1, 'allowed: 1 or more ids'),
     ),
@@ -23,7 +23,7 @@ const request = z
   .superRefine(({ operation, audience_id }, context) => {
     const to = audience_id ?? null
     if (operation === 'move' && to === null) {
-      context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: ofMissing })
+      context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: missingIssue })
     }
     if (operation !== 'move' && to !== null) {
       // It would seem to narrow down what is deleted.
@@ -35,7 +35,7 @@ const request = z
     example: { contact_ids: ['01a1ff35-3880-7ef5-bbba-0d7e1de2529c'], operation: 'unsubscribe' },
   })
 
-const counts = z
+const bulkResult = z
   .strictObject({
     operation,
     affected: z.int(),
@@ -54,22 +54,22 @@ export function bulkRoute(deps: ContactDeps): Route {
     area: 'write',
     tag: 'Contacts',
     summary: 'Delete, subscribe, unsubscribe or move contacts',
-    description: `Up to ${MAX_BULK} at once, in one commit. An id that is named twice counts once.`,
-    body: request,
-    answers: { 200: { description: 'What was done.', schema: counts } },
+    description: `Up to ${MAX_BULK_CONTACTS} at once, in one commit. An id that is named twice counts once.`,
+    body: bulkRequest,
+    answers: { 200: { description: 'What was done.', schema: bulkResult } },
     refusals: ['audience_not_found'],
     run: async ({ principal: { workspaceId }, body, now }) => {
       const { operation, contact_ids: ids } = body
       const wanted: BulkOperation =
         operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
-      const done = await bulkContacts(deps, workspaceId, wanted, { ids, now })
-      return json(200, { operation, ...done, message: sentence(operation, done) } satisfies z.output<typeof counts>)
+      const done = await applyBulkOperation(deps, workspaceId, wanted, { ids, now })
+      return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<typeof bulkResult>)
     },
   })
 }
 
-const done = { delete: 'deleted', subscribe: 'subscribed', unsubscribe: 'unsubscribed', move: 'moved' } as const
+const pastTenses = { delete: 'deleted', subscribe: 'subscribed', unsubscribe: 'unsubscribed', move: 'moved' } as const
 
-function sentence(operation: BulkOperation['kind'], { affected, skipped }: BulkCounts): string {
-  return `${affected} ${affected === 1 ? 'contact' : 'contacts'} ${done[operation]}, ${skipped} skipped`
+function formatSummary(operation: BulkOperation['kind'], { affected, skipped }: BulkCounts): string {
+  return `${affected} ${affected === 1 ? 'contact' : 'contacts'} ${pastTenses[operation]}, ${skipped} skipped`
 }

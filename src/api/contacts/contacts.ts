@@ -6,25 +6,25 @@
  * page behind the last is empty, not an error.
  */
 import { z } from 'zod'
-import { foundAudience } from '../../audiences/audiences.js'
-import { contactsNamed, countContacts, listContacts } from '../../audiences/contact-list.js'
+import { requireAudience } from '../../audiences/audiences.js'
+import { findContactIds, countContacts, listContacts } from '../../audiences/contact-list.js'
 import { type Contact, contactById, removeContact } from '../../audiences/contacts.js'
-import { addContact, alterContact } from '../../audiences/put-contact.js'
+import { addContact, updateContact } from '../../audiences/put-contact.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
-import { askedFor, numberedPageOf, oneForm, sliceOf, twoForms } from '../http/input/paging.js'
+import { toListRequest, numberedPageSchema, checkListForm, sliceOf, listQueryFields } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 import {
-  addedContact,
+  createdContact,
   audienceId,
   contact,
   contactChange,
-  newContact,
-  shownContact,
-  shownWhenAdded,
+  contactRequest,
+  toContactResource,
+  toCreatedContact,
 } from './contact-fields.js'
 
 export interface ContactDeps {
@@ -36,19 +36,19 @@ const DEFAULT_LIMIT = 50
 
 const listQuery = z
   .strictObject({
-    ...twoForms(DEFAULT_LIMIT),
+    ...listQueryFields(DEFAULT_LIMIT),
     audience_id: audienceId.optional().meta({ description: 'Of contacts of this audience alone.' }),
     email: addressInQuery.optional().meta({ description: 'Of contacts with this address alone.' }),
   })
-  .superRefine(oneForm)
+  .superRefine(checkListForm)
 
 const tag = 'Contacts'
 
 export function contactRoutes(deps: ContactDeps): readonly Route[] {
-  return [add(deps), list(deps), get(deps), patch(deps), remove(deps)]
+  return [addRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
 }
 
-function add(deps: ContactDeps): Route {
+function addRoute(deps: ContactDeps): Route {
   return route({
     method: 'POST',
     path: '/contacts',
@@ -56,15 +56,15 @@ function add(deps: ContactDeps): Route {
     tag,
     summary: 'Add a contact',
     description: 'An address is in an audience once, and once among the contacts without one. Case does not count.',
-    body: newContact,
-    answers: { 201: { description: 'The contact.', schema: addedContact } },
+    body: contactRequest,
+    answers: { 201: { description: 'The contact.', schema: createdContact } },
     refusals: ['invalid_email_address', 'audience_not_found', 'conflict'],
     run: async ({ principal: { workspaceId }, body, now }) =>
-      json(201, shownWhenAdded(await addContact(deps, workspaceId, body, now))),
+      json(201, toCreatedContact(await addContact(deps, workspaceId, body, now))),
   })
 }
 
-function list({ read }: ContactDeps): Route {
+function listRoute({ read }: ContactDeps): Route {
   return route({
     method: 'GET',
     path: '/contacts',
@@ -76,27 +76,27 @@ function list({ read }: ContactDeps): Route {
     answers: {
       200: {
         description: 'Some of them.',
-        schema: z.union([z.strictObject({ data: z.array(contact) }), numberedPageOf(contact)]),
+        schema: z.union([z.strictObject({ data: z.array(contact) }), numberedPageSchema(contact)]),
       },
     },
     refusals: ['invalid_email_address', 'audience_not_found'],
     run: async ({ principal: { workspaceId }, query: { audience_id: audienceId = null, email, ...place } }) => {
-      if (audienceId !== null) foundAudience(read, workspaceId, audienceId)
+      if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
-      const { slice, metaOf } = askedFor(place, DEFAULT_LIMIT)
-      const named = email === undefined ? null : contactsNamed(read, filter, email)
+      const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
+      const named = email === undefined ? null : findContactIds(read, filter, email)
       const rows =
         named === null
           ? await listContacts(read, filter, slice)
           : sliceOf(named, slice).flatMap((id) => contactById(read, workspaceId, id) ?? [])
-      const data = rows.map(shownContact)
+      const data = rows.map(toContactResource)
       if (metaOf === null) return json(200, { data })
       return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
     },
   })
 }
 
-function get({ read }: ContactDeps): Route {
+function getRoute({ read }: ContactDeps): Route {
   return route({
     method: 'GET',
     path: '/contacts/:id',
@@ -105,11 +105,11 @@ function get({ read }: ContactDeps): Route {
     summary: 'Show a contact',
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['contact_not_found'],
-    run: (call) => json(200, shownContact(found(read, call))),
+    run: (call) => json(200, toContactResource(contactOfCall(read, call))),
   })
 }
 
-function patch(deps: ContactDeps): Route {
+function patchRoute(deps: ContactDeps): Route {
   return route({
     method: 'PATCH',
     path: '/contacts/:id',
@@ -121,14 +121,14 @@ function patch(deps: ContactDeps): Route {
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['invalid_email_address', 'contact_not_found', 'audience_not_found', 'conflict'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, body, now }) => {
-      const row = await alterContact(deps, { workspaceId, id }, body, now)
-      if (row === undefined) throw unknown(id)
-      return json(200, shownContact(row))
+      const row = await updateContact(deps, { workspaceId, id }, body, now)
+      if (row === undefined) throw contactNotFound(id)
+      return json(200, toContactResource(row))
     },
   })
 }
 
-function remove({ read, commit }: ContactDeps): Route {
+function removeRoute({ read, commit }: ContactDeps): Route {
   return route({
     method: 'DELETE',
     path: '/contacts/:id',
@@ -143,19 +143,19 @@ function remove({ read, commit }: ContactDeps): Route {
     },
     refusals: ['contact_not_found'],
     run: async (call) => {
-      const { id, workspace_id: workspaceId } = found(read, call)
-      if (!(await unlessMissed(commit([removeContact({ workspaceId, id })])))) throw unknown(id)
+      const { id, workspace_id: workspaceId } = contactOfCall(read, call)
+      if (!(await tryCommit(commit([removeContact({ workspaceId, id })])))) throw contactNotFound(id)
       return json(200, { success: true, data: { id } })
     },
   })
 }
 
-function found(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): Contact {
+function contactOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): Contact {
   const row = contactById(read, workspaceId, id)
-  if (row === undefined) throw unknown(id)
+  if (row === undefined) throw contactNotFound(id)
   return row
 }
 
-function unknown(id: string): Refusal {
+function contactNotFound(id: string): Refusal {
   return notFound('contact-not-found', 'contact', id)
 }

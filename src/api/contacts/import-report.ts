@@ -1,13 +1,13 @@
 /** What imports answer: their reports, and the limit of a file. */
 import { z } from 'zod'
-import { MAX_TOLD } from '../../platform/csv/refused-lines.js'
+import { MAX_LISTED } from '../../platform/csv/refused-lines.js'
 import type { FileLimit } from '../http/input/upload.js'
 
 const MB = 1_048_576
 
 export const importLimit: FileLimit = { bytes: 25 * MB, tooLarge: 'too-large' }
 
-const refusedLines = {
+const refusedLineFields = {
   refused: z.int().meta({ description: 'Lines that were passed over.' }),
   refusals: z
     .array(
@@ -19,7 +19,7 @@ const refusedLines = {
       }),
     )
     .meta({
-      description: `The first ${MAX_TOLD} of them, and why.`,
+      description: `The first ${MAX_LISTED} of them, and why.`,
       example: [{ line: 7, field: 'email', reason: 'is not a mail address', value: 'bob' }],
     }),
 }
@@ -30,7 +30,7 @@ export const contactReport = z
     updated: z.int(),
     unchanged: z.int().meta({ description: 'Lines that say what is there already.' }),
     still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed somebody again.' }),
-    ...refusedLines,
+    ...refusedLineFields,
   })
   .meta({ id: 'ContactImportReport' })
 
@@ -41,6 +41,6 @@ export const suppressionReport = z
       .meta({ description: 'Whose columns they are; `list`: of nobody in particular.' }),
     added: z.int(),
     known: z.int().meta({ description: 'On the list already, where they keep their first reason.' }),
-    ...refusedLines,
+    ...refusedLineFields,
   })
   .meta({ id: 'SuppressionImportReport' })

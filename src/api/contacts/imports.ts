@@ -3,19 +3,19 @@
  * behind it, and GET /v1/imports/:id tells how far they are.
  */
 import { z } from 'zod'
-import { livingWorkspace, workspaceStays } from '../../accounts/workspaces.js'
-import { beginImport, type WantedImport } from '../../imports/begin-import.js'
-import type { ImportPlace } from '../../imports/import-file.js'
-import { type ImportError, type ImportRow, importById, MAX_PENDING } from '../../imports/import-records.js'
+import { workspaceById, requireWorkspace } from '../../accounts/workspaces.js'
+import { beginImport, type RequestedImport } from '../../imports/begin-import.js'
+import type { ImportRef } from '../../imports/import-file.js'
+import { type ImportError, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
 import { Refusal } from '../../mail/refusal.js'
-import { type Clock, timestamp as iso } from '../../platform/clock.js'
+import { type Clock, formatTimestamp as iso } from '../../platform/clock.js'
 import type { ImportJournal } from '../../storage/import-journal.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { codes } from '../http/output/answer.js'
-import { type Answer, type Documented, json, type Route, route } from '../http/route.js'
+import { codeOfRefusal } from '../http/output/answer.js'
+import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
 import { contactReport, suppressionReport } from './import-report.js'
 
 export interface ImportRouteDeps {
@@ -24,40 +24,40 @@ export interface ImportRouteDeps {
   readonly clock: Clock
   readonly files: FilesInMemory
   /** It is on disk and goes on behind the request. */
-  readonly begun: (place: ImportPlace) => void
+  readonly onImportStarted: (place: ImportRef) => void
 }
 
 /** Rows of a file that is taken in before its request is answered. */
-export const MAX_AT_ONCE = 1_000
+export const MAX_SYNC_LINES = 1_000
 
 /** Answered where a file has more. */
-export const begunAnswer: Documented = {
-  description: `The file has more than ${MAX_AT_ONCE} lines: it is stored, and goes on behind the request.`,
+export const acceptedAnswer: DocumentedAnswer = {
+  description: `The file has more than ${MAX_SYNC_LINES} lines: it is stored, and goes on behind the request.`,
   schema: z
     .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
     .meta({ id: 'BegunImport' }),
 }
 
 /** Rejects with a Refusal: rate-limited, bad-credentials. */
-export async function begin(deps: ImportRouteDeps, wanted: WantedImport, now: number): Promise<Answer> {
+export async function startLongImport(deps: ImportRouteDeps, wanted: RequestedImport, now: number): Promise<Answer> {
   const place = await beginImport(deps, wanted, now)
-  deps.begun(place)
+  deps.onImportStarted(place)
   return json(202, { data: { import_id: place.id, status: 'processing' } })
 }
 
 /** Of an import that ends with its request: nothing is noted but that the workspace is still there. */
-export function requestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
+export function createRequestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
   return {
-    from: null,
-    note: () => [workspaceStays({ id: workspaceId })],
-    check: () => {
-      if (livingWorkspace(read, { id: workspaceId }).length > 0) return
+    resumeFrom: null,
+    recordProgress: () => [requireWorkspace({ id: workspaceId })],
+    assertMayContinue: () => {
+      if (workspaceById(read, { id: workspaceId }).length > 0) return
       throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
     },
   }
 }
 
-const resource = z
+const importResource = z
   .strictObject({
     import_id: z.string(),
     kind: z.enum(['contacts', 'suppressions']),
@@ -84,18 +84,18 @@ export function importRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
     area: 'write',
     tag: 'Imports',
     summary: 'Show how far an import is, and its report at the end',
-    description: `Finished imports are told about for 30 days. Up to ${MAX_PENDING} of a workspace may be under way.`,
-    answers: { 200: { description: 'The import.', schema: resource } },
+    description: `Finished imports are told about for 30 days. Up to ${MAX_PENDING_IMPORTS} of a workspace may be under way.`,
+    answers: { 200: { description: 'The import.', schema: importResource } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       const [row] = importById(read, { workspaceId, id })
       if (row === undefined) throw notFound('not-found', 'import', id)
-      return json(200, shown(row))
+      return json(200, toImportResource(row))
     },
   })
 }
 
-function shown(row: ImportRow): z.output<typeof resource> {
+function toImportResource(row: ImportRow): z.output<typeof importResource> {
   const { id, kind, status, total, done, report, error, created_at, finished_at } = row
   const isOver = status !== 'processing'
   return {
@@ -105,12 +105,12 @@ function shown(row: ImportRow): z.output<typeof resource> {
     rows: total,
     done,
     report: isOver && report !== null ? (JSON.parse(report) as z.output<typeof contactReport>) : null,
-    error: error === null ? null : shownError(JSON.parse(error) as ImportError),
+    error: error === null ? null : toErrorFields(JSON.parse(error) as ImportError),
     created_at: iso(created_at),
     finished_at: finished_at === null ? null : iso(finished_at),
   }
 }
 
-function shownError({ kind, message }: ImportError): { readonly code: string; readonly message: string } {
-  return { code: kind === 'internal' ? 'internal_server_error' : codes[kind], message }
+function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {
+  return { code: kind === 'internal' ? 'internal_server_error' : codeOfRefusal[kind], message }
 }

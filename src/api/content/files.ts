@@ -1,10 +1,10 @@
 /** POST /files: a file comes in once, to be sent often by its `file_cache_key`. */
 import { z } from 'zod'
-import { type CachedFile, MAX_FILE } from '../../content/cached-files.js'
-import { fileType } from '../../content/file-type.js'
+import { type CachedFile, MAX_FILE_BYTES } from '../../content/cached-files.js'
+import { detectFileType } from '../../content/file-type.js'
 import { type StoreFileDeps, storeFile } from '../../content/store-file.js'
-import { timestamp as iso } from '../../platform/clock.js'
-import { type CreateDeps, requireRoom } from '../emails/create.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { contentType, filename } from '../emails/email-fields.js'
 import { timestamp } from '../http/input/values.js'
 import { json, type UploadRoute, uploadRoute } from '../http/route.js'
@@ -21,7 +21,7 @@ const cachedFile = z
   })
   .meta({ id: 'CachedFile' })
 
-const stored = z
+const storedFile = z
   .strictObject({ message: z.string().meta({ example: 'the file is stored' }), data: cachedFile })
   .meta({ id: 'StoredFile' })
 
@@ -35,22 +35,22 @@ export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
       summary: 'Store a file, to send it by its key',
       description: 'In `attachments` and `inline_images` its `file_cache_key` stands for it, in this workspace alone.',
       query: z.strictObject({ name: filename }),
-      limit: { bytes: MAX_FILE, tooLarge: 'attachment-too-large' },
+      limit: { bytes: MAX_FILE_BYTES, tooLarge: 'attachment-too-large' },
       fileDescription: 'Its type is that of the part, else found out from `name`.',
       fileExample: 'The terms, as bytes.',
-      answers: { 200: { description: 'It is stored.', schema: stored } },
+      answers: { 200: { description: 'It is stored.', schema: storedFile } },
       refusals: ['missing_required_field', 'attachment_too_large', 'insufficient_quota'],
-      receive: async ({ principal: { workspaceId }, query: { name }, file }) => {
-        requireRoom(deps)
+      run: async ({ principal: { workspaceId }, query: { name }, file }) => {
+        requireDiskSpace(deps)
         const said = contentType.safeParse(file.contentType)
-        const type = fileType(said.success ? said.data : null, name)
+        const type = detectFileType(said.success ? said.data : null, name)
         const row = await storeFile(deps, { workspaceId, name, contentType: type, bytes: file.bytes })
-        return json(200, { message: 'the file is stored', data: fileResource(row) })
+        return json(200, { message: 'the file is stored', data: toFileResource(row) })
       },
     }),
   ]
 }
 
-function fileResource({ key, name, size, content_type, created_at }: CachedFile): z.output<typeof cachedFile> {
+function toFileResource({ key, name, size, content_type, created_at }: CachedFile): z.output<typeof cachedFile> {
   return { file_cache_key: key, name, size, content_type, created_at: iso(created_at) }
 }

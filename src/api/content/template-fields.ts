@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { MAX_VARIABLES } from '../../content/change-template.js'
 import { MAX_SUBJECT } from '../../content/render-template.js'
 import type { Template } from '../../content/templates.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import { oneLine } from '../emails/email-fields.js'
-import { atMost } from '../http/input/bounded.js'
+import { withMaxSize } from '../http/input/bounded.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
 
 const subject = oneLine
@@ -19,7 +19,7 @@ const text = z
   .string()
   .nullable()
   .meta({ description: 'Made from the HTML where there is none.', example: 'Hello {{first_name}}' })
-const variables = atMost(
+const variables = withMaxSize(
   MAX_VARIABLES,
   'variables',
   z.array(oneLine.min(1).max(1_000)).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
@@ -27,7 +27,7 @@ const variables = atMost(
   .nullable()
   .meta({ description: 'Those that are used beyond are added behind them; without a list, they are all.' })
 
-export const wantedTemplate = z
+export const templateRequest = z
   .strictObject({
     name,
     subject,
@@ -63,14 +63,14 @@ const fields = {
 export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplate' })
 export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
 
-type Created = z.output<typeof createdTemplate>
-type Shown = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
+type CreatedTemplate = z.output<typeof createdTemplate>
+type TemplateRow = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
 
-export function createdResource({ id, name, subject, html, text, variables, created_at }: Shown): Created {
+export function toCreatedTemplate({ id, name, subject, html, text, variables, created_at }: TemplateRow): CreatedTemplate {
   const names = JSON.parse(variables) as string[]
   return { id, name, subject, html, text, variables: names, created_at: iso(created_at) }
 }
 
-export function templateResource(row: Shown & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {
-  return { ...createdResource(row), updated_at: iso(row.updated_at) }
+export function toTemplateResource(row: TemplateRow & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {
+  return { ...toCreatedTemplate(row), updated_at: iso(row.updated_at) }
 }

@@ -7,29 +7,29 @@
 import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderTemplate } from '../../content/render-template.js'
-import type { TemplateBook } from '../../content/template-book.js'
-import { bodiesOfTemplate, removeTemplate, templateById, templatesSlice } from '../../content/templates.js'
+import type { TemplateCache } from '../../content/template-book.js'
+import { selectTemplateBodies, removeTemplate, templateById, selectTemplatePage } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 import {
-  createdResource,
+  toCreatedTemplate,
   createdTemplate,
   templateChange,
   templateRecord,
-  templateResource,
-  wantedTemplate,
+  toTemplateResource,
+  templateRequest,
 } from './template-fields.js'
 
 export interface TemplateRouteDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly templates: Pick<TemplateBook, 'find' | 'forget'>
+  readonly templates: Pick<TemplateCache, 'find' | 'forget'>
   /** What the preview shows for `unsubscribe_url`: nobody is unsubscribed by it. */
   readonly sampleUnsubscribeUrl: string
 }
@@ -37,35 +37,35 @@ export interface TemplateRouteDeps {
 /** Octets of bodies in one page of the list. */
 const PAGE_BYTES = 8 * 1_048_576
 
-const rendering = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
-const rendered = z
+const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
+const renderedTemplate = z
   .strictObject({ subject: z.string(), html: z.string().nullable(), text: z.string().nullable() })
   .meta({ id: 'RenderedTemplate' })
 
 const tag = 'Templates'
-const limits = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together.`
+const sizeNote = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together.`
 
 export function templateRoutes(deps: TemplateRouteDeps): readonly Route[] {
-  return [create(deps), list(deps), get(deps), patch(deps), remove(deps), render(deps)]
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps), renderRoute(deps)]
 }
 
-function create(deps: TemplateRouteDeps): Route {
+function createRoute(deps: TemplateRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/templates',
     area: 'write',
     tag,
     summary: 'Make a template',
-    description: limits,
-    body: wantedTemplate,
+    description: sizeNote,
+    body: templateRequest,
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
     refusals: ['conflict'],
     run: async ({ principal: { workspaceId }, body, now }) =>
-      json(201, createdResource(await createTemplate(deps, workspaceId, body, now))),
+      json(201, toCreatedTemplate(await createTemplate(deps, workspaceId, body, now))),
   })
 }
 
-function list({ read }: TemplateRouteDeps): Route {
+function listRoute({ read }: TemplateRouteDeps): Route {
   return route({
     method: 'GET',
     path: '/templates',
@@ -78,17 +78,17 @@ function list({ read }: TemplateRouteDeps): Route {
     refusals: [],
     run: ({ principal: { workspaceId }, query: { limit, offset } }) => {
       let bytes = 0
-      const data = templatesSlice(read, { workspaceId, limit, offset }).map((row) => {
+      const data = selectTemplatePage(read, { workspaceId, limit, offset }).map((row) => {
         bytes += row.size
-        const [bodies] = bytes > PAGE_BYTES ? [] : bodiesOfTemplate(read, { workspaceId, id: row.id })
-        return templateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
+        const [bodies] = bytes > PAGE_BYTES ? [] : selectTemplateBodies(read, { workspaceId, id: row.id })
+        return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
       })
       return json(200, { data })
     },
   })
 }
 
-function get({ read }: TemplateRouteDeps): Route {
+function getRoute({ read }: TemplateRouteDeps): Route {
   return route({
     method: 'GET',
     path: '/templates/:id',
@@ -98,36 +98,36 @@ function get({ read }: TemplateRouteDeps): Route {
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: (call) => {
-      const place = placeOf(call)
+      const place = templateKeyOf(call)
       const [row] = templateById(read, place)
-      if (row === undefined) throw unknown(place.id)
-      return json(200, templateResource(row))
+      if (row === undefined) throw templateNotFound(place.id)
+      return json(200, toTemplateResource(row))
     },
   })
 }
 
-function patch(deps: TemplateRouteDeps): Route {
+function patchRoute(deps: TemplateRouteDeps): Route {
   return route({
     method: 'PATCH',
     path: '/templates/:id',
     area: 'write',
     tag,
     summary: 'Change a template',
-    description: `What is not named stays. Emails that were accepted before stay as they are. ${limits}`,
+    description: `What is not named stays. Emails that were accepted before stay as they are. ${sizeNote}`,
     body: templateChange,
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = placeOf(call)
+      const place = templateKeyOf(call)
       const row = await changeTemplate(deps, place, call.body, call.now)
       deps.templates.forget(place.workspaceId, place.id)
-      if (row === null) throw unknown(place.id)
-      return json(200, templateResource(row))
+      if (row === null) throw templateNotFound(place.id)
+      return json(200, toTemplateResource(row))
     },
   })
 }
 
-function remove({ commit, templates }: TemplateRouteDeps): Route {
+function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
   return route({
     method: 'DELETE',
     path: '/templates/:id',
@@ -138,16 +138,16 @@ function remove({ commit, templates }: TemplateRouteDeps): Route {
     answers: { 200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = placeOf(call)
-      const removed = await unlessMissed(commit([removeTemplate(place)]))
+      const place = templateKeyOf(call)
+      const removed = await tryCommit(commit([removeTemplate(place)]))
       templates.forget(place.workspaceId, place.id)
-      if (!removed) throw unknown(place.id)
+      if (!removed) throw templateNotFound(place.id)
       return json(200, { deleted: true, id: place.id })
     },
   })
 }
 
-function render({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Route {
+function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/templates/:id/render',
@@ -155,25 +155,25 @@ function render({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Route {
     tag,
     summary: 'Show what a template becomes with these values',
     description: 'Nothing is sent.',
-    body: rendering,
-    answers: { 200: { description: 'Subject and bodies.', schema: rendered } },
+    body: renderRequest,
+    answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
     run: (call) => {
-      const { workspaceId, id } = placeOf(call)
+      const { workspaceId, id } = templateKeyOf(call)
       const template = templates.find(workspaceId, id)
-      if (template === undefined) throw unknown(id)
+      if (template === undefined) throw templateNotFound(id)
       return json(200, renderTemplate(template, call.body.template_data, sampleUnsubscribeUrl))
     },
   })
 }
 
-function placeOf({ principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): {
+function templateKeyOf({ principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): {
   readonly workspaceId: string
   readonly id: string
 } {
   return { workspaceId, id }
 }
 
-function unknown(id: string): Refusal {
+function templateNotFound(id: string): Refusal {
   return notFound('template-not-found', 'template', id)
 }

@@ -1,12 +1,12 @@
 /** Sending domains as requests and answers hold them. */
 import { z } from 'zod'
 import { MAX_BLOCKED } from '../../domains/verification/blocked-addresses.js'
-import { atMost } from '../http/input/bounded.js'
+import { withMaxSize } from '../http/input/bounded.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
 const flag = z.boolean('allowed: true or false')
 
-export const wantedDomain = z
+export const domainRequest = z
   .strictObject({
     domain: z
       .string('allowed: a domain name')
@@ -30,27 +30,27 @@ const dnsRecord = z
   })
   .meta({ id: 'DnsRecord' })
 
-const ofRecord = (purpose: 'mail_cname' | 'dkim1' | 'dkim2', name: string, value: string) =>
+const buildExampleRecord = (purpose: 'mail_cname' | 'dkim1' | 'dkim2', name: string, value: string) =>
   ({ type: 'CNAME', name, value, purpose, status: 'verified' }) as const
-const dnsRecords = [
-  ofRecord('mail_cname', 'mail.example.com', 'mail.k3.zone.example.net'),
-  ofRecord('dkim1', 'dkim1._domainkey.example.com', 'dkim1.k3.zone.example.net'),
-  ofRecord('dkim2', 'dkim2._domainkey.example.com', 'dkim2.k3.zone.example.net'),
+const exampleRecords = [
+  buildExampleRecord('mail_cname', 'mail.example.com', 'mail.k3.zone.example.net'),
+  buildExampleRecord('dkim1', 'dkim1._domainkey.example.com', 'dkim1.k3.zone.example.net'),
+  buildExampleRecord('dkim2', 'dkim2._domainkey.example.com', 'dkim2.k3.zone.example.net'),
 ]
 
-export const shownDomain = z
+export const listedDomain = z
   .strictObject({
     id: uuid,
     domain: z.string(),
     status: z.enum(['pending', 'verified', 'failed']),
     inbound: z.boolean(),
-    dns_records: z.array(dnsRecord).meta({ example: dnsRecords }),
+    dns_records: z.array(dnsRecord).meta({ example: exampleRecords }),
     created_at: timestamp,
     verified_at: timestamp.nullable(),
   })
   .meta({ id: 'ListedDomain' })
 
-export const detailedDomain = shownDomain
+export const detailedDomain = listedDomain
   .extend({
     mx_record: z
       .strictObject({
@@ -105,7 +105,7 @@ export const detailedDomain = shownDomain
   })
   .meta({ id: 'Domain' })
 
-export const wantedChange = z
+export const domainChangeRequest = z
   .strictObject({
     inbound: flag
       .optional()
@@ -114,7 +114,7 @@ export const wantedChange = z
       .strictObject({ open: flag.optional(), click: flag.optional() })
       .optional()
       .meta({ description: 'Of mail submitted by SMTP whose header does not say.' }),
-    blocked_addresses: atMost(
+    blocked_addresses: withMaxSize(
       MAX_BLOCKED,
       'addresses',
       z.array(
@@ -126,4 +126,4 @@ export const wantedChange = z
   })
   .meta({ id: 'DomainChange', example: { inbound: true, blocked_addresses: ['info'] } })
 
-export type WantedChange = z.output<typeof wantedChange>
+export type DomainChangeRequest = z.output<typeof domainChangeRequest>

@@ -4,42 +4,42 @@ import { actorOf } from '../../accounts/audit-log.js'
 import { changeDomain, type DomainChange } from '../../domains/change-domain.js'
 import { deleteSendingDomain } from '../../domains/delete-domain.js'
 import { type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
-import { domainDetails, domainResource } from '../../domains/domain-resource.js'
+import { readDomainDetails, toDomainResource } from '../../domains/domain-resource.js'
 import { registerDomain } from '../../domains/register-domain.js'
-import { type OwnNames, registrableName } from '../../domains/registrable-name.js'
+import { type ServiceNames, parseRegistrableName } from '../../domains/registrable-name.js'
 import { domainById, listDomains, type SendingDomain } from '../../domains/sending-domains.js'
-import { blockableKey, blockedKeys } from '../../domains/verification/blocked-addresses.js'
+import { parseBlockedLocalPart, listBlockedLocalParts } from '../../domains/verification/blocked-addresses.js'
 import type { ZoneNames } from '../../domains/verification/look-up-records.js'
-import { type CountLook, verifyDomain } from '../../domains/verification/verify-domain.js'
+import { type CheckLimiter, verifyDomain } from '../../domains/verification/verify-domain.js'
 import type { DomainName } from '../../mail/address.js'
 import type { Refusal } from '../../mail/refusal.js'
-import type { GoneDomain } from '../../messages/queue/fail-domain.js'
+import type { DeletedDomain } from '../../messages/queue/fail-domain.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
-import { detailedDomain, shownDomain, type WantedChange, wantedChange, wantedDomain } from './domain-schemas.js'
+import { detailedDomain, listedDomain, type DomainChangeRequest, domainChangeRequest, domainRequest } from './domain-schemas.js'
 
-export type DomainPlace = Pick<GoneDomain, 'workspaceId' | 'domain'>
+export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
 export interface DomainDeps extends RotationDeps {
   /** Nothing that was remembered of it counts any more, and the mail that waits is to fail; nobody waits for that here. */
-  readonly deleted: (gone: GoneDomain) => void
+  readonly onDomainDeleted: (gone: DeletedDomain) => void
   /** Nothing that was remembered of it counts any more. */
-  readonly changed: (place: DomainPlace) => void
-  readonly names: OwnNames & ZoneNames
+  readonly onDomainChanged: (place: DomainRef) => void
+  readonly names: ServiceNames & ZoneNames
   /** Before DNS is asked about a domain. */
-  readonly countLook: CountLook
+  readonly countLookup: CheckLimiter
 }
 
 const tag = 'Domains'
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {
-  return [register(deps), list(deps), get(deps), patch(deps), verify(deps), rotate(deps), remove(deps)]
+  return [registerRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), verifyRoute(deps), rotateRoute(deps), removeRoute(deps)]
 }
 
-function register(deps: DomainDeps): Route {
+function registerRoute(deps: DomainDeps): Route {
   return route({
     method: 'POST',
     path: '/domains',
@@ -47,21 +47,21 @@ function register(deps: DomainDeps): Route {
     tag,
     summary: 'Register a sending domain',
     description: 'At most ten in an hour. Another workspace that has not verified the domain is no hindrance.',
-    body: wantedDomain,
+    body: domainRequest,
     answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: detailedDomain } },
     refusals: ['conflict', 'domain_already_exists'],
     run: async ({ principal, body: { domain: given, inbound }, now }) => {
-      const domain = registrableName(given, deps.names)
+      const domain = parseRegistrableName(given, deps.names)
       const { workspaceId } = principal
       const wanted = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
       const row = await registerDomain(deps, wanted, true)
-      deps.changed({ workspaceId, domain })
-      return json(201, domainDetails(deps.read, row, deps.names))
+      deps.onDomainChanged({ workspaceId, domain })
+      return json(201, readDomainDetails(deps.read, row, deps.names))
     },
   })
 }
 
-function list({ read, names }: DomainDeps): Route {
+function listRoute({ read, names }: DomainDeps): Route {
   return route({
     method: 'GET',
     path: '/domains',
@@ -69,16 +69,16 @@ function list({ read, names }: DomainDeps): Route {
     tag,
     summary: 'List the sending domains, oldest first',
     query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(shownDomain) }) } },
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedDomain) }) } },
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) => {
       const rows = await listDomains(read, workspaceId, query)
-      return json(200, { data: rows.map((row) => domainResource(row, names.zone)) })
+      return json(200, { data: rows.map((row) => toDomainResource(row, names.zone)) })
     },
   })
 }
 
-function get({ read, names }: DomainDeps): Route {
+function getRoute({ read, names }: DomainDeps): Route {
   return route({
     method: 'GET',
     path: '/domains/:id',
@@ -87,47 +87,47 @@ function get({ read, names }: DomainDeps): Route {
     summary: 'Show a sending domain',
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found'],
-    run: (call) => json(200, domainDetails(read, found(read, call), names)),
+    run: (call) => json(200, readDomainDetails(read, domainOfCall(read, call), names)),
   })
 }
 
-function patch(deps: DomainDeps): Route {
-  return route<undefined, WantedChange>({
+function patchRoute(deps: DomainDeps): Route {
+  return route<undefined, DomainChangeRequest>({
     method: 'PATCH',
     path: '/domains/:id',
     area: 'admin',
     tag,
     summary: 'Change what a domain takes in, and what its mail is tracked for',
     description: 'What is not named stays. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
-    body: wantedChange,
+    body: domainChangeRequest,
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
-      const row = found(deps.read, call)
+      const row = domainOfCall(deps.read, call)
       const { principal, now } = call
       const act = { actor: actorOf(principal), now }
-      if (!(await unlessMissed(changeDomain(deps, row, changeOf(deps.read, row, call.body), act))))
-        throw unknown(row.id)
-      deps.changed(placeOf(row))
-      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
+      if (!(await tryCommit(changeDomain(deps, row, toDomainChange(deps.read, row, call.body), act))))
+        throw domainNotFound(row.id)
+      deps.onDomainChanged(domainRefOf(row))
+      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
 }
 
 /** The whole list as it shall be, as a difference to what is there. */
-function changeOf(
+function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: wanted }: WantedChange,
+  { inbound, tracking, blocked_addresses: wanted }: DomainChangeRequest,
 ): DomainChange {
   const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
   if (wanted === undefined) return switches
   const domain = row.domain as DomainName
-  const block = new Set(wanted.map((given, at) => blockableKey(given, domain, `blocked_addresses[${at}]`)))
-  return { ...switches, block: [...block], unblock: blockedKeys(read, row).filter((key) => !block.has(key)) }
+  const block = new Set(wanted.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
+  return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
 }
 
-function verify(deps: DomainDeps): Route {
+function verifyRoute(deps: DomainDeps): Route {
   return route({
     method: 'POST',
     path: '/domains/:id/verify',
@@ -146,17 +146,17 @@ function verify(deps: DomainDeps): Route {
       'gateway_timeout',
     ],
     run: async (call): Promise<Answer> => {
-      const row = found(deps.read, call)
+      const row = domainOfCall(deps.read, call)
       const { principal, now } = call
-      deps.countLook(row.id, now)
-      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() => deps.changed(placeOf(row)))
-      if (verified === undefined) throw unknown(row.id)
-      return json(200, domainDetails(deps.read, verified, deps.names))
+      deps.countLookup(row.id, now)
+      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() => deps.onDomainChanged(domainRefOf(row)))
+      if (verified === undefined) throw domainNotFound(row.id)
+      return json(200, readDomainDetails(deps.read, verified, deps.names))
     },
   })
 }
 
-function rotate(deps: DomainDeps): Route {
+function rotateRoute(deps: DomainDeps): Route {
   return route({
     method: 'POST',
     path: '/domains/:id/rotate',
@@ -168,21 +168,21 @@ function rotate(deps: DomainDeps): Route {
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
-      const row = found(deps.read, call)
+      const row = domainOfCall(deps.read, call)
       const { principal, now } = call
-      deps.countLook(row.id, now)
+      deps.countLookup(row.id, now)
       await rotateKeys(deps, row, { actor: actorOf(principal), now })
-      deps.changed(placeOf(row))
-      return json(200, domainDetails(deps.read, found(deps.read, call), deps.names))
+      deps.onDomainChanged(domainRefOf(row))
+      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
 }
 
-function placeOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainPlace {
+function domainRefOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainRef {
   return { workspaceId, domain: domain as DomainName }
 }
 
-function remove(deps: DomainDeps): Route {
+function removeRoute(deps: DomainDeps): Route {
   return route({
     method: 'DELETE',
     path: '/domains/:id',
@@ -195,21 +195,21 @@ function remove(deps: DomainDeps): Route {
     },
     refusals: ['domain_not_found'],
     run: async (call): Promise<Answer> => {
-      const row = found(deps.read, call)
+      const row = domainOfCall(deps.read, call)
       const { principal, now: at } = call
-      if (!(await unlessMissed(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw unknown(row.id)
-      deps.deleted({ ...placeOf(row), at })
+      if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
+      deps.onDomainDeleted({ ...domainRefOf(row), at })
       return json(200, { deleted: true, id: row.id })
     },
   })
 }
 
-function found(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): SendingDomain {
+function domainOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): SendingDomain {
   const [row] = domainById(read, { workspaceId, id })
-  if (row === undefined) throw unknown(id)
+  if (row === undefined) throw domainNotFound(id)
   return row
 }
 
-function unknown(id: string): Refusal {
+function domainNotFound(id: string): Refusal {
   return notFound('domain-not-found', 'domain', id)
 }

@@ -4,20 +4,20 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import type { BatchRefusal } from '../../accounts/limits/quota.js'
+import type { BatchQuotaCheck } from '../../accounts/limits/quota.js'
 import { Refusal } from '../../mail/refusal.js'
-import { leastSize } from '../../sending/compose-email.js'
-import { earlier } from '../../sending/idempotency.js'
-import type { Prepared } from '../../sending/prepare-email.js'
-import { atMost } from '../http/input/bounded.js'
-import { inputRefusal } from '../http/input/input.js'
+import { minSizeOf } from '../../sending/compose-email.js'
+import { findEarlierUse } from '../../sending/idempotency.js'
+import type { PreparedEmail } from '../../sending/prepare-email.js'
+import { withMaxSize } from '../http/input/bounded.js'
+import { toInputRefusal } from '../http/input/input.js'
 import { type Answer, type Call, type KeyRoute, route } from '../http/route.js'
-import { type CreateDeps, requireRoom } from './create.js'
-import { type CreatedEmail, created, createdEmail } from './created-email.js'
+import { type CreateDeps, requireDiskSpace } from './create.js'
+import { type CreatedEmail, toCreatedEmail, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
-import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import { repeatAnswer, parseIdempotencyKey, withStoredAnswer, idempotencyHeaders } from './once.js'
 import type { StoredParts } from './stored-parts.js'
-import { wantedEmail } from './wanted-email.js'
+import { buildRequestedEmail } from './wanted-email.js'
 
 export const MAX_BATCH = 100
 /** 32 MB: all messages of a batch, composed, wait in memory for the commit. */
@@ -59,21 +59,21 @@ const batchAnswer = z
   .meta({ id: 'BatchAnswer', example: batchExample.answer })
 
 /** An item whose form is wrong becomes what is wrong with it: the others go on. */
-const item: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(whatIsWrong as never)
+const batchItem: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(toItemRefusal as never)
 
 /** Without a context: whoever makes a JSON schema asks for a default. There is none. */
-function whatIsWrong(context?: z.core.$ZodCatchCtx): Refusal | undefined {
-  return context === undefined ? undefined : inputRefusal(context.error.issues, context.value)
+function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
+  return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
 }
 
-const batch = atMost(MAX_BATCH, 'emails', z.array(item).min(1).max(MAX_BATCH)).meta({
+const batchRequest = withMaxSize(MAX_BATCH, 'emails', z.array(batchItem).min(1).max(MAX_BATCH)).meta({
   id: 'BatchRequest',
   example: batchExample.request,
 })
 
 export interface BatchDeps extends CreateDeps {
   /** A quota that does not hold all emails that are asked for refuses them before any is looked at. */
-  readonly refusalOf: BatchRefusal
+  readonly refusalOf: BatchQuotaCheck
 }
 
 export function batchRoute(deps: BatchDeps): KeyRoute {
@@ -85,8 +85,8 @@ export function batchRoute(deps: BatchDeps): KeyRoute {
     summary: `Send up to ${MAX_BATCH} emails`,
     description:
       'What is wrong with one email does not keep the others from being sent. A quota that is not enough for all refuses all.',
-    headers: onceHeaders,
-    body: batch,
+    headers: idempotencyHeaders,
+    body: batchRequest,
     answers: { 200: { description: 'An email or an error for each, in their order.', schema: batchAnswer } },
     refusals: ['conflict', 'insufficient_quota'],
     run: (call) => createAll(deps, call),
@@ -94,75 +94,75 @@ export function batchRoute(deps: BatchDeps): KeyRoute {
 }
 
 async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | Refusal)[]>): Promise<Answer> {
-  const use = keyUse(call, '/emails/batch')
-  const before = use === null ? null : earlier(deps.read, use, call.now)
-  if (before !== null) return again(before, 200)
-  requireRoom(deps)
+  const use = parseIdempotencyKey(call, '/emails/batch')
+  const before = use === null ? null : findEarlierUse(deps.read, use, call.now)
+  if (before !== null) return repeatAnswer(before, 200)
+  requireDiskSpace(deps)
   const refusal = deps.refusalOf(call.principal.workspaceId, call.body.length, call.now)
   if (refusal !== null) throw refusal
-  const stored = deps.stored(call.principal.workspaceId, call.now)
+  const stored = deps.createStoredParts(call.principal.workspaceId, call.now)
   try {
-    const { data, good } = await judged(deps, call, stored)
-    const answer = JSON.stringify({ data, success_count: good.length, error_count: data.length - good.length })
-    const options = { batch: true, also: stored.uses() }
+    const { data, prepared } = await composeBatch(deps, call, stored)
+    const answer = JSON.stringify({ data, success_count: prepared.length, error_count: data.length - prepared.length })
+    const options = { batch: true, also: stored.usageWrites() }
     // A batch of which nothing was sent may be sent again with the same key.
-    const other = good.length === 0 ? null : await deps.take(good, onceAs(use, answer), call.now, options)
-    return other === null ? { kind: 'text', status: 200, json: answer } : again(other, 200)
+    const other = prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
+    return other === null ? { kind: 'text', status: 200, json: answer } : repeatAnswer(other, 200)
   } finally {
     stored.release()
   }
 }
 
-interface Judged {
+interface ComposedBatch {
   readonly data: readonly (CreatedEmail | FailedItem)[]
-  readonly good: readonly Prepared[]
+  readonly prepared: readonly PreparedEmail[]
 }
 
 /** What was composed in vain counts too: a few bytes can ask for megabytes that are stored here. */
-async function judged(
+async function composeBatch(
   deps: BatchDeps,
   call: Call<undefined, (EmailRequest | Refusal)[]>,
   stored: StoredParts,
-): Promise<Judged> {
+): Promise<ComposedBatch> {
   const data: (CreatedEmail | FailedItem)[] = []
-  const good: Prepared[] = []
+  const prepared: PreparedEmail[] = []
   let bytes = 0
   for (const [index, request] of call.body.entries()) {
-    const one = judgedItem(deps, call, stored, request, index)
+    const one = composeItem(deps, call, stored, request, index)
     data.push(one.answer)
-    if (one.prepared !== null) good.push(one.prepared)
+    if (one.prepared !== null) prepared.push(one.prepared)
     bytes += one.bytes
-    if (bytes > MAX_BATCH_BYTES) throw tooLarge(bytes)
+    if (bytes > MAX_BATCH_BYTES) throw tooLargeRefusal(bytes)
     await setImmediate()
   }
-  return { data, good }
+  return { data, prepared }
 }
 
-function tooLarge(size: number): Refusal {
+function tooLargeRefusal(size: number): Refusal {
   const message = `the composed messages of the batch have ${size} bytes or more, allowed: ${MAX_BATCH_BYTES}`
   return new Refusal('too-large', message, { size, limit: MAX_BATCH_BYTES })
 }
 
-interface JudgedItem {
+interface ComposedItem {
   readonly answer: CreatedEmail | FailedItem
-  readonly prepared: Prepared | null
+  readonly prepared: PreparedEmail | null
   readonly bytes: number
 }
 
-function judgedItem(
+function composeItem(
   { compose }: CreateDeps,
   { principal, now }: Pick<Call, 'principal' | 'now'>,
   stored: StoredParts,
   request: EmailRequest | Refusal,
   index: number,
-): JudgedItem {
+): ComposedItem {
   let bytes = 0
   try {
     if (request instanceof Refusal) throw request
-    const wanted = wantedEmail(request, now, stored)
-    bytes = leastSize(wanted.content)
+    const wanted = buildRequestedEmail(request, now, stored)
+    bytes = minSizeOf(wanted.content)
     const prepared = compose(principal, wanted, now)
-    return { answer: created(prepared, wanted), prepared, bytes: prepared.raw.length }
+    return { answer: toCreatedEmail(prepared, wanted), prepared, bytes: prepared.raw.length }
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
     return { answer: { error: error.message, index }, prepared: null, bytes }

@@ -1,8 +1,8 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
 import { z } from 'zod'
-import { changedEmail, type ResourceDeps } from '../../messages/email-resource.js'
+import { readChangedEmail, type ResourceDeps } from '../../messages/email-resource.js'
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
-import { releaseTime } from '../../sending/schedule.js'
+import { parseReleaseTime } from '../../sending/schedule.js'
 import { type Call, json, type KeyRoute, route } from '../http/route.js'
 import { releaseText } from './email-request.js'
 import { emailRecord } from './show.js'
@@ -34,11 +34,11 @@ export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
     refusals: ['email_not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { scheduled_for }, now }) => {
       const viewer = viewerOf(principal)
-      const at = releaseTime(scheduled_for, now)
+      const at = parseReleaseTime(scheduled_for, now)
       if (at === null) await sendScheduledNow(deps, viewer, id, now)
       else await reschedule(deps, viewer, id, at)
       deps.noticeDue(viewer.workspaceId, at ?? now)
-      return json(200, await changedEmail(deps, viewer, id))
+      return json(200, await readChangedEmail(deps, viewer, id))
     },
   })
 }
@@ -55,7 +55,7 @@ export function cancelRoute(deps: EmailChangeDeps): KeyRoute {
     run: async ({ principal, params: { id = '' }, now }: Call) => {
       const viewer = viewerOf(principal)
       await cancelScheduled(deps, viewer, id, now)
-      return json(200, await changedEmail(deps, viewer, id))
+      return json(200, await readChangedEmail(deps, viewer, id))
     },
   })
 }

@@ -1,22 +1,22 @@
 /** POST /emails: one email. 201 once it is on disk. */
 import { Refusal } from '../../mail/refusal.js'
 import type { ComposeEmail } from '../../sending/compose-email.js'
-import { earlier } from '../../sending/idempotency.js'
-import type { Take } from '../../sending/take.js'
+import { findEarlierUse } from '../../sending/idempotency.js'
+import type { CommitEmails } from '../../sending/take.js'
 import type { Read } from '../../storage/prepared.js'
 import { type Answer, type Call, type KeyRoute, route } from '../http/route.js'
-import { created, createdEmail } from './created-email.js'
+import { toCreatedEmail, createdEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
-import { again, keyUse, onceAs, onceHeaders } from './once.js'
+import { repeatAnswer, parseIdempotencyKey, withStoredAnswer, idempotencyHeaders } from './once.js'
 import type { StoredParts } from './stored-parts.js'
-import { wantedEmail } from './wanted-email.js'
+import { buildRequestedEmail } from './wanted-email.js'
 
 export interface CreateDeps {
   readonly read: Read
   readonly compose: ComposeEmail
-  readonly take: Take
+  readonly commitEmails: CommitEmails
   /** What one request takes from storage; to be released. */
-  readonly stored: (workspaceId: string, now: number) => StoredParts
+  readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
   /** False: the disk is nearly full. */
   readonly mayTake: () => boolean
 }
@@ -29,7 +29,7 @@ export function createRoute(deps: CreateDeps): KeyRoute {
     tag: 'Emails',
     summary: 'Send an email, now or later',
     description: 'Recipients on the suppression list are left out; the others are sent to.',
-    headers: onceHeaders,
+    headers: idempotencyHeaders,
     body: emailRequest,
     answers: { 201: { description: 'It is stored, and will be delivered.', schema: createdEmail } },
     refusals: [
@@ -50,22 +50,22 @@ export function createRoute(deps: CreateDeps): KeyRoute {
 
 async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Promise<Answer> {
   const { principal, body, now } = call
-  const use = keyUse(call, '/emails')
-  const before = use === null ? null : earlier(deps.read, use, now)
-  if (before !== null) return again(before, 201)
-  requireRoom(deps)
-  const stored = deps.stored(principal.workspaceId, now)
+  const use = parseIdempotencyKey(call, '/emails')
+  const before = use === null ? null : findEarlierUse(deps.read, use, now)
+  if (before !== null) return repeatAnswer(before, 201)
+  requireDiskSpace(deps)
+  const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
-    const wanted = wantedEmail(body, now, stored)
+    const wanted = buildRequestedEmail(body, now, stored)
     const prepared = deps.compose(principal, wanted, now)
-    const answer = JSON.stringify(created(prepared, wanted))
-    const other = await deps.take([prepared], onceAs(use, answer), now, { also: stored.uses() })
-    return other === null ? { kind: 'text', status: 201, json: answer } : again(other, 201)
+    const answer = JSON.stringify(toCreatedEmail(prepared, wanted))
+    const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, { also: stored.usageWrites() })
+    return other === null ? { kind: 'text', status: 201, json: answer } : repeatAnswer(other, 201)
   } finally {
     stored.release()
   }
 }
 
-export function requireRoom({ mayTake }: Pick<CreateDeps, 'mayTake'>): void {
+export function requireDiskSpace({ mayTake }: Pick<CreateDeps, 'mayTake'>): void {
   if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
 }

@@ -1,7 +1,7 @@
 /** The answer to a request that became an email. */
 import { z } from 'zod'
-import type { WantedEmail } from '../../sending/compose-email.js'
-import type { Prepared } from '../../sending/prepare-email.js'
+import type { RequestedEmail } from '../../sending/compose-email.js'
+import type { PreparedEmail } from '../../sending/prepare-email.js'
 
 export const createdEmail = z
   .object({
@@ -20,7 +20,7 @@ export const createdEmail = z
 
 export type CreatedEmail = z.output<typeof createdEmail>
 
-export function created({ enqueued, suppressed }: Prepared, { content }: WantedEmail): CreatedEmail {
+export function toCreatedEmail({ enqueued, suppressed }: PreparedEmail, { content }: RequestedEmail): CreatedEmail {
   const { id, created_at, scheduled_for } = enqueued.email
   const scheduled = scheduled_for !== null
   return {

@@ -3,10 +3,10 @@
  * becomes of it.
  */
 import { z } from 'zod'
-import { type Address, addressOrNull } from '../../mail/address.js'
-import { isName, isOneLine, MAX_NAME, type NamedAddress, namedAddressOrNull } from '../../mail/named-address.js'
-import { atMost, withoutProto } from '../http/input/bounded.js'
-import { ofAddress } from '../http/input/input.js'
+import { type Address, tryParseAddress } from '../../mail/address.js'
+import { isDisplayName, isOneLine, MAX_NAME_LENGTH, type NamedAddress, tryParseNamedAddress } from '../../mail/named-address.js'
+import { withMaxSize, rejectProto } from '../http/input/bounded.js'
+import { addressIssue } from '../http/input/input.js'
 
 /** In all lists of them together, and so in each. */
 export const MAX_RECIPIENTS = 50
@@ -14,9 +14,9 @@ export const MAX_RECIPIENTS = 50
 const addressText = z
   .string()
   .transform((text, context): Address => {
-    const address = addressOrNull(text.trim())
+    const address = tryParseAddress(text.trim())
     if (address !== null) return address
-    context.addIssue({ code: 'custom', params: ofAddress, message: 'is not a mail address' })
+    context.addIssue({ code: 'custom', params: addressIssue, message: 'is not a mail address' })
     return z.NEVER
   })
   .meta({ description: 'A mail address.', example: 'bob@example.com' })
@@ -25,10 +25,10 @@ const addressText = z
 export const mailboxText = z
   .string()
   .transform((text, context): NamedAddress => {
-    const mailbox = namedAddressOrNull(text)
+    const mailbox = tryParseNamedAddress(text)
     if (mailbox !== null) return mailbox
     const message = 'is not one mail address, such as bob@example.com or Bob <bob@example.com>'
-    context.addIssue({ code: 'custom', params: ofAddress, message })
+    context.addIssue({ code: 'custom', params: addressIssue, message })
     return z.NEVER
   })
   .meta({ description: 'A mail address, with a name before it or without.', example: 'Bob <bob@example.com>' })
@@ -39,7 +39,7 @@ export const mailboxObject = z
     name: z
       .string()
       .trim()
-      .refine(isName, `must be one line of at most ${MAX_NAME} characters`)
+      .refine(isDisplayName, `must be one line of at most ${MAX_NAME_LENGTH} characters`)
       .meta({ description: 'The name that readers see.', example: 'Bob' })
       .optional(),
   })
@@ -51,7 +51,7 @@ const error = 'must be an address, {address, name} or {email_address: {address, 
 const mailbox = z.union([mailboxText, mailboxObject, recipientObject], { error }).meta({ id: 'Mailbox' })
 /** One or several, in any form. */
 export const mailboxes = z.union(
-  [mailbox.transform((one) => [one]), atMost(MAX_RECIPIENTS, 'addresses', z.array(mailbox).min(1).max(MAX_RECIPIENTS))],
+  [mailbox.transform((one) => [one]), withMaxSize(MAX_RECIPIENTS, 'addresses', z.array(mailbox).min(1).max(MAX_RECIPIENTS))],
   { error },
 )
 
@@ -88,7 +88,7 @@ export const contentId = z
   .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
   .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })
 
-export const templateData = withoutProto(z.record(z.string(), z.unknown())).meta({
+export const templateData = rejectProto(z.record(z.string(), z.unknown())).meta({
   description: 'Values of its variables: text, numbers, booleans, and objects of them for names with dots.',
   example: { first_name: 'Bob' },
 })

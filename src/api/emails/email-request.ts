@@ -7,11 +7,11 @@
  */
 import { z } from 'zod'
 import { MAX_SUBJECT } from '../../content/render-template.js'
-import { customFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
-import { momentOf } from '../../sending/schedule.js'
+import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
+import { parseTimestamp } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
-import { atMost, withoutProto } from '../http/input/bounded.js'
-import { ofMissing } from '../http/input/input.js'
+import { withMaxSize, rejectProto } from '../http/input/bounded.js'
+import { missingIssue } from '../http/input/input.js'
 import {
   base64,
   contentId,
@@ -38,7 +38,7 @@ const attachment = z.union(
   { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
 )
 
-export const attachments = atMost(MAX_ATTACHMENTS, 'attachments', z.array(attachment).max(MAX_ATTACHMENTS)).optional()
+export const attachments = withMaxSize(MAX_ATTACHMENTS, 'attachments', z.array(attachment).max(MAX_ATTACHMENTS)).optional()
 
 const inlineImage = z.union(
   [
@@ -58,18 +58,18 @@ const headerFields = z.record(z.string(), z.string()).superRefine((fields, conte
   for (const [name, value] of Object.entries(fields)) {
     const twice = seen.has(name.toLowerCase()) ? 'is there twice' : null
     seen.add(name.toLowerCase())
-    const fault = twice ?? customFieldFault(name, value)
+    const fault = twice ?? findCustomFieldFault(name, value)
     if (fault !== null) context.addIssue({ code: 'custom', path: [name], message: fault })
   }
 })
-const headers = atMost(MAX_CUSTOM_FIELDS, 'header fields', withoutProto(headerFields))
+const headers = withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', rejectProto(headerFields))
 
 const tagText = z.string().min(1).max(MAX_TAG_TEXT)
 /** `scheduled_for`. */
 export const releaseText = z
   .string()
   .max(64)
-  .refine((text) => momentOf(text) !== null, 'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z')
+  .refine((text) => parseTimestamp(text) !== null, 'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z')
 
 const fields = z.strictObject({
   from: z
@@ -100,8 +100,8 @@ const fields = z.strictObject({
   }),
   headers: headers.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
   attachments,
-  inline_images: atMost(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
-  tags: atMost(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
+  inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
+  tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
     .optional()
     .meta({ description: 'They come back in events.', example: [{ name: 'campaign', value: 'spring' }] }),
   tracking: z.strictObject({ open: z.boolean().default(true), click: z.boolean().default(true) }).optional(),
@@ -122,16 +122,16 @@ function rule(holds: (draft: Draft) => boolean, path: string, message: string, p
   })
 }
 
-const given = (value: unknown): boolean => value !== undefined
-const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const isGiven = (value: unknown): boolean => value !== undefined
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-function recipientsOf({ to, cc, bcc }: Draft): number {
+function countRecipients({ to, cc, bcc }: Draft): number {
   // Entries, not addresses: whoever lists one a thousand times would have us look at it as often.
-  return [to, cc, bcc].reduce<number>((sum, list) => sum + listed(list).length, 0)
+  return [to, cc, bcc].reduce<number>((sum, list) => sum + toList(list).length, 0)
 }
 
-function hasEqualIds({ inline_images: images }: Draft): boolean {
-  const ids = listed(images).map((image) => (image as { readonly cid?: unknown } | null)?.cid)
+function hasDuplicateIds({ inline_images: images }: Draft): boolean {
+  const ids = toList(images).map((image) => (image as { readonly cid?: unknown } | null)?.cid)
   return new Set(ids).size < ids.length
 }
 
@@ -147,26 +147,26 @@ const emailExample = {
 
 export const emailRequest = fields
   .check(
-    rule(({ subject, template_id }) => given(subject) || given(template_id), 'subject', 'is required', ofMissing),
+    rule(({ subject, template_id }) => isGiven(subject) || isGiven(template_id), 'subject', 'is required', missingIssue),
     rule(
-      ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(given),
+      ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(isGiven),
       'text',
       'is required, unless there is html or template_id',
-      ofMissing,
+      missingIssue,
     ),
-    rule(({ html, htmlbody }) => !(given(html) && given(htmlbody)), 'htmlbody', 'is another name of html: give one'),
-    rule(({ text, textbody }) => !(given(text) && given(textbody)), 'textbody', 'is another name of text: give one'),
+    rule(({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)), 'htmlbody', 'is another name of html: give one'),
+    rule(({ text, textbody }) => !(isGiven(text) && isGiven(textbody)), 'textbody', 'is another name of text: give one'),
     rule(
-      (draft) => recipientsOf(draft) <= MAX_RECIPIENTS,
+      (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
       'to',
       `at most ${MAX_RECIPIENTS} recipients with cc and bcc`,
     ),
     rule(
-      ({ attachments, inline_images }) => listed(attachments).length + listed(inline_images).length <= MAX_ATTACHMENTS,
+      ({ attachments, inline_images }) => toList(attachments).length + toList(inline_images).length <= MAX_ATTACHMENTS,
       'attachments',
       `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
     ),
-    rule((draft) => !hasEqualIds(draft), 'inline_images', 'each needs a cid of its own'),
+    rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a cid of its own'),
   )
   .meta({ id: 'EmailRequest', example: emailExample })
 

@@ -7,9 +7,9 @@
  */
 import { z } from 'zod'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { askedFor, numberedPageOf, oneForm, twoForms } from '../http/input/paging.js'
+import { toListRequest, numberedPageSchema, checkListForm, listQueryFields } from '../http/input/paging.js'
 import { json, type Route, route } from '../http/route.js'
 import { emailStatus } from './statuses.js'
 
@@ -17,10 +17,10 @@ const DEFAULT_LIMIT = 10
 
 const query = z
   .strictObject({
-    ...twoForms(DEFAULT_LIMIT),
+    ...listQueryFields(DEFAULT_LIMIT),
     status: emailStatus.optional().meta({ description: 'Of emails in this state alone.' }),
   })
-  .superRefine(oneForm)
+  .superRefine(checkListForm)
 
 type Query = z.infer<typeof query>
 
@@ -48,7 +48,7 @@ const pageItem = z
   .meta({ id: 'ListedEmailOfPage' })
 
 const limitForm = z.object({ data: z.array(limitItem) })
-const pageForm = numberedPageOf(pageItem)
+const pageForm = numberedPageSchema(pageItem)
 
 export function listRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({
@@ -63,7 +63,7 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     refusals: [],
     run: async ({ principal: { workspaceId }, query: { status = null, ...place } }) => {
       const filter = { workspaceId, status }
-      const { slice, metaOf } = askedFor(place, DEFAULT_LIMIT)
+      const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
       const rows = await listEmails(read, filter, slice)
       if (metaOf === null) return json(200, { data: rows.map(asLimitItem) } satisfies z.infer<typeof limitForm>)
       const meta = metaOf(countEmails(read, filter))
@@ -78,19 +78,19 @@ function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
     id,
     from_email,
     from_name,
-    to_emails: addresses(row),
+    to_emails: parseAddresses(row),
     subject,
     status,
-    created_at: timestamp(created_at),
-    sent_at: sent_at === null ? null : timestamp(sent_at),
+    created_at: formatTimestamp(created_at),
+    sent_at: sent_at === null ? null : formatTimestamp(sent_at),
   }
 }
 
 function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
   const { id, from_email: from, subject, status, created_at } = row
-  return { id, from, to: addresses(row), subject, status, created_at: timestamp(created_at) }
+  return { id, from, to: parseAddresses(row), subject, status, created_at: formatTimestamp(created_at) }
 }
 
-function addresses({ to_emails }: ListedEmail): string[] {
+function parseAddresses({ to_emails }: ListedEmail): string[] {
   return JSON.parse(to_emails) as string[]
 }

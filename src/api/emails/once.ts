@@ -1,11 +1,11 @@
 /** The `Idempotency-Key` of a request: the same key with the same body gets the first answer again. */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import { type Earlier, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
-import type { Once } from '../../sending/take.js'
+import { type EarlierUse, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
+import type { IdempotentRequest } from '../../sending/take.js'
 import type { Answer, Call } from '../http/route.js'
 
-export const onceHeaders = z.object({
+export const idempotencyHeaders = z.object({
   'Idempotency-Key': z
     .string()
     .min(1)
@@ -15,7 +15,7 @@ export const onceHeaders = z.object({
 })
 
 /** Null: no key was given. `path` keeps equal bodies of two routes apart. */
-export function keyUse({ header, principal, rawBody }: Call, path: string): KeyUse | null {
+export function parseIdempotencyKey({ header, principal, rawBody }: Call, path: string): KeyUse | null {
   const key = header('idempotency-key')
   if (key === undefined) return null
   if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
@@ -25,12 +25,12 @@ export function keyUse({ header, principal, rawBody }: Call, path: string): KeyU
   return { workspaceId: principal.workspaceId, key, fingerprint: fingerprintOf([path, rawBody]) }
 }
 
-export function onceAs(use: KeyUse | null, answer: string): Once | null {
+export function withStoredAnswer(use: KeyUse | null, answer: string): IdempotentRequest | null {
   return use === null ? null : { ...use, becomes: { emailId: null, answer } }
 }
 
 /** What an equal request was answered. */
-export function again({ answer }: Earlier, status: number): Answer {
+export function repeatAnswer({ answer }: EarlierUse, status: number): Answer {
   if (answer === null) throw new Error('an idempotency key of the API without its answer')
   return { kind: 'text', status, json: answer }
 }

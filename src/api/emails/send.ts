@@ -11,9 +11,9 @@
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { RateState } from '../../accounts/limits/rate-limit.js'
-import { announcesBody } from '../http/input/read-body.js'
+import { hasBody } from '../http/input/read-body.js'
 import type { ApiContext } from '../http/server/api-state.js'
-import type { Visit } from '../http/visit.js'
+import type { RequestIdentity } from '../http/visit.js'
 
 export interface Reply {
   readonly status: number
@@ -25,16 +25,16 @@ export interface Reply {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 /** A body that is not longer is read to its end for the sake of the connection. */
-const SHORT = 65_536
+const SHORT_BODY = 65_536
 /** What is thrown away of a longer one. */
-const PATIENCE = { bytes: 32 * 1_048_576, milliseconds: 2_000 }
+const DRAIN_LIMITS = { bytes: 32 * 1_048_576, milliseconds: 2_000 }
 
 export function send(ctx: ApiContext, reply: Reply): void {
   const { req, res } = ctx
   ctx.respond = false
-  const left = bodyLeft(req)
+  const left = classifyUnreadBody(req)
   if (left === 'long') res.shouldKeepAlive = false
-  const { requestId, rate } = ctx.state.visit
+  const { requestId, rate } = ctx.state.identity
   const headers = headersOf(reply, requestId, rate)
   ctx.state.bytes = ctx.method === 'HEAD' ? 0 : Number(headers['Content-Length'] ?? 0)
   res.writeHead(reply.status, headers)
@@ -44,7 +44,7 @@ export function send(ctx: ApiContext, reply: Reply): void {
   }
   if (reply.payload.length > 0) res.write(reply.payload)
   else res.flushHeaders()
-  endAfter(req, res)
+  drainThenEnd(req, res)
 }
 
 export function headersOf(
@@ -71,18 +71,18 @@ export function headersOf(
 export function streamHeadersOf(
   type: string,
   headers: Readonly<Record<string, string>>,
-  { requestId, rate }: Pick<Visit, 'requestId' | 'rate'>,
+  { requestId, rate }: Pick<RequestIdentity, 'requestId' | 'rate'>,
 ): OutgoingHttpHeaders {
   return headersOf({ type: null, payload: '', headers: { ...headers, 'Content-Type': type } }, requestId, rate)
 }
 
-function bodyLeft(request: IncomingMessage): 'none' | 'short' | 'long' {
-  if (request.complete || !announcesBody(request)) return 'none'
+function classifyUnreadBody(request: IncomingMessage): 'none' | 'short' | 'long' {
+  if (request.complete || !hasBody(request)) return 'none'
   // A body in chunks does not say how long it is.
-  return Number(request.headers['content-length']) <= SHORT ? 'short' : 'long'
+  return Number(request.headers['content-length']) <= SHORT_BODY ? 'short' : 'long'
 }
 
-function endAfter(request: IncomingMessage, response: ServerResponse): void {
+function drainThenEnd(request: IncomingMessage, response: ServerResponse): void {
   let bytes = 0
   const end = (): void => {
     clearTimeout(timer)
@@ -91,8 +91,8 @@ function endAfter(request: IncomingMessage, response: ServerResponse): void {
   }
   const count = (chunk: Buffer): void => {
     bytes += chunk.length
-    if (bytes > PATIENCE.bytes) end()
+    if (bytes > DRAIN_LIMITS.bytes) end()
   }
-  const timer = setTimeout(end, PATIENCE.milliseconds)
+  const timer = setTimeout(end, DRAIN_LIMITS.milliseconds)
   request.on('data', count).once('end', end).once('close', end)
 }

@@ -1,12 +1,12 @@
 /** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
 import { z } from 'zod'
-import { type EmailResource, emailResource, outgoingMessage, type ResourceDeps } from '../../messages/email-resource.js'
+import { type EmailResource, readEmailResource, readOutgoingMessage, type ResourceDeps } from '../../messages/email-resource.js'
 import { json, type Route, route } from '../http/route.js'
 import { emailStatus, recipientStatus } from './statuses.js'
 import { viewerOf } from './viewer.js'
 
 const moment = z.iso.datetime()
-const MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
+const EXAMPLE_MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
 
 const attempt = z
   .object({
@@ -82,7 +82,7 @@ export function showRoute(deps: ResourceDeps): Route {
     summary: 'Read an email',
     answers: { 200: { description: 'The email', schema: emailRecord } },
     refusals: ['email_not_found'],
-    run: async ({ principal, params: { id = '' } }) => json(200, await emailResource(deps, viewerOf(principal), id)),
+    run: async ({ principal, params: { id = '' } }) => json(200, await readEmailResource(deps, viewerOf(principal), id)),
   })
 }
 
@@ -95,12 +95,12 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     tag: 'Emails',
     summary: 'Read the message as it goes out',
     description: 'Its DKIM signature stands on top from the first attempt on.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['email_not_found'],
     run: ({ principal, params: { id = '' } }) => ({
       kind: 'bytes',
       type: 'message/rfc822',
-      bytes: outgoingMessage(read, viewerOf(principal), id),
+      bytes: readOutgoingMessage(read, viewerOf(principal), id),
     }),
   })
 }

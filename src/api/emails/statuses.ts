@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { EmailStatus, RecipientStatus } from '../../storage/tables/tables.js'
 
-const ofBoth = [
+const commonStatuses = [
   'scheduled',
   'queued',
   'sent',
@@ -12,5 +12,5 @@ const ofBoth = [
   'cancelled',
 ] as const satisfies readonly (EmailStatus & RecipientStatus)[]
 
-export const emailStatus = z.enum([...ofBoth, 'complained'])
-export const recipientStatus = z.enum([...ofBoth, 'suppressed'])
+export const emailStatus = z.enum([...commonStatuses, 'complained'])
+export const recipientStatus = z.enum([...commonStatuses, 'suppressed'])

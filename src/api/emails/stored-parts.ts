@@ -6,79 +6,79 @@
  * several emails of a request have in common is read once.
  */
 
-import { bytesOfFile, type CachedFile, findFile, useFile } from '../../content/cached-files.js'
+import { readFileBytes, type CachedFile, findFile, recordFileUse } from '../../content/cached-files.js'
 import type { ParsedTemplate } from '../../content/render-template.js'
-import type { TemplateBook } from '../../content/template-book.js'
+import type { TemplateCache } from '../../content/template-book.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
-import type { TemplateContent } from '../../sending/template-content.js'
+import type { RenderContent } from '../../sending/template-content.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import { notFound } from '../http/input/values.js'
 
-export interface StoredDeps {
+export interface StoredPartsDeps {
   readonly read: Read
-  readonly templates: Pick<TemplateBook, 'find'>
-  readonly fill: TemplateContent
+  readonly templates: Pick<TemplateCache, 'find'>
+  readonly fillTemplate: RenderContent
   /** Of what requests take from storage, by workspace. */
   readonly memory: MemoryShares
 }
 
 export interface StoredParts {
   /** Throws a Refusal `template-not-found`. */
-  readonly template: (id: string) => ParsedTemplate
-  readonly fill: TemplateContent
+  readonly requireTemplate: (id: string) => ParsedTemplate
+  readonly fillTemplate: RenderContent
   /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
-  readonly file: (field: string, key: string) => CachedFile
-  readonly bytes: (field: string, file: CachedFile) => Buffer
+  readonly requireFile: (field: string, key: string) => CachedFile
+  readonly readBytes: (field: string, file: CachedFile) => Buffer
   /** So many bytes more are in memory until the request is over. Throws a Refusal `unavailable`. */
   readonly hold: (bytes: number) => void
   /** That the files were used: for the commit of the emails. */
-  readonly uses: () => readonly Write[]
+  readonly usageWrites: () => readonly Write[]
   /** To be called once. */
   readonly release: () => void
 }
 
-export function storedParts(
-  { read, templates, fill, memory }: StoredDeps,
+export function createStoredParts(
+  { read, templates, fillTemplate, memory }: StoredPartsDeps,
   workspaceId: string,
   now: number,
 ): StoredParts {
-  const own = memory.of(workspaceId)
+  const own = memory.forOwner(workspaceId)
   const used = new Map<string, { readonly file: CachedFile; readonly bytes: Buffer }>()
   let held = 0
 
   return {
-    fill,
-    template: (id) => {
+    fillTemplate,
+    requireTemplate: (id) => {
       const found = templates.find(workspaceId, id)
       if (found === undefined) throw notFound('template-not-found', 'template', id)
       return found
     },
-    file: (field, key) => used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? unknown(field, key),
-    bytes: (field, file) => {
+    requireFile: (field, key) => used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? refuseUnknownFile(field, key),
+    readBytes: (field, file) => {
       const known = used.get(file.key)
       if (known !== undefined) return known.bytes
-      const bytes = bytesOfFile(read, file) ?? unknown(field, file.key)
+      const bytes = readFileBytes(read, file) ?? refuseUnknownFile(field, file.key)
       used.set(file.key, { file, bytes })
       return bytes
     },
     hold: (bytes) => {
-      if (!own.take(bytes)) {
+      if (!own.acquire(bytes)) {
         throw new Refusal('unavailable', 'too many large emails are on their way in, try again later', {
           retry_after: 1,
         })
       }
       held += bytes
     },
-    uses: () => [...used.values()].flatMap(({ file }) => useFile(file, now)),
+    usageWrites: () => [...used.values()].flatMap(({ file }) => recordFileUse(file, now)),
     release: () => {
-      if (held > 0) own.give(held)
+      if (held > 0) own.release(held)
     },
   }
 }
 
-function unknown(field: string, key: string): never {
+function refuseUnknownFile(field: string, key: string): never {
   const message = `${field}.file_cache_key: no such file`
   throw new Refusal('invalid-parameter', message, { field: `${field}.file_cache_key`, value: key })
 }

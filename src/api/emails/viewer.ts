@@ -2,7 +2,7 @@
  * Which emails the caller may see: those of its workspace, or where its key may only send,
  * those that this very key has sent.
  */
-import { permission } from '../../accounts/permissions.js'
+import { permissionFor } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { Viewer } from '../../messages/email-resource.js'
 
@@ -10,5 +10,5 @@ import type { Viewer } from '../../messages/email-resource.js'
 export function viewerOf(principal: Principal): Viewer {
   const { workspaceId, keyId } = principal
   // Without a key nothing was sent by it.
-  return { workspaceId, ownKey: permission(principal, 'read') === 'yes' ? null : (keyId ?? '') }
+  return { workspaceId, ownKey: permissionFor(principal, 'read') === 'yes' ? null : (keyId ?? '') }
 }

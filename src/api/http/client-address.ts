@@ -8,7 +8,7 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { contains } from '../../accounts/keys/key-check.js'
+import { isInNetwork } from '../../accounts/keys/key-check.js'
 
 /** The other end of a connection. */
 export interface Peer {
@@ -19,19 +19,19 @@ export interface Peer {
 }
 
 /** At a Unix socket there is no address: whoever speaks there is this machine. */
-export const THIS_MACHINE = '127.0.0.1'
+export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
 
-export function proxiesOf(networks: readonly string[]): IsProxy {
-  return (address) => networks.some((network) => contains(network, address))
+export function createProxyCheck(networks: readonly string[]): IsProxy {
+  return (address) => networks.some((network) => isInNetwork(network, address))
 }
 
-export function clientAddress(peer: Peer, forwardedFor: string | undefined, isProxy: IsProxy): string {
+export function findClientAddress(peer: Peer, forwardedFor: string | undefined, isProxy: IsProxy): string {
   if (forwardedFor === undefined || !peer.trusted) return peer.address
   let nearest = peer.address
   for (const entry of forwardedFor.split(',').reverse()) {
-    const address = addressIn(entry.trim())
+    const address = parseAddressEntry(entry.trim())
     if (address === null) return nearest
     nearest = address
     if (!isProxy(address)) return nearest
@@ -40,14 +40,14 @@ export function clientAddress(peer: Peer, forwardedFor: string | undefined, isPr
 }
 
 /** How the client itself spoke to us or to the nearest proxy; null: nobody says so. */
-export function clientScheme(peer: Peer, forwardedProto: string | undefined): 'http' | 'https' | null {
+export function findClientScheme(peer: Peer, forwardedProto: string | undefined): 'http' | 'https' | null {
   const said = peer.trusted ? forwardedProto?.split(',').at(-1)?.trim().toLowerCase() : undefined
   if (said === 'http' || said === 'https') return said
   return peer.tls ? 'https' : null
 }
 
 /** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4 as IPv6 counts as IPv4. */
-function addressIn(entry: string): string | null {
+function parseAddressEntry(entry: string): string | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry
   return isIP(bare) === 0 ? null : ipaddr.process(bare).toString()
 }

@@ -13,122 +13,122 @@
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
-import { limitKey } from '../../accounts/client-address.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
 import { requirePermission } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
 import { JSON_TYPE, type Reply } from '../emails/send.js'
-import { parse } from './input/input.js'
+import { parseInput } from './input/input.js'
 import { type JsonBody, readJson } from './input/json-body.js'
 import type { BodyPace } from './input/read-body.js'
 import { readUpload } from './input/upload.js'
-import { hasLargeText, jsonInSteps } from './output/json-in-steps.js'
+import { hasLargeText, stringifyInSteps } from './output/json-in-steps.js'
 import type { LargeAnswers } from './output/large-answer.js'
-import { type Streaming, sendStream } from './output/stream-answer.js'
+import { type StreamLimits, sendStream } from './output/stream-answer.js'
 import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import type { ApiContext } from './server/api-state.js'
-import { admitted, type Reception, tolerated } from './visit.js'
+import { requirePrincipal, type IdentityResolver, checkRate } from './visit.js'
 
 export interface MountDeps {
   readonly clock: Clock
-  readonly reception: Pick<Reception, 'admitAgain'>
+  readonly identityResolver: Pick<IdentityResolver, 'reauthenticate'>
   /** Of bodies that requests have us hold, by workspace. */
   readonly memory: MemoryShares
   readonly pace: BodyPace
   readonly answers: LargeAnswers
-  readonly streaming: Streaming
+  readonly streamLimits: StreamLimits
 }
 
-const noQuery = z.strictObject({})
-const noBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+const emptyQuery = z.strictObject({})
+const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
 
-type Handle = (ctx: ApiContext) => Promise<void>
+type Handler = (ctx: ApiContext) => Promise<void>
 
-export function handle(route: Route, deps: MountDeps): Handle {
-  if (route.area === 'link') return handleLink(route, deps)
-  if (route.area === 'open') return handleOpen(route, deps)
-  return 'receive' in route ? handleUpload(route, deps) : handleKey(route, deps)
+export function createHandler(route: Route, deps: MountDeps): Handler {
+  if (route.area === 'link') return createLinkHandler(route, deps)
+  if (route.area === 'open') return createOpenHandler(route, deps)
+  return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
 }
 
-function handleLink({ follow, query }: LinkRoute, deps: MountDeps): Handle {
+function createLinkHandler({ run, query }: LinkRoute, deps: MountDeps): Handler {
   return async (ctx) => {
-    tolerated(ctx.state.visit)
-    const asked = parse(query, queryOf(ctx.req.url ?? '') ?? {})
-    await answerWith(ctx, await follow({ params: paramsOf(ctx), query: asked, now: deps.clock() }), deps)
+    checkRate(ctx.state.identity)
+    const asked = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: asked, now: deps.clock() }), deps)
   }
 }
 
 /** Of a stranger: a secret and a few words. */
 const MAX_OPEN_BODY = 16_384
 
-function handleOpen({ hear, body }: OpenRoute, deps: MountDeps): Handle {
+function createOpenHandler({ run, body }: OpenRoute, deps: MountDeps): Handler {
   const { clock, memory, pace } = deps
   return async (ctx) => {
-    const { visit } = ctx.state
-    tolerated(visit)
-    queryIn(null, queryOf(ctx.req.url ?? ''))
-    const share = memory.of(limitKey(visit.remoteAddress))
+    const { identity } = ctx.state
+    checkRate(identity)
+    parseRouteQuery(null, parseQueryString(ctx.req.url ?? ''))
+    const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
     const given = await readJson(ctx.req, ctx.res, share, pace, MAX_OPEN_BODY)
     try {
-      const { remoteAddress } = visit
-      await answerWith(ctx, await hear({ body: parse(body, given.value), remoteAddress, now: clock() }), deps)
+      const { remoteAddress } = identity
+      await sendAnswer(ctx, await run({ body: parseInput(body, given.value), remoteAddress, now: clock() }), deps)
     } finally {
       given.release()
     }
   }
 }
 
-function handleKey(route: KeyRoute, deps: MountDeps): Handle {
-  const { clock, memory, pace, reception } = deps
+function createKeyHandler(route: KeyRoute, deps: MountDeps): Handler {
+  const { clock, memory, pace, identityResolver } = deps
   const { run, query, body } = route
   return async (ctx) => {
-    const { visit } = ctx.state
-    const atFirst = admitted(visit)
-    only(route, atFirst)
-    const asked = queryOf(ctx.req.url ?? '')
-    const given = body === null ? noBody : await readJson(ctx.req, ctx.res, memory.of(atFirst.workspaceId), pace)
+    const { identity } = ctx.state
+    const atFirst = requirePrincipal(identity)
+    authorizeRoute(route, atFirst)
+    const asked = parseQueryString(ctx.req.url ?? '')
+    const given = body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
     try {
-      const principal = body === null ? atFirst : reception.admitAgain(ctx.req, visit.remoteAddress)
+      const principal = body === null ? atFirst : identityResolver.reauthenticate(ctx.req, identity.remoteAddress)
       const call: Call = {
         principal,
-        ownKey: only(route, principal),
+        ownKey: authorizeRoute(route, principal),
         params: paramsOf(ctx),
-        query: queryIn(query, asked),
-        body: body === null ? undefined : parse(body, given.value),
+        query: parseRouteQuery(query, asked),
+        body: body === null ? undefined : parseInput(body, given.value),
         rawBody: given.raw,
-        header: (name) => fieldOf(ctx, name),
-        remoteAddress: visit.remoteAddress,
+        header: (name) => headerOf(ctx, name),
+        remoteAddress: identity.remoteAddress,
         now: clock(),
       }
-      await answerWith(ctx, await run(call), deps)
+      await sendAnswer(ctx, await run(call), deps)
     } finally {
       given.release()
     }
   }
 }
 
-function handleUpload(route: UploadRoute, deps: MountDeps): Handle {
-  const { clock, pace, reception } = deps
+function createUploadHandler(route: UploadRoute, deps: MountDeps): Handler {
+  const { clock, pace, identityResolver } = deps
   return async (ctx) => {
-    const { visit } = ctx.state
-    const principal = admitted(visit)
+    const { identity } = ctx.state
+    const principal = requirePrincipal(identity)
     requirePermission(principal, route.area)
-    const query = queryIn(route.query, queryOf(ctx.req.url ?? ''))
-    const admitAgain = (): void => {
-      requirePermission(reception.admitAgain(ctx.req, visit.remoteAddress), route.area)
+    const query = parseRouteQuery(route.query, parseQueryString(ctx.req.url ?? ''))
+    const reauthorize = (): void => {
+      requirePermission(identityResolver.reauthenticate(ctx.req, identity.remoteAddress), route.area)
     }
-    const upload = { limit: route.limit, pace, admitAgain }
+    const upload = { limit: route.limit, pace, reauthorize }
     const answer = await readUpload(ctx.req, ctx.res, upload, (file) =>
-      route.receive({ principal, params: paramsOf(ctx), query, file, now: clock() }),
+      route.run({ principal, params: paramsOf(ctx), query, file, now: clock() }),
     )
-    await answerWith(ctx, answer, deps)
+    await sendAnswer(ctx, answer, deps)
   }
 }
 
 /** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
-function only({ area, own }: KeyRoute, principal: Principal): string | null {
+function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string | null {
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
 }
 
@@ -137,12 +137,12 @@ function paramsOf(ctx: ApiContext): Call['params'] {
 }
 
 /** Throws a Refusal for parameters that the route does not know. */
-function queryIn(query: z.ZodType | null, asked: Readonly<Record<string, unknown>> | null): unknown {
-  return asked === null && query === null ? undefined : parse(query ?? noQuery, asked ?? {})
+function parseRouteQuery(query: z.ZodType | null, asked: Readonly<Record<string, unknown>> | null): unknown {
+  return asked === null && query === null ? undefined : parseInput(query ?? emptyQuery, asked ?? {})
 }
 
 /** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */
-function queryOf(url: string): Readonly<Record<string, unknown>> | null {
+function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
   const start = url.indexOf('?')
   if (start === -1) return null
   const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
@@ -154,15 +154,15 @@ function queryOf(url: string): Readonly<Record<string, unknown>> | null {
 }
 
 /** Undefined: there is none. */
-function fieldOf({ req }: ApiContext, name: string): string | undefined {
+function headerOf({ req }: ApiContext, name: string): string | undefined {
   const value = req.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-async function answerWith(ctx: ApiContext, answer: Answer, { answers, streaming }: MountDeps): Promise<void> {
-  if (answer.kind === 'stream') return sendStream(ctx, answer, streaming)
+async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: MountDeps): Promise<void> {
+  if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
-    const payload = await jsonInSteps(answer.body)
+    const payload = await stringifyInSteps(answer.body)
     return answers.send(ctx, { status: answer.status, type: JSON_TYPE, payload })
   }
   return answers.send(ctx, replyOf(answer))

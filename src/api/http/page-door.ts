@@ -8,19 +8,19 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { limitKey } from '../../accounts/client-address.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import type { TransferPace } from '../../platform/connections/transfer-pace.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
 import { send } from '../emails/send.js'
-import { clientScheme, type Peer } from './client-address.js'
-import { BodyTooSlow, ClientGone, checkLength, readBody, welcomeBody } from './input/read-body.js'
-import { isForeign } from './origin.js'
+import { findClientScheme, type Peer } from './client-address.js'
+import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from './input/read-body.js'
+import { isForeignOrigin } from './origin.js'
 import { type ErrorBody, errorHeaders } from './output/answer.js'
 import { methodNotAllowed } from './routing.js'
 import type { ApiContext } from './server/api-state.js'
-import { tolerated } from './visit.js'
+import { checkRate } from './visit.js'
 
 export interface PageRequest {
   /** `/ui/docs`. */
@@ -44,44 +44,44 @@ export interface Pages {
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
   /** Instead of a page that cannot be shown. `request` null: nothing of it was read. */
-  readonly fault: (status: number, message: string, request: PageRequest | null) => Page
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
-export interface PageDoorDeps {
+export interface PageRouterDeps {
   readonly clock: Clock
   readonly memory: MemoryShares
   readonly pace: TransferPace
   readonly peerOf: (request: IncomingMessage) => Peer
   /** What is no Refusal is logged. */
-  readonly answerTo: (error: unknown, requestId: string) => ErrorBody
+  readonly errorBodyOf: (error: unknown, requestId: string) => ErrorBody
 }
 
 /**
  * Is a page asked for, whether there is one or not? At `/` by a browser alone, which says that it
  * takes HTML: a program is told as everywhere that there is no such resource.
  */
-export function isForPage({ url = '', method, headers }: IncomingMessage): boolean {
+export function isPageRequest({ url = '', method, headers }: IncomingMessage): boolean {
   if (/^\/ui(?:[/?]|$)/.test(url)) return true
-  const looks = method === 'GET' || method === 'HEAD'
-  return looks && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
 }
 
 const HTML = 'text/html; charset=utf-8'
 const MAX_FORM = 16_384
 
-export function pageDoor(pages: Pages, deps: PageDoorDeps): (ctx: ApiContext) => Promise<void> {
+export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiContext) => Promise<void> {
   return async (ctx) => {
     let request: PageRequest | null = null
     try {
-      tolerated(ctx.state.visit)
-      request = await requestOf(ctx, pages, deps)
+      checkRate(ctx.state.identity)
+      request = await readPageRequest(ctx, pages, deps)
       sendPage(ctx, await pages.show(request))
     } catch (error) {
       // Nobody reads a page of what went wrong with the connection.
       if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
-      const body = deps.answerTo(error, ctx.state.visit.requestId)
+      const body = deps.errorBodyOf(error, ctx.state.identity.requestId)
       const { status, message } = body.error
-      sendPage(ctx, pages.fault(status, message, request), errorHeaders(body))
+      sendPage(ctx, pages.showError(status, message, request), errorHeaders(body))
     }
   }
 }
@@ -90,35 +90,35 @@ function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readon
   send(ctx, { status, type: HTML, payload: html, headers: { ...headers, ...more } })
 }
 
-async function requestOf(ctx: ApiContext, pages: Pages, deps: PageDoorDeps): Promise<PageRequest> {
+async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
   const { url = '', method = '' } = ctx.req
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
   const found = pages.find(path)
   if (found === null) throw new Refusal('not-found', 'there is no such page')
-  const looks = method === 'GET' || method === 'HEAD'
-  if (!looks && !(method === 'POST' && found.form)) {
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && !(method === 'POST' && found.form)) {
     throw methodNotAllowed(method, found.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
   }
   requireHttps(ctx.req, deps.peerOf(ctx.req))
-  const { remoteAddress } = ctx.state.visit
+  const { remoteAddress } = ctx.state.identity
   return {
     path,
     query: new URLSearchParams(end === -1 ? '' : url.slice(end)),
-    form: looks ? null : await formOf(ctx, deps),
+    form: isRead ? null : await readForm(ctx, deps),
     remoteAddress,
     now: deps.clock(),
   }
 }
 
-async function formOf({ req, res, state }: ApiContext, deps: PageDoorDeps): Promise<URLSearchParams> {
+async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): Promise<URLSearchParams> {
   requireOwnPage(req, deps.peerOf(req))
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
     throw new Refusal('unsupported-media-type', 'this page takes a form')
   }
   checkLength(req, MAX_FORM, 'too-large')
-  welcomeBody(req, res)
-  const share = deps.memory.of(limitKey(state.visit.remoteAddress))
+  sendContinue(req, res)
+  const share = deps.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
   const { raw, release } = await readBody(req, MAX_FORM, share, deps.pace)
   try {
     if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not UTF-8')
@@ -128,9 +128,9 @@ async function formOf({ req, res, state }: ApiContext, deps: PageDoorDeps): Prom
   }
 }
 
-function schemeOf({ headers }: IncomingMessage, peer: Peer): ReturnType<typeof clientScheme> {
+function schemeOf({ headers }: IncomingMessage, peer: Peer): ReturnType<typeof findClientScheme> {
   const said = headers['x-forwarded-proto']
-  return clientScheme(peer, Array.isArray(said) ? said.join(',') : said)
+  return findClientScheme(peer, Array.isArray(said) ? said.join(',') : said)
 }
 
 /** A proxy says how it was spoken to: nobody's password goes over plain HTTP. */
@@ -147,6 +147,6 @@ function requireOwnPage(request: IncomingMessage, peer: Peer): void {
   const foreign =
     origin === undefined
       ? site !== undefined && site !== 'same-origin' && site !== 'none'
-      : isForeign(origin, host, scheme)
+      : isForeignOrigin(origin, host, scheme)
   if (foreign) throw new Refusal('forbidden', 'the form was sent from a page of somebody else')
 }

@@ -54,10 +54,10 @@ export interface StreamAnswer {
 
 export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
 /** 204 without a body. */
-export const nothing: Answer = { kind: 'nothing' }
+export const noContent: Answer = { kind: 'nothing' }
 
 /** An answer as the OpenAPI document tells of it. */
-export interface Documented {
+export interface DocumentedAnswer {
   readonly description: string
   /** Of a JSON body. */
   readonly schema?: z.ZodType
@@ -81,7 +81,7 @@ interface Common {
   /** Header fields that the route reads, for the OpenAPI document. */
   readonly headers?: z.ZodObject
   /** By status: those of success. */
-  readonly answers: Readonly<Record<number, Documented>>
+  readonly answers: Readonly<Record<number, DocumentedAnswer>>
   /** Codes beyond those that every route can answer. */
   readonly refusals: readonly ErrorCode[]
 }
@@ -128,17 +128,17 @@ interface UploadCommon extends KeyCommon {
 
 export interface UploadSpec<Query> extends UploadCommon {
   readonly query?: z.ZodType<Query>
-  readonly receive: (call: UploadCall<Query>) => Promise<Answer>
+  readonly run: (call: UploadCall<Query>) => Promise<Answer>
 }
 
 export interface UploadRoute extends UploadCommon {
   readonly query: z.ZodType | null
   readonly body: null
-  readonly receive: (call: UploadCall) => Promise<Answer>
+  readonly run: (call: UploadCall) => Promise<Answer>
 }
 
 /** Somebody who follows a link, with a key or without one. */
-export interface Visitor<Query = unknown> {
+export interface LinkCall<Query = unknown> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly now: number
@@ -152,17 +152,17 @@ interface LinkCommon extends Common {
 
 export interface LinkSpec<Query> extends LinkCommon {
   readonly query: z.ZodType<Query>
-  readonly follow: (visitor: Visitor<Query>) => Promise<Answer> | Answer
+  readonly run: (visitor: LinkCall<Query>) => Promise<Answer> | Answer
 }
 
 export interface LinkRoute extends LinkCommon {
   readonly query: z.ZodType
   readonly body: null
-  readonly follow: (visitor: Visitor) => Promise<Answer> | Answer
+  readonly run: (visitor: LinkCall) => Promise<Answer> | Answer
 }
 
 /** Somebody without a key who brings a secret of ours in the body. */
-export interface Stranger<Body = unknown> {
+export interface OpenCall<Body = unknown> {
   readonly body: Body
   readonly remoteAddress: string
   readonly now: number
@@ -176,30 +176,30 @@ interface OpenCommon extends Common {
 
 export interface OpenSpec<Body> extends OpenCommon {
   readonly body: z.ZodType<Body>
-  readonly hear: (stranger: Stranger<Body>) => Promise<Answer> | Answer
+  readonly run: (stranger: OpenCall<Body>) => Promise<Answer> | Answer
 }
 
 export interface OpenRoute extends OpenCommon {
   readonly query: null
   readonly body: z.ZodType
-  readonly hear: (stranger: Stranger) => Promise<Answer> | Answer
+  readonly run: (stranger: OpenCall) => Promise<Answer> | Answer
 }
 
 export type Route = KeyRoute | UploadRoute | LinkRoute | OpenRoute
 
 /** Does whoever asks need no key? */
-export function isForAll({ area }: Pick<Route, 'area'>): boolean {
+export function isPublic({ area }: Pick<Route, 'area'>): boolean {
   return area === 'link' || area === 'open'
 }
 
 export function openRoute<Body>(spec: OpenSpec<Body>): OpenRoute {
-  const { hear, ...common } = spec
-  return { ...common, query: null, hear: (stranger) => hear(stranger as Stranger<Body>) }
+  const { run, ...common } = spec
+  return { ...common, query: null, run: (stranger) => run(stranger as OpenCall<Body>) }
 }
 
 export function linkRoute<Query>(spec: LinkSpec<Query>): LinkRoute {
-  const { follow, ...common } = spec
-  return { ...common, body: null, follow: (visitor) => follow(visitor as Visitor<Query>) }
+  const { run, ...common } = spec
+  return { ...common, body: null, run: (visitor) => run(visitor as LinkCall<Query>) }
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
@@ -208,6 +208,6 @@ export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query
 }
 
 export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {
-  const { query = null, receive, ...common } = spec
-  return { ...common, query, body: null, receive: (call) => receive(call as UploadCall<Query>) }
+  const { query = null, run, ...common } = spec
+  return { ...common, query, body: null, run: (call) => run(call as UploadCall<Query>) }
 }

@@ -5,7 +5,7 @@
  * own, and a request is compared with the few paths of one resource.
  */
 import Router from '@koa/router'
-import { shown } from '../../mail/address.js'
+import { formatForDisplay } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { ApiContext, ApiState } from './server/api-state.js'
 
@@ -19,7 +19,7 @@ export interface Endpoint {
 /** Rejects with a Refusal: not-found, method-not-allowed, or whatever the endpoint throws. */
 export type Dispatch = (ctx: ApiContext, path: string) => Promise<void>
 
-export function dispatchTo(endpoints: readonly Endpoint[]): Dispatch {
+export function createDispatch(endpoints: readonly Endpoint[]): Dispatch {
   const routers = new Map<string, Router<ApiState>>()
   const literal = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes(':')))
   for (const { method, path, run } of endpoints) {
@@ -37,14 +37,14 @@ export function dispatchTo(endpoints: readonly Endpoint[]): Dispatch {
     if (resource === undefined) throw notFound(path)
     ctx['newRouterPath'] = path
     // What its type lacks, the router adds itself.
-    await resource(ctx as Parameters<typeof resource>[0], () => elsewhere(ctx, path))
+    await resource(ctx as Parameters<typeof resource>[0], () => refuseUnmatched(ctx, path))
   }
 }
 
 /** The path of a request target below the version. Nothing is decoded: a router compares text. */
-export function resourcePath(url: string): string {
+export function toResourcePath(url: string): string {
   const end = url.indexOf('?')
-  const path = withoutHost(end === -1 ? url : url.slice(0, end))
+  const path = stripHost(end === -1 ? url : url.slice(0, end))
   const version = path.startsWith('/v1') ? 3 : path.startsWith('/api/v1') ? 7 : 0
   const next = path[version]
   if (version === 0 || (next !== '/' && next !== undefined)) return path
@@ -52,7 +52,7 @@ export function resourcePath(url: string): string {
 }
 
 /** A client may send the whole address, as to a proxy (RFC 9112 section 3.2.2). */
-function withoutHost(target: string): string {
+function stripHost(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/]*/i, '')
 }
 
@@ -62,7 +62,7 @@ function firstSegment(path: string): string {
 }
 
 /** No route took it: the path is unknown, or known with other methods. */
-async function elsewhere(ctx: ApiContext, path: string): Promise<never> {
+async function refuseUnmatched(ctx: ApiContext, path: string): Promise<never> {
   const matched = (ctx['matched'] ?? []) as readonly { readonly path: string; readonly methods: readonly string[] }[]
   const itself = matched.filter((layer) => layer.path === path)
   const methods = [...new Set((itself.length > 0 ? itself : matched).flatMap(({ methods }) => methods))].sort()
@@ -71,7 +71,7 @@ async function elsewhere(ctx: ApiContext, path: string): Promise<never> {
 }
 
 function notFound(path: string): Refusal {
-  return new Refusal('not-found', `no such resource: ${shown(path)}`, { path: shown(path) })
+  return new Refusal('not-found', `no such resource: ${formatForDisplay(path)}`, { path: formatForDisplay(path) })
 }
 
 /** The door puts `allowed` into `Allow`. */

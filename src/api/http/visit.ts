@@ -7,18 +7,18 @@
  * its key. A valid key is never refused for what others at its address do.
  */
 import type { IncomingMessage } from 'node:http'
-import { limitKey } from '../../accounts/client-address.js'
-import type { KeyRing } from '../../accounts/keys/key-ring.js'
-import { type RateLimit, type RateState, tooFast } from '../../accounts/limits/rate-limit.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
+import type { ApiKeyCache } from '../../accounts/keys/key-ring.js'
+import { type RateLimit, type RateState, buildRateRefusal } from '../../accounts/limits/rate-limit.js'
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
-import { bearerKey } from './bearer-key.js'
-import { clientAddress, clientScheme, type IsProxy, type Peer } from './client-address.js'
-import { isForeign } from './origin.js'
+import { parseBearerKey } from './bearer-key.js'
+import { findClientAddress, findClientScheme, type IsProxy, type Peer } from './client-address.js'
+import { isForeignOrigin } from './origin.js'
 
-export interface Visit {
+export interface RequestIdentity {
   readonly requestId: string
   readonly startedAt: number
   /** Of the client, behind proxies too. */
@@ -29,8 +29,8 @@ export interface Visit {
   readonly fault: unknown
 }
 
-export interface VisitDeps {
-  readonly keyRing: Pick<KeyRing, 'admit'>
+export interface RequestIdentityDeps {
+  readonly apiKeyCache: Pick<ApiKeyCache, 'authenticate'>
   /** By workspace id. */
   readonly requests: RateLimit
   /** By client address: see `limitKey`. */
@@ -39,88 +39,88 @@ export interface VisitDeps {
   readonly clock: Clock
 }
 
-export interface Reception {
+export interface IdentityResolver {
   /** Counts the request. */
-  readonly receive: (request: IncomingMessage, peer: Peer) => Visit
+  readonly identify: (request: IncomingMessage, peer: Peer) => RequestIdentity
   /** For what is answered without asking who it is: counts nothing. */
-  readonly glance: (request: IncomingMessage, peer: Peer) => Visit
+  readonly identifyAnonymous: (request: IncomingMessage, peer: Peer) => RequestIdentity
   /** How many more requests without a key may come from there. */
   readonly rateOf: (address: string) => RateState
   /** Who asks as of now, after a wait; counts nothing. Throws a Refusal once they may not ask any more. */
-  readonly admitAgain: (request: IncomingMessage, remoteAddress: string) => Principal
+  readonly reauthenticate: (request: IncomingMessage, remoteAddress: string) => Principal
 }
 
-export function reception(deps: VisitDeps): Reception {
+export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResolver {
   const { requests, clients, isProxy, clock } = deps
-  const rateOf = (address: string): RateState => clients.look(limitKey(address), clock())
+  const rateOf = (address: string): RateState => clients.peek(addressKeyOf(address), clock())
   const addressOf = (request: IncomingMessage, peer: Peer): string =>
-    clientAddress(peer, listed(request.headers['x-forwarded-for']), isProxy)
+    findClientAddress(peer, joinHeaderLines(request.headers['x-forwarded-for']), isProxy)
 
   return {
-    receive: (request, peer) => {
+    identify: (request, peer) => {
       const startedAt = clock()
       const requestId = requestIdOf(request, startedAt)
       const remoteAddress = addressOf(request, peer)
       try {
-        const principal = admit(deps, request, peer, remoteAddress)
+        const principal = authenticate(deps, request, peer, remoteAddress)
         const rate = requests.take(principal.workspaceId, startedAt)
         return { requestId, startedAt, remoteAddress, rate, principal, fault: null }
       } catch (fault) {
         // What is no Refusal is our own fault, and must not use up the client's room.
-        const rate = fault instanceof Refusal ? clients.take(limitKey(remoteAddress), startedAt) : rateOf(remoteAddress)
+        const rate = fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
         return { requestId, startedAt, remoteAddress, rate, principal: null, fault }
       }
     },
-    glance: (request, peer) => {
+    identifyAnonymous: (request, peer) => {
       const startedAt = clock()
       const remoteAddress = addressOf(request, peer)
       const requestId = requestIdOf(request, startedAt)
       return { requestId, startedAt, remoteAddress, rate: rateOf(remoteAddress), principal: null, fault: null }
     },
     rateOf,
-    admitAgain: ({ headers }, remoteAddress) => deps.keyRing.admit(bearerKey(headers.authorization), remoteAddress),
+    reauthenticate: ({ headers }, remoteAddress) => deps.apiKeyCache.authenticate(parseBearerKey(headers.authorization), remoteAddress),
   }
 }
 
 /** Whoever it is, known or not. Throws a Refusal for one who asks too fast. */
-export function tolerated({ rate }: Visit): void {
-  if (!rate.allowed) throw tooFast(rate)
+export function checkRate({ rate }: RequestIdentity): void {
+  if (!rate.allowed) throw buildRateRefusal(rate)
 }
 
 /** Who asks; throws what keeps them from it. */
-export function admitted(visit: Visit): Principal {
+export function requirePrincipal(visit: RequestIdentity): Principal {
   const { principal, fault } = visit
-  tolerated(visit)
+  checkRate(visit)
   if (principal === null) throw fault
   return principal
 }
 
 /** Throws a Refusal; nothing is asked about a key that should never have been sent. */
-function admit({ keyRing }: VisitDeps, { headers }: IncomingMessage, peer: Peer, remoteAddress: string): Principal {
-  const key = bearerKey(headers.authorization)
+function authenticate({ apiKeyCache }: RequestIdentityDeps, { headers }: IncomingMessage, peer: Peer, remoteAddress: string): Principal {
+  const key = parseBearerKey(headers.authorization)
   const { origin } = headers
-  const forwardedProto = listed(headers['x-forwarded-proto'])
+  const forwardedProto = joinHeaderLines(headers['x-forwarded-proto'])
   if (origin !== undefined || forwardedProto !== undefined) {
-    const scheme = clientScheme(peer, forwardedProto)
+    const scheme = findClientScheme(peer, forwardedProto)
     if (peer.trusted && scheme === 'http') throw new Refusal('invalid-parameter', HTTPS_ONLY)
-    if (origin !== undefined && isForeign(origin, headers.host, scheme)) {
+    if (origin !== undefined && isForeignOrigin(origin, headers.host, scheme)) {
       throw new Refusal('forbidden', 'Origin: a key must stay on servers, no page may send it', { origin })
     }
   }
-  return keyRing.admit(key, remoteAddress)
+  return apiKeyCache.authenticate(key, remoteAddress)
 }
 
 const HTTPS_ONLY = 'the API is served over HTTPS only'
 
-const saneId = /^[\w.:-]{1,128}$/
+const requestIdForm = /^[\w.:-]{1,128}$/
 
 /** The client's own, where it has a sane one. */
 function requestIdOf({ headers }: IncomingMessage, now: number): string {
-  const given = listed(headers['x-request-id'])
-  return given !== undefined && saneId.test(given) ? given : uuidv7(now)
+  const given = joinHeaderLines(headers['x-request-id'])
+  return given !== undefined && requestIdForm.test(given) ? given : uuidv7(now)
 }
 
 /** Node joins the lines of a field that comes more than once, except a few that have no list form. */
-function listed(value: string | string[] | undefined): string | undefined {
+function joinHeaderLines(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(',') : value
 }

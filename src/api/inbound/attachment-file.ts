@@ -10,11 +10,11 @@
  */
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 
-type Named = Pick<MimeAttachment, 'filename' | 'content_type'>
+type NamedAttachment = Pick<MimeAttachment, 'filename' | 'content_type'>
 
 const UNKNOWN_TYPE = 'application/octet-stream'
 /** Bytes: file systems have 255, and whoever saves a file twice adds to its name. */
-const MAX_NAME = 200
+const MAX_NAME_BYTES = 200
 const MAX_EXTENSION = 20
 
 /** Of attachments without a name, the commonest. */
@@ -30,38 +30,38 @@ const extensions: Readonly<Record<string, string>> = {
 }
 
 /** As the message says; where it does not, by its place and its type. */
-export function fileName({ filename, content_type: type }: Named, place: number): string {
+export function fileNameOf({ filename, content_type: type }: NamedAttachment, place: number): string {
   return filename ?? `attachment-${place + 1}${Object.hasOwn(extensions, type) ? (extensions[type] ?? '') : ''}`
 }
 
 /** Without `+xml`, which browsers run, and the types that they guess from. */
-const inert =
+const inertTypes =
   /^(?:audio\/[\w.-]+|video\/[\w.-]+|image\/(?:png|jpeg|gif|webp|avif|bmp|tiff|heic)|text\/(?:plain|csv|calendar)|message\/rfc822|application\/(?:pdf|zip|gzip|json|rtf|msword|pkcs7-signature|pgp-signature|ms-tnef|vnd\.[\w.-]+))$/
 
-export function downloadType(declared: string): string {
-  return inert.test(declared) ? declared : UNKNOWN_TYPE
+export function downloadTypeOf(declared: string): string {
+  return inertTypes.test(declared) ? declared : UNKNOWN_TYPE
 }
 
 /** RFC 6266: the name for everybody, and as it is for those who read RFC 8187. */
-export function contentDisposition(name: string): string {
-  const safe = safeName(name)
+export function formatContentDisposition(name: string): string {
+  const safe = sanitizeFileName(name)
   const ascii = safe.replace(/[^\x20-\x7e]|%/gu, '_')
   const plain = `attachment; filename="${ascii}"`
-  return ascii === safe ? plain : `${plain}; filename*=UTF-8''${extended(safe)}`
+  return ascii === safe ? plain : `${plain}; filename*=UTF-8''${encodeExtValue(safe)}`
 }
 
 /** RFC 8187 section 3.2.1: what is no `attr-char` is written in percent. */
-function extended(text: string): string {
+function encodeExtValue(text: string): string {
   return encodeURIComponent(text).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-export function safeName(name: string): string {
+export function sanitizeFileName(name: string): string {
   const clean = name
     .normalize('NFC')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
     .replace(/[/\\:*?"<>|]/g, '_')
     .replace(/\s+/gu, ' ')
-  const short = shortened(clean.replace(/^[\s.]+/, ''))
+  const short = shortenName(clean.replace(/^[\s.]+/, ''))
     // Windows forgets what stands at the end.
     .replace(/(?<![\s.])[\s.]+$/, '')
   if (short === '') return 'attachment'
@@ -69,11 +69,11 @@ export function safeName(name: string): string {
 }
 
 /** Cut before its extension, and never within a character. */
-function shortened(name: string): string {
-  if (Buffer.byteLength(name) <= MAX_NAME) return name
+function shortenName(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name
   const dot = name.lastIndexOf('.')
   const end = dot > 0 && Buffer.byteLength(name.slice(dot)) <= MAX_EXTENSION ? name.slice(dot) : ''
-  const room = MAX_NAME - Buffer.byteLength(end)
+  const room = MAX_NAME_BYTES - Buffer.byteLength(end)
   let stem = ''
   let bytes = 0
   for (const char of name) {

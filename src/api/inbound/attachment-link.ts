@@ -16,10 +16,10 @@ export interface LinkedAttachment {
   readonly expiresAt: number
 }
 
-export const LINK_LIFE = 3_600_000
+export const LINK_LIFETIME = 3_600_000
 
 /** Below `publicUrl`, which has no slash at its end. */
-export function attachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
+export function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
   const { workspaceId, inboundId, place, expiresAt } = linked
   const query = new URLSearchParams({
     workspace: workspaceId,
@@ -30,7 +30,7 @@ export function attachmentLink(secret: KeyObject, publicUrl: string, linked: Lin
 }
 
 /** Throws a Refusal `forbidden` for a link that we did not sign, or that has expired. */
-export function requireSigned(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
+export function verifyAttachmentLink(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
   // As text: base64 has many ways to write the same bytes, and one of them is ours.
   const given = Buffer.from(signature)
   const right = Buffer.from(signatureOf(secret, linked))

@@ -9,12 +9,12 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type Answer, json, type LinkRoute, linkRoute, type Route, route, type Visitor } from '../http/route.js'
-import { contentDisposition, downloadType, fileName } from './attachment-file.js'
-import { attachmentLink, LINK_LIFE, requireSigned } from './attachment-link.js'
-import { found, type InboundDeps, partsOf, unknown } from './show.js'
+import { type Answer, json, type LinkRoute, linkRoute, type Route, route, type LinkCall } from '../http/route.js'
+import { formatContentDisposition, downloadTypeOf, fileNameOf } from './attachment-file.js'
+import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
+import { requireInboundEmail, type InboundDeps, readParts, inboundEmailNotFound } from './show.js'
 
 export interface AttachmentDeps extends InboundDeps {
   /** Of the links that we sign. */
@@ -50,14 +50,14 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
     answers: { 200: { description: 'The attachments', schema: z.strictObject({ data: z.array(attachment) }) } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
-      const email = found(deps.read, workspaceId, id)
-      const { attachments } = await partsOf(deps, workspaceId, email.id)
-      found(deps.read, workspaceId, id) // it may have been deleted meanwhile
-      const expiresAt = now + LINK_LIFE
+      const email = requireInboundEmail(deps.read, workspaceId, id)
+      const { attachments } = await readParts(deps, workspaceId, email.id)
+      requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted meanwhile
+      const expiresAt = now + LINK_LIFETIME
       const link = (place: number): string =>
-        attachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
+        buildAttachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
       const data = attachments.map((it, place) => ({
-        ...shownAttachment(email.id, it, place),
+        ...toAttachmentResource(email.id, it, place),
         download_url: link(place),
         expires_at: iso(expiresAt),
       }))
@@ -66,14 +66,14 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
   })
 }
 
-function shownAttachment(
+function toAttachmentResource(
   id: string,
   it: MimeAttachment,
   place: number,
 ): Omit<z.output<typeof attachment>, 'download_url' | 'expires_at'> {
   return {
     id: `${id}.${place}`,
-    filename: fileName(it, place),
+    filename: fileNameOf(it, place),
     content_type: it.content_type,
     content_disposition: it.disposition,
     content_id: it.content_id,
@@ -81,7 +81,7 @@ function shownAttachment(
   }
 }
 
-const signed = z.strictObject({
+const linkQuery = z.strictObject({
   workspace: z.string().meta({ description: 'As the link has it.' }),
   expires: z
     .string()
@@ -91,10 +91,10 @@ const signed = z.strictObject({
   signature: z.string().meta({ description: 'As the link has it.' }),
 })
 
-type Signed = z.output<typeof signed>
+type LinkQuery = z.output<typeof linkQuery>
 
 export function downloadRoute(deps: AttachmentDeps): LinkRoute {
-  return linkRoute<Signed>({
+  return linkRoute<LinkQuery>({
     method: 'GET',
     path: `${path}/:place`,
     area: 'link',
@@ -103,7 +103,7 @@ export function downloadRoute(deps: AttachmentDeps): LinkRoute {
     description:
       'By a link from the list of attachments, without a key. The answer is to be saved, not shown: types that a ' +
       'browser would run come as `application/octet-stream`.',
-    query: signed,
+    query: linkQuery,
     params: { place: 'Its place in the message, from 0.' },
     answers: {
       200: {
@@ -114,35 +114,35 @@ export function downloadRoute(deps: AttachmentDeps): LinkRoute {
       },
     },
     refusals: ['missing_required_field', 'insufficient_permissions', 'not_found'],
-    follow: (visitor) => download(deps, visitor),
+    run: (visitor) => downloadAttachment(deps, visitor),
   })
 }
 
-async function download(
+async function downloadAttachment(
   { read, mime, secret }: AttachmentDeps,
   {
     params: { id = '', place: wanted = '' },
     query: { workspace: workspaceId, expires, signature },
     now,
-  }: Visitor<Signed>,
+  }: LinkCall<LinkQuery>,
 ): Promise<Answer> {
   // Only one spelling of a number is ours.
   const place = /^(?:0|[1-9]\d{0,5})$/.test(wanted) ? Number(wanted) : -1
-  requireSigned(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
+  verifyAttachmentLink(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
   const inbound = { workspaceId, id }
   const isThere = (): boolean => inboundById(read, inbound).length > 0
-  if (!isThere()) throw unknown(id)
-  const result = await mime.attachment(workspaceId, () => rawOfInbound(read, inbound)[0]?.raw, place)
-  if (!isThere()) throw unknown(id)
+  if (!isThere()) throw inboundEmailNotFound(id)
+  const result = await mime.readAttachment(workspaceId, () => rawOfInbound(read, inbound)[0]?.raw, place)
+  if (!isThere()) throw inboundEmailNotFound(id)
   if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
   const { attachment: it, bytes } = result
-  return { kind: 'bytes', type: downloadType(it.content_type), bytes, headers: asFile(fileName(it, place)) }
+  return { kind: 'bytes', type: downloadTypeOf(it.content_type), bytes, headers: buildDownloadHeaders(fileNameOf(it, place)) }
 }
 
 /** Saved, and neither guessed at, run, framed nor kept by anybody. `nosniff` is in every answer. */
-function asFile(name: string): Readonly<Record<string, string>> {
+function buildDownloadHeaders(name: string): Readonly<Record<string, string>> {
   return {
-    'Content-Disposition': contentDisposition(name),
+    'Content-Disposition': formatContentDisposition(name),
     'Content-Security-Policy': "sandbox; default-src 'none'",
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',

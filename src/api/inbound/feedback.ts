@@ -7,11 +7,11 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import { callInbound, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { setSpamStatus, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import type { MimeResult } from '../../messages/mime/mime-parts-protocol.js'
-import { learnMessage, messageFingerprint } from '../../spam/bayes/learn.js'
+import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
 import type { BayesVerdict } from '../../spam/bayes/records.js'
-import { receivedSpamMessage } from '../../spam/received-spam-message.js'
+import { buildInboundSpamMessage } from '../../spam/received-spam-message.js'
 import type { SpamMessage } from '../../spam/spam-message.js'
 import { notFound } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
@@ -19,7 +19,7 @@ import type { InboundDeps } from './show.js'
 
 const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') }).meta({ id: 'FeedbackRequest' })
 
-const answer = z
+const feedbackAnswer = z
   .object({
     id: z.string(),
     verdict: z.enum(['spam', 'ham']),
@@ -39,15 +39,15 @@ export function feedbackRoute(deps: InboundDeps): Route {
       'The classifier of the workspace learns it, and `spam_status` follows; score and report stay. ' +
       'It speaks once it has learned 50 messages of each kind.',
     body,
-    answers: { 200: { description: 'It is learned.', schema: answer } },
+    answers: { 200: { description: 'It is learned.', schema: feedbackAnswer } },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, body: { verdict }, now }) => {
       const [email] = inboundById(deps.read, { workspaceId, id })
       if (email === undefined) throw notFound('not-found', 'inbound email', id)
       const { raw, message } = await readMessage(deps, email)
-      const lesson = { workspaceId, fingerprint: messageFingerprint(raw), verdict, message, at: now }
+      const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now }
       const status = spamStatusOf[verdict]
-      const called = callInbound({ id, workspaceId, status })
+      const called = setSpamStatus({ id, workspaceId, status })
       const { read, commit } = deps
       const learned = await learnMessage({ read, commit: (writes) => commit([...writes, called]) }, lesson)
       if (!learned) await commit([called])
@@ -67,11 +67,11 @@ async function readMessage(
     raw = rawOfInbound(read, { workspaceId: email.workspace_id, id: email.id })[0]?.raw
     return raw
   })
-  if (result.kind !== 'parts' || raw === undefined) throw unreadable(result)
-  return { raw, message: receivedSpamMessage(email, raw, result.parts) }
+  if (result.kind !== 'parts' || raw === undefined) throw unreadableRefusal(result)
+  return { raw, message: buildInboundSpamMessage(email, raw, result.parts) }
 }
 
-function unreadable(result: MimeResult): Refusal {
+function unreadableRefusal(result: MimeResult): Refusal {
   const why = result.kind === 'unreadable' ? result.message : 'its bytes are not kept any more'
   return new Refusal('conflict', `nothing can be learned of this message: ${why}`)
 }

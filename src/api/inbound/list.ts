@@ -1,24 +1,24 @@
 /** GET /v1/inbound: mail that came in for the workspace, newest first. */
 import { z } from 'zod'
 import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-list.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { wholeNumber } from '../http/input/query-number.js'
 import { addressInQuery, domainName, moment, timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
-const MOST = 10_000_000
-const MOST_AT_ONCE = 100
+const MAX_OFFSET = 10_000_000
+const MAX_LIMIT = 100
 const DEFAULT_LIMIT = 50
 
 const inboundStatus = z.enum(['received', 'processed', 'failed'], 'allowed: received, processed, failed')
 const spamStatus = z.enum(['clean', 'suspicious', 'spam'], 'allowed: clean, suspicious, spam')
 
 const query = z.strictObject({
-  limit: wholeNumber(1, MOST_AT_ONCE)
+  limit: wholeNumber(1, MAX_LIMIT)
     .optional()
     .meta({ description: `How many at most. Default ${DEFAULT_LIMIT}.` }),
-  offset: wholeNumber(0, MOST).optional().meta({ description: 'How many to pass over. Default 0.' }),
+  offset: wholeNumber(0, MAX_OFFSET).optional().meta({ description: 'How many to pass over. Default 0.' }),
   status: inboundStatus.optional().meta({ description: 'Of emails in this state alone.' }),
   spam_status: spamStatus.optional().meta({ description: 'Of emails that were judged so alone.' }),
   domain: domainName.optional().meta({ description: 'That it was written to.' }),
@@ -28,7 +28,7 @@ const query = z.strictObject({
 
 type Query = z.infer<typeof query>
 
-export const listedFields = {
+export const listItemFields = {
   id: z.string(),
   from: z.string().meta({ example: 'ann@example.org' }),
   from_name: z.string().meta({ example: 'Ann' }),
@@ -44,7 +44,7 @@ export const listedFields = {
   spam_score: z.number().nullable(),
 }
 
-const item = z.strictObject(listedFields).meta({ id: 'ListedInboundEmail' })
+const listItem = z.strictObject(listItemFields).meta({ id: 'ListedInboundEmail' })
 
 export function listRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({
@@ -54,18 +54,18 @@ export function listRoute({ read }: { readonly read: Read }): Route {
     tag: 'Inbound email',
     summary: 'List mail that came in, newest first',
     query,
-    answers: { 200: { description: 'The emails', schema: z.object({ data: z.array(item) }) } },
+    answers: { 200: { description: 'The emails', schema: z.object({ data: z.array(listItem) }) } },
     refusals: ['invalid_email_address'],
     run: async ({ principal: { workspaceId }, query: { limit = DEFAULT_LIMIT, offset = 0, ...wanted } }) => {
       const { status, spam_status, domain, from, since } = wanted
       const filter = { workspaceId, status, spamStatus: spam_status, domain, from, since }
       const rows = await listInbound(read, filter, { offset, limit })
-      return json(200, { data: rows.map(listedOf) })
+      return json(200, { data: rows.map(toListItem) })
     },
   })
 }
 
-export function listedOf(row: ListedInbound): z.output<typeof item> {
+export function toListItem(row: ListedInbound): z.output<typeof listItem> {
   const cc = JSON.parse(row.cc_emails) as string[]
   return {
     id: row.id,

@@ -15,15 +15,15 @@ import {
 } from '../../messages/inbound/inbound-email.js'
 import type { MimeReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { JSON_TYPE } from '../emails/send.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
-import { fileName } from './attachment-file.js'
-import { listedFields, listedOf } from './list.js'
+import { fileNameOf } from './attachment-file.js'
+import { listItemFields, toListItem } from './list.js'
 
 export interface InboundDeps {
   readonly read: Read
@@ -37,7 +37,7 @@ const contribution = z
 
 const record = z
   .strictObject({
-    ...listedFields,
+    ...listItemFields,
     envelope_from: z.string().meta({ description: 'Empty for the null sender.' }),
     envelope_to: z.array(z.string()).meta({ description: 'Your addresses that it was written to.' }),
     message_id: z.string().nullable(),
@@ -61,7 +61,7 @@ const record = z
   })
   .meta({ id: 'InboundEmail' })
 
-const MESSAGE = 'From: Ann <ann@example.org>\r\nTo: support@example.com\r\nSubject: Hello\r\n\r\nHello\r\n'
+const EXAMPLE_MESSAGE = 'From: Ann <ann@example.org>\r\nTo: support@example.com\r\nSubject: Hello\r\n\r\nHello\r\n'
 
 const tag = 'Inbound email'
 const path = '/inbound/:id'
@@ -76,10 +76,10 @@ export function showRoute(deps: InboundDeps): Route {
     answers: { 200: { description: 'The email', schema: record } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
-      found(deps.read, workspaceId, id)
-      const parts = await partsOf(deps, workspaceId, id)
+      requireInboundEmail(deps.read, workspaceId, id)
+      const parts = await readParts(deps, workspaceId, id)
       // Read after its content, which takes time: what is shown is how things are now.
-      const bytes = recordJson(recordOf(found(deps.read, workspaceId, id), parts), parts)
+      const bytes = toRecordJson(recordOf(requireInboundEmail(deps.read, workspaceId, id), parts), parts)
       return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
   })
@@ -93,10 +93,10 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
     tag,
     summary: 'Read the message as it came in',
     description: 'With the fields on top that say how it came and what its authentication gave.',
-    answers: { 200: { description: 'The message', type: 'message/rfc822', example: MESSAGE } },
+    answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      found(read, workspaceId, id)
+      requireInboundEmail(read, workspaceId, id)
       const raw = rawOfInbound(read, { workspaceId, id })[0]?.raw
       if (raw === undefined) throw notFound('not-found', 'message kept of inbound email', id)
       return { kind: 'bytes', type: 'message/rfc822', bytes: raw }
@@ -116,50 +116,50 @@ export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
       const place = { workspaceId, id }
-      if (!(await unlessMissed(commit([removeInbound(place), removeInboundRaw(place)])))) throw unknown(id)
+      if (!(await tryCommit(commit([removeInbound(place), removeInboundRaw(place)])))) throw inboundEmailNotFound(id)
       return json(200, { deleted: true, id })
     },
   })
 }
 
-export function found(read: Read, workspaceId: string, id: string): InboundEmail {
+export function requireInboundEmail(read: Read, workspaceId: string, id: string): InboundEmail {
   const [email] = inboundById(read, { workspaceId, id })
-  if (email === undefined) throw unknown(id)
+  if (email === undefined) throw inboundEmailNotFound(id)
   return email
 }
 
-export function unknown(id: string): Refusal {
+export function inboundEmailNotFound(id: string): Refusal {
   return notFound('not-found', 'inbound email', id)
 }
 
 /** Empty where there is nothing to read, or nothing that can be read. */
-export async function partsOf({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
-  const result = await mime.readable(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
+export async function readParts({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
+  const result = await mime.readForDisplay(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
   return result.kind === 'readable' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
 }
 
 type InboundRecord = Omit<z.output<typeof record>, 'html' | 'text'>
 
 /** The bodies, which may have tens of megabytes, are JSON texts already and put in as they are. */
-function recordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): Buffer {
+function toRecordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): Buffer {
   const before = `${JSON.stringify(rest).slice(0, -1)},"html":`
-  return Buffer.concat([before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(bytesOf))
+  return Buffer.concat([before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(toBytes))
 }
 
-function bytesOf(piece: string | Buffer): Buffer {
+function toBytes(piece: string | Buffer): Buffer {
   return typeof piece === 'string' ? Buffer.from(piece) : piece
 }
 
 function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts): InboundRecord {
   return {
-    ...listedOf(email),
+    ...toListItem(email),
     envelope_from: email.envelope_from,
     envelope_to: JSON.parse(email.envelope_to) as string[],
     message_id: email.message_id,
     headers: [...headers],
     attachments: attachments.map((it, place) => ({
       id: `${email.id}.${place}`,
-      filename: fileName(it, place),
+      filename: fileNameOf(it, place),
       contentType: it.content_type,
       size: it.size,
     })),

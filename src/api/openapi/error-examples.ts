@@ -1,43 +1,43 @@
 /** An error as each code looks, for the examples of the OpenAPI document. */
 import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/output/answer.js'
 
-interface Told {
+interface ErrorTexts {
   readonly message: string
   readonly details?: Readonly<Record<string, unknown>>
 }
 
 const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
-const unknown = (what: string): Told => ({ message: `no such ${what}: ${ID}`, details: { id: ID } })
-const wrong = (field: string, message: string, value: string | number | null): Told => ({
+const notFoundExample = (what: string): ErrorTexts => ({ message: `no such ${what}: ${ID}`, details: { id: ID } })
+const invalidFieldExample = (field: string, message: string, value: string | number | null): ErrorTexts => ({
   message: `${field}: ${message}`,
   details: { errors: [{ field, message, value }] },
 })
-const record = { type: 'CNAME', name: 'dkim1._domainkey.example.com', expected: 'dkim1.mx.example.net', found: [] }
-const records = (message: string): Told => ({ message, details: { records: [{ ...record, status: 'failed' }] } })
+const exampleRecord = { type: 'CNAME', name: 'dkim1._domainkey.example.com', expected: 'dkim1.mx.example.net', found: [] }
+const failedRecordsExample = (message: string): ErrorTexts => ({ message, details: { records: [{ ...exampleRecord, status: 'failed' }] } })
 
-const told: Readonly<Record<ErrorCode, Told>> = {
-  validation_error: wrong('limit', 'must be a whole number from 1 to 100', '101'),
-  missing_required_field: wrong('to', 'is required', null),
+const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
+  validation_error: invalidFieldExample('limit', 'must be a whole number from 1 to 100', '101'),
+  missing_required_field: invalidFieldExample('to', 'is required', null),
   invalid_json: { message: 'the body cannot be read: it is not JSON' },
-  invalid_email_address: wrong('to', 'is not one mail address, such as bob@example.com', 'bob'),
-  invalid_from_address: wrong('from', 'example.org is not a verified domain of the workspace', 'app@example.org'),
+  invalid_email_address: invalidFieldExample('to', 'is not one mail address, such as bob@example.com', 'bob'),
+  invalid_from_address: invalidFieldExample('from', 'example.org is not a verified domain of the workspace', 'app@example.org'),
   invalid_template_variables: { message: 'values are missing: first_name', details: { variables: ['first_name'] } },
   domain_not_verified: { message: 'the domain is not verified', details: { id: ID } },
-  domain_verification_failed: records('DNS does not have the records of the domain'),
-  dkim_verification_failed: records('DNS does not have the DKIM keys of the domain'),
-  spf_verification_failed: records('DNS does not have the mail host of the domain'),
-  attachment_too_large: wrong('attachments[0].content', 'has 10485761 bytes, allowed: 10485760', 10_485_761),
+  domain_verification_failed: failedRecordsExample('DNS does not have the records of the domain'),
+  dkim_verification_failed: failedRecordsExample('DNS does not have the DKIM keys of the domain'),
+  spf_verification_failed: failedRecordsExample('DNS does not have the mail host of the domain'),
+  attachment_too_large: invalidFieldExample('attachments[0].content', 'has 10485761 bytes, allowed: 10485760', 10_485_761),
   missing_api_key: { message: 'Authorization: a key is required, as "Bearer KEY"' },
   invalid_api_key: { message: 'the key is wrong or revoked' },
   api_key_expired: { message: 'the key has expired' },
   insufficient_quota: { message: 'the credits are used up', details: { credits_remaining: 0 } },
   insufficient_permissions: { message: 'not permitted: the key may not do this' },
-  not_found: unknown('resource'),
-  email_not_found: unknown('email'),
-  domain_not_found: unknown('domain'),
-  template_not_found: unknown('template'),
-  audience_not_found: unknown('audience'),
-  contact_not_found: unknown('contact'),
+  not_found: notFoundExample('resource'),
+  email_not_found: notFoundExample('email'),
+  domain_not_found: notFoundExample('domain'),
+  template_not_found: notFoundExample('template'),
+  audience_not_found: notFoundExample('audience'),
+  contact_not_found: notFoundExample('contact'),
   method_not_allowed: { message: 'PUT is not allowed here', details: { allowed: ['GET', 'POST'] } },
   conflict: { message: 'this is there already', details: { id: ID } },
   domain_already_exists: { message: 'another workspace has verified this domain' },
@@ -55,8 +55,8 @@ const told: Readonly<Record<ErrorCode, Told>> = {
   gateway_timeout: { message: 'DNS does not answer', details: { domain: 'example.com' } },
 }
 
-export function errorExample(code: ErrorCode): ErrorBody {
-  const { message, details } = told[code]
+export function buildErrorExample(code: ErrorCode): ErrorBody {
+  const { message, details } = exampleErrors[code]
   const status = statusOfCode[code]
   const wait = details?.['retry_after']
   return {

@@ -22,7 +22,7 @@ export function exampleOf(schema: z.core.$ZodType): Example {
   return { value: missing.length === 0 ? value : undefined, missing }
 }
 
-interface Place {
+interface ExamplePlace {
   /** Of the field, or of the list that it is an item of. */
   readonly name: string
   readonly path: string
@@ -30,8 +30,8 @@ interface Place {
 }
 
 /** Undefined: the field may be left out, and is. */
-function valueFor(schema: z.core.$ZodType, place: Place): unknown {
-  const own = ownExample(schema)
+function valueFor(schema: z.core.$ZodType, place: ExamplePlace): unknown {
+  const own = findOwnExample(schema)
   if (own !== undefined) return own
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -40,35 +40,35 @@ function valueFor(schema: z.core.$ZodType, place: Place): unknown {
     case 'array':
       return [valueFor(def.element, { ...place, path: `${place.path}[]` })]
     case 'union':
-      return firstWhole(def.options, place)
+      return findCompleteOption(def.options, place)
     case 'optional':
     case 'default':
       return hasExample(def.innerType) ? valueFor(def.innerType, place) : undefined
     case 'nullable':
-      return usualOf(schema, place.name) === null ? null : valueFor(def.innerType, place)
+      return usualValueOf(schema, place.name) === null ? null : valueFor(def.innerType, place)
     case 'catch':
     case 'readonly':
       return valueFor(def.innerType, place)
     case 'pipe':
-      return isTransform(def.in) ? valueFor(def.out, place) : leaf(schema, place)
+      return isTransform(def.in) ? valueFor(def.out, place) : leafValueFor(schema, place)
     default:
-      return leaf(schema, place)
+      return leafValueFor(schema, place)
   }
 }
 
-function ownExample(schema: z.core.$ZodType): unknown {
+function findOwnExample(schema: z.core.$ZodType): unknown {
   return z.globalRegistry.get(schema)?.['example']
 }
 
 function hasExample(schema: z.core.$ZodType): boolean {
-  return ownExample(schema) !== undefined
+  return findOwnExample(schema) !== undefined
 }
 
 function isTransform(schema: z.core.$ZodType): boolean {
   return (schema as z.core.$ZodTypes)._zod.def.type === 'transform'
 }
 
-function objectFor(shape: z.core.$ZodShape, { path, missing }: Place): Readonly<Record<string, unknown>> {
+function objectFor(shape: z.core.$ZodShape, { path, missing }: ExamplePlace): Readonly<Record<string, unknown>> {
   const fields = Object.entries(shape).map(([name, field]) => {
     const inner = { name, path: path === '' ? name : `${path}.${name}`, missing }
     return [name, valueFor(field, inner)] as const
@@ -76,7 +76,7 @@ function objectFor(shape: z.core.$ZodShape, { path, missing }: Place): Readonly<
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
 }
 
-function firstWhole(options: readonly z.core.$ZodType[], place: Place): unknown {
+function findCompleteOption(options: readonly z.core.$ZodType[], place: ExamplePlace): unknown {
   for (const option of options) {
     const missing: string[] = []
     const value = valueFor(option, { ...place, missing })
@@ -87,13 +87,13 @@ function firstWhole(options: readonly z.core.$ZodType[], place: Place): unknown 
 }
 
 /** The field's usual value. Null is one; undefined: there is none. */
-function usualOf(schema: z.core.$ZodType, name: string): unknown {
+function usualValueOf(schema: z.core.$ZodType, name: string): unknown {
   const usual = Object.hasOwn(exampleValues, name) ? (exampleValues[name] ?? []) : []
   return usual.find((value) => z.safeParse(schema, value).success)
 }
 
-function leaf(schema: z.core.$ZodType, { name, path, missing }: Place): unknown {
-  const known = [usualOf(schema, name), ...ofType(schema)].find(
+function leafValueFor(schema: z.core.$ZodType, { name, path, missing }: ExamplePlace): unknown {
+  const known = [usualValueOf(schema, name), ...typeExamplesOf(schema)].find(
     (value) => value !== undefined && z.safeParse(schema, value).success,
   )
   if (known === undefined) missing.push(path)
@@ -104,7 +104,7 @@ function leaf(schema: z.core.$ZodType, { name, path, missing }: Place): unknown 
 const MOMENT = '2030-01-31T09:00:00.000Z'
 const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 
-function ofType(schema: z.core.$ZodType): readonly unknown[] {
+function typeExamplesOf(schema: z.core.$ZodType): readonly unknown[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'literal':

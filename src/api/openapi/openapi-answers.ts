@@ -6,32 +6,32 @@ import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { type ErrorCode, statusOfCode } from '../http/output/answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
-import { type Documented, isForAll, type Route } from '../http/route.js'
-import { errorExample } from './error-examples.js'
+import { type DocumentedAnswer, isPublic, type Route } from '../http/route.js'
+import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
-import { pascalCase } from './openapi-schemas.js'
+import { toPascalCase } from './openapi-schemas.js'
 
 /** What any route may answer beside its own codes: another method, the pace, our own faults. */
-const everywhere: readonly ErrorCode[] = [
+const commonCodes: readonly ErrorCode[] = [
   'method_not_allowed',
   'rate_limit_exceeded',
   'internal_server_error',
   'service_unavailable',
 ]
-const withKey: readonly ErrorCode[] = [
+const keyCodes: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',
   'insufficient_permissions',
 ]
-const withBody: readonly ErrorCode[] = [
+const bodyCodes: readonly ErrorCode[] = [
   'invalid_json',
   'validation_error',
   'missing_required_field',
   'payload_too_large',
   'unsupported_media_type',
 ]
-const withFile: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
+const uploadCodes: readonly ErrorCode[] = ['validation_error', 'missing_required_field', 'unsupported_media_type']
 
 const fieldError = z.object({
   field: z.string().meta({ description: 'Such as `to[2]`; empty: the body as a whole.' }),
@@ -57,35 +57,35 @@ export const errorBody = z
   })
   .meta({ id: 'Error' })
 
-const ofEveryAnswer: readonly HeaderName[] = [
+const commonHeaders: readonly HeaderName[] = [
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
 ]
 
-function headers(more: readonly HeaderName[] = []): NonNullable<ZodOpenApiResponseObject['headers']> {
-  const names = [...ofEveryAnswer, ...more]
+function headerRefs(more: readonly HeaderName[] = []): NonNullable<ZodOpenApiResponseObject['headers']> {
+  const names = [...commonHeaders, ...more]
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 /** All answers of a route, by status. */
 export function answersOf(route: Route): ZodOpenApiResponsesObject {
-  const good = Object.entries(route.answers).map(([status, answer]) => [status, success(answer)])
-  const refused = refusalsOf(route).map(({ status, codes }) => [
+  const good = Object.entries(route.answers).map(([status, answer]) => [status, successResponse(answer)])
+  const refused = refusalGroupsOf(route).map(({ status, codes }) => [
     status,
-    { $ref: `#/components/responses/${nameOf(codes)}` },
+    { $ref: `#/components/responses/${refusalNameOf(codes)}` },
   ])
   return Object.fromEntries([...good, ...refused]) as ZodOpenApiResponsesObject
 }
 
 /** The refusals of all routes, by their names. */
 export function refusalResponses(routes: readonly Route[]): Readonly<Record<string, ZodOpenApiResponseObject>> {
-  return Object.fromEntries(routes.flatMap(refusalsOf).map(({ codes }) => [nameOf(codes), refusal(codes)]))
+  return Object.fromEntries(routes.flatMap(refusalGroupsOf).map(({ codes }) => [refusalNameOf(codes), refusalResponse(codes)]))
 }
 
-function success({ description, schema, type, example, headers: more }: Documented): ZodOpenApiResponseObject {
-  const about = { description, headers: headers(more) }
+function successResponse({ description, schema, type, example, headers: more }: DocumentedAnswer): ZodOpenApiResponseObject {
+  const about = { description, headers: headerRefs(more) }
   if (schema !== undefined) {
     const { value } = exampleOf(schema)
     return { ...about, content: { 'application/json': { schema, ...(value === undefined ? {} : { example: value }) } } }
@@ -96,13 +96,13 @@ function success({ description, schema, type, example, headers: more }: Document
   return { ...about, content: { [type]: { schema: text, ...(example === undefined ? {} : { example }) } } }
 }
 
-interface Refused {
+interface RefusalGroup {
   readonly status: string
   readonly codes: readonly ErrorCode[]
 }
 
 /** One a status, with the codes that it may bear. */
-function refusalsOf(route: Route): readonly Refused[] {
+function refusalGroupsOf(route: Route): readonly RefusalGroup[] {
   const codes = codesOf(route)
   const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
   return statuses.map((status) => ({
@@ -111,18 +111,18 @@ function refusalsOf(route: Route): readonly Refused[] {
   }))
 }
 
-function nameOf(codes: readonly ErrorCode[]): string {
-  return codes.map(pascalCase).join('Or')
+function refusalNameOf(codes: readonly ErrorCode[]): string {
+  return codes.map(toPascalCase).join('Or')
 }
 
-function refusal(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
+function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
   const status = statusOfCode[codes[0] ?? 'internal_server_error']
   const more: readonly HeaderName[] =
     status === 405 ? ['Allow'] : status === 429 || status === 503 ? ['Retry-After'] : []
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]))
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: buildErrorExample(code) }]))
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
-    headers: headers(more),
+    headers: headerRefs(more),
     content: { 'application/json': { schema: errorBody, examples } },
   }
 }
@@ -130,11 +130,11 @@ function refusal(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
 /** Every code that a route may answer. */
 function codesOf(route: Route): readonly ErrorCode[] {
   const { refusals: own, query } = route
-  const ofInput = codesOfBody(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isForAll(route) ? [] : withKey), ...everywhere, ...ofInput, ...own])]
+  const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
+  return [...new Set([...(isPublic(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
 }
 
-function codesOfBody(route: Route): readonly ErrorCode[] | null {
-  if ('receive' in route) return withFile
-  return route.body === null ? null : withBody
+function bodyCodesOf(route: Route): readonly ErrorCode[] | null {
+  if ('fileDescription' in route) return uploadCodes
+  return route.body === null ? null : bodyCodes
 }

@@ -7,29 +7,29 @@
  */
 import type { z } from 'zod'
 import type { CreateDocumentOptions, createDocument, ZodOpenApiResponseObject } from 'zod-openapi'
-import { takes } from '../http/input/absent-fields.js'
+import { acceptsValue } from '../http/input/absent-fields.js'
 import type { Route } from '../http/route.js'
 
 type Override = NonNullable<CreateDocumentOptions['override']>
 type JsonSchema = Parameters<Override>[0]['jsonSchema']
 
-export const asDocumented: Override = ({ jsonSchema, zodSchema, io }) => {
+export const documentSchema: Override = ({ jsonSchema, zodSchema, io }) => {
   if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   const { def } = (zodSchema as z.core.$ZodTypes)._zod
   if (io === 'input' && def.type === 'object') setRequired(jsonSchema, def.shape)
-  if (io === 'input') tellDefault(jsonSchema)
-  withoutNoise(jsonSchema)
+  if (io === 'input') describeDefault(jsonSchema)
+  removeNoise(jsonSchema)
 }
 
 /** Of a request: what its schema does not take when it is left out. */
 function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
-  const required = Object.keys(shape).filter((name) => shape[name] !== undefined && !takes(shape[name], undefined))
+  const required = Object.keys(shape).filter((name) => shape[name] !== undefined && !acceptsValue(shape[name], undefined))
   if (required.length > 0) jsonSchema.required = required
   else delete jsonSchema.required
 }
 
 /** In words: of a field with a `default` generators of clients make one that must be given. */
-function tellDefault(jsonSchema: JsonSchema): void {
+function describeDefault(jsonSchema: JsonSchema): void {
   const { default: usual, description = '' } = jsonSchema
   if (usual === undefined) return
   delete jsonSchema.default
@@ -38,7 +38,7 @@ function tellDefault(jsonSchema: JsonSchema): void {
 }
 
 /** What says nothing to a reader: the bounds of numbers that JSON can tell apart, the pattern of a named format. */
-function withoutNoise(jsonSchema: JsonSchema): void {
+function removeNoise(jsonSchema: JsonSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern
@@ -62,12 +62,12 @@ export function nameBodies(document: Document): void {
   }
   for (const operation of operationsOf(document)) {
     const { operationId: id = '', requestBody, responses = {} } = operation
-    if (requestBody !== undefined && 'content' in requestBody) name(requestBody.content, `${pascalCase(id)}Request`)
+    if (requestBody !== undefined && 'content' in requestBody) name(requestBody.content, `${toPascalCase(id)}Request`)
     const answers = Object.entries(responses as Readonly<Record<string, object>>).filter(([, it]) => 'content' in it)
     for (const [status, answer] of answers) {
       name(
         (answer as { readonly content: unknown }).content,
-        `${pascalCase(id)}Answer${answers.length > 1 ? status : ''}`,
+        `${toPascalCase(id)}Answer${answers.length > 1 ? status : ''}`,
       )
     }
   }
@@ -81,11 +81,11 @@ function operationsOf({ paths = {} }: Document): readonly OperationObject[] {
 type OperationObject = NonNullable<NonNullable<Document['paths']>[string]['get']>
 
 /** `POST /emails/:id/cancel` is `post_emails_id_cancel`. */
-export function operationId({ method, path }: Pick<Route, 'method' | 'path'>): string {
+export function operationIdOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
   return `${method.toLowerCase()}${path.replace(/[^a-z0-9]+/gi, '_')}`
 }
 
 /** `PostEmailsIdCancel` of `post_emails_id_cancel`. */
-export function pascalCase(words: string): string {
+export function toPascalCase(words: string): string {
   return words.replace(/(?:^|_)([a-z0-9])/gi, (_, letter: string) => letter.toUpperCase())
 }

@@ -9,13 +9,13 @@
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { headerFields } from '../http/output/header-fields.js'
-import { isForAll, type Route, type UploadRoute } from '../http/route.js'
+import { isPublic, type Route, type UploadRoute } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
-import { asDocumented, nameBodies, operationId } from './openapi-schemas.js'
+import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
 import { tagDescriptions } from './openapi-tags.js'
 
-export interface About {
+export interface ApiInfo {
   readonly version: string
   /** Where the API answers; examples name it. */
   readonly server: string
@@ -27,14 +27,14 @@ const DESCRIPTION = [
   'Answers may have more fields in later versions.',
 ].join(' ')
 
-export function openApiDocument(routes: readonly Route[], { version, server }: About): object {
+export function buildOpenApiDocument(routes: readonly Route[], { version, server }: ApiInfo): object {
   const document = createDocument(
     {
       openapi: '3.1.0',
       info: { title: 'Posthorn', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
       servers: [{ url: server }],
       security: [{ key: [] }],
-      tags: [...new Set(routes.map(({ tag }) => tag))].map(tagNamed),
+      tags: [...new Set(routes.map(({ tag }) => tag))].map(toTag),
       paths: pathsOf(routes),
       components: {
         responses: refusalResponses(routes),
@@ -42,13 +42,13 @@ export function openApiDocument(routes: readonly Route[], { version, server }: A
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `ph_…`.' } },
       },
     },
-    { override: asDocumented },
+    { override: documentSchema },
   )
   nameBodies(document)
   return document
 }
 
-function tagNamed(name: string): { readonly name: string; readonly description?: string } {
+function toTag(name: string): { readonly name: string; readonly description?: string } {
   const description = tagDescriptions[name]
   return description === undefined ? { name } : { name, description }
 }
@@ -57,37 +57,37 @@ function pathsOf(routes: readonly Route[]): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
   for (const route of routes) {
     const path = `/v1${route.path.replace(/:(\w+)/g, '{$1}')}`
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route) }
   }
   return paths
 }
 
-function operation(route: Route): ZodOpenApiOperationObject {
+function toOperation(route: Route): ZodOpenApiOperationObject {
   const { tag, summary, description } = route
   return {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    operationId: operationId(route),
-    requestParams: parameters(route),
-    ...requestBody(route),
-    ...(isForAll(route) ? { security: [] } : {}),
+    operationId: operationIdOf(route),
+    requestParams: toParameters(route),
+    ...toRequestBody(route),
+    ...(isPublic(route) ? { security: [] } : {}),
     responses: answersOf(route),
   }
 }
 
-function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   const { body } = route
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
     return { requestBody: { required: true, content: { 'application/json': content } } }
   }
-  return 'receive' in route ? { requestBody: form(route) } : {}
+  return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
 }
 
 /** Bytes are described as OpenAPI 3.1 has it for parts of forms. */
-function form({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
+function toFormBody({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',
@@ -98,11 +98,11 @@ function form({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpe
   return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
 }
 
-function parameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const described = { id: `Id of the ${thingOf(tag)}.`, ...params }
-  const inPath = names.map((name) => [name, pathParameter(described[name as keyof typeof described])] as const)
+  const described = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
+  const inPath = names.map((name) => [name, toPathParameter(described[name as keyof typeof described])] as const)
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
@@ -110,12 +110,12 @@ function parameters(route: Route): NonNullable<ZodOpenApiOperationObject['reques
   }
 }
 
-function pathParameter(description: string | undefined): z.ZodType {
+function toPathParameter(description: string | undefined): z.ZodType {
   return description === undefined ? z.string() : z.string().meta({ description })
 }
 
 /** `API key` of `API keys`, `inbound email` of `Inbound email`. */
-function thingOf(tag: string): string {
+function resourceNameOf(tag: string): string {
   const one = tag.replace(/s$/, '')
   return /^[A-Z]{2}/.test(one) ? one : `${one.charAt(0).toLowerCase()}${one.slice(1)}`
 }

@@ -1,11 +1,11 @@
 /** The suppression list: read in pages, added to, removed from. Removals are in the audit log. */
 import { z } from 'zod'
-import { actorOf, recordAct } from '../../accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import {
@@ -16,9 +16,9 @@ import {
   suppressionById,
   suppressionReasons,
 } from '../../suppressions/suppressions.js'
-import { idCursor, limit, page, pageOf } from '../http/input/paging.js'
+import { idCursor, limit, buildPage, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Answer, type Call, json, nothing, type Route, route } from '../http/route.js'
+import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
 
 export interface SuppressionDeps {
   readonly read: Read
@@ -31,16 +31,16 @@ const listQuery = z.strictObject({
   cursor: idCursor,
   reason: reason.optional().meta({ description: 'Of addresses that are there for this alone.' }),
 })
-const added = z
+const suppressionRequest = z
   .strictObject({ email: address, reason: reason.default('manual') })
   .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
-const named = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
+const removeQuery = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
-const brief = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
-const addedRecord = z.strictObject(brief).meta({ id: 'AddedSuppression' })
+const briefFields = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
+const addedSuppression = z.strictObject(briefFields).meta({ id: 'AddedSuppression' })
 const record = z
   .strictObject({
-    ...brief,
+    ...briefFields,
     source_email_id: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
   })
@@ -49,10 +49,10 @@ const record = z
 const tag = 'Suppressions'
 
 export function suppressionRoutes(deps: SuppressionDeps): readonly Route[] {
-  return [list(deps), add(deps), get(deps), removeNamed(deps), remove(deps)]
+  return [listRoute(deps), addRoute(deps), getRoute(deps), removeByAddressRoute(deps), removeRoute(deps)]
 }
 
-function list({ read }: SuppressionDeps): Route {
+function listRoute({ read }: SuppressionDeps): Route {
   return route({
     method: 'GET',
     path: '/suppressions',
@@ -60,41 +60,41 @@ function list({ read }: SuppressionDeps): Route {
     tag,
     summary: 'List the suppressed addresses, newest first',
     query: listQuery,
-    answers: { 200: { description: 'A page.', schema: pageOf(record) } },
+    answers: { 200: { description: 'A page.', schema: pageSchema(record) } },
     refusals: [],
     run: ({ principal: { workspaceId }, query }) => {
       const { limit, cursor, reason } = query
       const rows = listSuppressions(read, { workspaceId, reason, after: cursor, limit: limit + 1 })
       return json(
         200,
-        page(rows, limit, shown, ({ id }) => id),
+        buildPage(rows, limit, toSuppressionResource, ({ id }) => id),
       )
     },
   })
 }
 
-function add(deps: SuppressionDeps): Route {
+function addRoute(deps: SuppressionDeps): Route {
   return route({
     method: 'POST',
     path: '/suppressions',
     area: 'write',
     tag,
     summary: 'Send to an address no more',
-    body: added,
+    body: suppressionRequest,
     answers: {
-      201: { description: 'It is on the list.', schema: addedRecord },
-      200: { description: 'It was on the list, and stays there as it is.', schema: addedRecord },
+      201: { description: 'It is on the list.', schema: addedSuppression },
+      200: { description: 'It was on the list, and stays there as it is.', schema: addedSuppression },
     },
     refusals: ['invalid_email_address'],
     run: async ({ principal: { workspaceId }, body: { email, reason }, now }) => {
       const wanted = { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: now }
       const { record, isNew } = await suppress(deps, wanted)
-      return json(isNew ? 201 : 200, briefly(record))
+      return json(isNew ? 201 : 200, toAddedSuppression(record))
     },
   })
 }
 
-function get({ read }: SuppressionDeps): Route {
+function getRoute({ read }: SuppressionDeps): Route {
   return route({
     method: 'GET',
     path: '/suppressions/:id',
@@ -105,31 +105,31 @@ function get({ read }: SuppressionDeps): Route {
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {
       const [row] = suppressionById(read, { workspaceId, id })
-      if (row === undefined) throw unknown(id)
-      return json(200, shown(row))
+      if (row === undefined) throw suppressionNotFound(id)
+      return json(200, toSuppressionResource(row))
     },
   })
 }
 
-function removeNamed(deps: SuppressionDeps): Route {
+function removeByAddressRoute(deps: SuppressionDeps): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions',
     area: 'write',
     tag,
     summary: 'Send to an address again',
-    query: named,
+    query: removeQuery,
     answers: { 204: { description: 'It is off the list.' } },
     refusals: ['missing_required_field', 'invalid_email_address', 'not_found'],
     run: ({ principal, query: { email }, now }) => {
       const found = findSuppression(deps.read, principal.workspaceId, email)
-      if (found === undefined) throw unknown(email)
-      return removed(deps, principal, found, now)
+      if (found === undefined) throw suppressionNotFound(email)
+      return removeFromList(deps, principal, found, now)
     },
   })
 }
 
-function remove(deps: SuppressionDeps): Route {
+function removeRoute(deps: SuppressionDeps): Route {
   return route({
     method: 'DELETE',
     path: '/suppressions/:id',
@@ -140,13 +140,13 @@ function remove(deps: SuppressionDeps): Route {
     refusals: ['not_found'],
     run: ({ principal, params: { id = '' }, now }: Call) => {
       const [found] = suppressionById(deps.read, { workspaceId: principal.workspaceId, id })
-      if (found === undefined) throw unknown(id)
-      return removed(deps, principal, found, now)
+      if (found === undefined) throw suppressionNotFound(id)
+      return removeFromList(deps, principal, found, now)
     },
   })
 }
 
-async function removed(
+async function removeFromList(
   { commit }: SuppressionDeps,
   principal: Principal,
   { workspace_id: workspaceId, id, email, reason }: Suppression,
@@ -160,20 +160,20 @@ async function removed(
     at,
     details: { email, reason },
   } as const
-  if (await unlessMissed(commit([removeSuppression({ workspaceId, id }), recordAct(act)]))) return nothing
-  throw unknown(id)
+  if (await tryCommit(commit([removeSuppression({ workspaceId, id }), recordAuditEntry(act)]))) return noContent
+  throw suppressionNotFound(id)
 }
 
-function unknown(id: string): Refusal {
+function suppressionNotFound(id: string): Refusal {
   return notFound('not-found', 'suppression', id)
 }
 
-function briefly({ id, email, reason, created_at }: Suppression): z.output<typeof addedRecord> {
+function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.output<typeof addedSuppression> {
   return { id, email, reason, created_at: iso(created_at) }
 }
 
-function shown(row: Suppression): z.output<typeof record> {
-  const { id, email, reason, created_at } = briefly(row)
+function toSuppressionResource(row: Suppression): z.output<typeof record> {
+  const { id, email, reason, created_at } = toAddedSuppression(row)
   const metadata = JSON.parse(row.metadata) as Record<string, unknown>
   return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
 }

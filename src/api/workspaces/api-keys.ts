@@ -6,20 +6,20 @@
  */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
-import { type ApiKeyRow, keyById, listKeys, liveKeys, MAX_LIVE_KEYS, newKey } from '../../accounts/keys/api-keys.js'
-import { createKeyBy, endKey } from '../../accounts/keys/key-acts.js'
-import { limitsOf, limitsWithin } from '../../accounts/keys/key-limits.js'
-import { createdKeyResource, keyResource } from '../../accounts/keys/key-resource.js'
+import { type ApiKeyRow, keyById, listKeys, countLiveKeys, MAX_LIVE_KEYS, generateKey } from '../../accounts/keys/api-keys.js'
+import { createKeyByKey, revokeKeyAudited } from '../../accounts/keys/key-acts.js'
+import { parseKeyLimits, narrowLimits } from '../../accounts/keys/key-limits.js'
+import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
 import { requirePermission } from '../../accounts/permissions.js'
 import { type Principal, scopes } from '../../accounts/principal.js'
 import { roleIn } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
-import { refusingEmpty } from '../http/input/absent-fields.js'
-import { atMost } from '../http/input/bounded.js'
+import { refuseEmptyList } from '../http/input/absent-fields.js'
+import { withMaxSize } from '../http/input/bounded.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
@@ -28,12 +28,12 @@ export interface ApiKeyDeps {
   readonly read: Read
   readonly commit: Commit
   /** This key was revoked: nothing that was remembered of it counts any more. */
-  readonly revoked: (keyId: string) => void
+  readonly onKeyRevoked: (keyId: string) => void
 }
 
 const MAX_LIST = 50
 
-const scopeList = atMost(
+const scopeList = withMaxSize(
   scopes.length,
   'scopes, each once',
   z
@@ -44,10 +44,10 @@ const scopeList = atMost(
 
 function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodType<T, string>>>> {
   const allowed = `allowed: a list of at most ${MAX_LIST}`
-  return atMost(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
+  return withMaxSize(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
 }
 
-const wantedKey = z
+const keyRequest = z
   .strictObject({
     name: name.meta({ description: 'What it is for.', example: 'shop' }),
     workspace_id: z
@@ -55,7 +55,7 @@ const wantedKey = z
       .max(100, 'allowed: the id of a workspace')
       .optional()
       .meta({ description: 'Any that the person behind this key belongs to; without it the one of this key.' }),
-    scopes: refusingEmpty(
+    scopes: refuseEmptyList(
       scopeList
         .default(['full'])
         .meta({ description: '`full`: all that the role may; `send`: send, and read own sends; `read`: read.' }),
@@ -68,7 +68,7 @@ const wantedKey = z
   })
   .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
 
-const common = {
+const commonFields = {
   id: uuid,
   name: z.string().meta({ example: 'shop' }),
   key_prefix: z.string(),
@@ -78,9 +78,9 @@ const common = {
   allowed_networks: z.array(z.string()),
   allowed_domains: z.array(z.string()),
 }
-const createdKey = z.strictObject({ ...common, key: z.string() }).meta({ id: 'CreatedApiKey' })
+const createdKey = z.strictObject({ ...commonFields, key: z.string() }).meta({ id: 'CreatedApiKey' })
 const listedKey = z
-  .strictObject({ ...common, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
+  .strictObject({ ...commonFields, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
   .meta({ id: 'ApiKey' })
 
 const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp }).meta({ id: 'RevokedApiKey' })
@@ -96,7 +96,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
       tag,
       summary: 'Make an API key',
       description: 'The key is in this answer alone. It may do at most what the key that makes it may.',
-      body: wantedKey,
+      body: keyRequest,
       answers: { 201: { description: 'The key.', schema: createdKey } },
       refusals: ['not_found', 'conflict'],
       run: (call) => create(deps, call),
@@ -127,34 +127,34 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
 }
 
 async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Promise<Answer> {
-  return json(200, { data: (await listKeys(read, principal.workspaceId, query)).map(keyResource) })
+  return json(200, { data: (await listKeys(read, principal.workspaceId, query)).map(toKeyResource) })
 }
 
 async function create(
   { read, commit }: ApiKeyDeps,
-  { principal, body, now }: Call<undefined, z.output<typeof wantedKey>>,
+  { principal, body, now }: Call<undefined, z.output<typeof keyRequest>>,
 ): Promise<Answer> {
   const workspaceId = body.workspace_id ?? principal.workspaceId
-  const userId = mayMakeKeys(read, principal, workspaceId)
+  const userId = authorizeKeyCreation(read, principal, workspaceId)
   const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
   if (typeof expiresAt === 'number' && expiresAt <= now) {
     const value = iso(expiresAt)
     throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
   }
   const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
-  const limits = limitsWithin(limitsOf(liveKey(read, maker, now)), { expiresAt, allowedNetworks, allowedDomains })
-  const key = newKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
-  if (await unlessMissed(commit(createKeyBy(maker, key, actorOf(principal))))) return json(201, createdKeyResource(key))
-  liveKey(read, maker, now)
-  mayMakeKeys(read, principal, workspaceId)
+  const limits = narrowLimits(parseKeyLimits(requireLiveKey(read, maker, now)), { expiresAt, allowedNetworks, allowedDomains })
+  const key = generateKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
+  if (await tryCommit(commit(createKeyByKey(maker, key, actorOf(principal))))) return json(201, toCreatedKeyResource(key))
+  requireLiveKey(read, maker, now)
+  authorizeKeyCreation(read, principal, workspaceId)
   throw new Refusal('conflict', `a workspace may have ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,
-    count: liveKeys(read, { workspaceId })[0]?.count ?? 0,
+    count: countLiveKeys(read, { workspaceId })[0]?.count ?? 0,
   })
 }
 
 /** The key that asks, as long as it may. */
-function liveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
+function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
   const [own] = keyById(read, maker)
   if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   if (own.expires_at !== null && own.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
@@ -162,7 +162,7 @@ function liveKey(read: Read, maker: { workspaceId: string; id: string }, now: nu
 }
 
 /** The user to whom the new key belongs: who asks, as far as their role in that workspace lets them. */
-function mayMakeKeys(read: Read, principal: Principal, workspaceId: string): string {
+function authorizeKeyCreation(read: Read, principal: Principal, workspaceId: string): string {
   const { userId } = principal
   const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
   if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
@@ -170,10 +170,10 @@ function mayMakeKeys(read: Read, principal: Principal, workspaceId: string): str
   return userId
 }
 
-async function revoke({ read, commit, revoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
+async function revoke({ read, commit, onKeyRevoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
   const { workspaceId } = principal
   const { id = '' } = params
-  if (await unlessMissed(commit(endKey({ workspaceId, id, at: now }, actorOf(principal))))) revoked(id)
+  if (await tryCommit(commit(revokeKeyAudited({ workspaceId, id, at: now }, actorOf(principal))))) onKeyRevoked(id)
   const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
   return json(200, { id, revoked_at: iso(revokedAt) })

@@ -3,12 +3,12 @@
  * it has the acts of the service too, such as the deletion of a workspace.
  */
 import { z } from 'zod'
-import { actsOfWorkspace, NEWEST } from '../../accounts/audit-log.js'
-import { operatorWorkspace } from '../../accounts/operator-workspace.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log.js'
+import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
-import { limit, page, pageOf, seqCursor } from '../http/input/paging.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { limit, buildPage, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
@@ -25,7 +25,7 @@ const act = z
   })
   .meta({ id: 'AuditAct' })
 
-type Row = ReturnType<typeof actsOfWorkspace>[number]
+type Row = ReturnType<typeof auditEntriesOfWorkspace>[number]
 
 export function auditLogRoutes({ read }: { readonly read: Read }): readonly Route[] {
   return [
@@ -38,26 +38,26 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
       summary: 'List administrative acts, newest first',
       description: "In the operator's workspace with those of the service, such as `workspace.deleted`.",
       query: listQuery,
-      answers: { 200: { description: 'A page.', schema: pageOf(act) } },
+      answers: { 200: { description: 'A page.', schema: pageSchema(act) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, query: { limit, cursor = NEWEST } }) => {
-        const rows = actsFor(read, workspaceId, cursor, limit + 1)
+      run: ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
+        const rows = listActs(read, workspaceId, cursor, limit + 1)
         return json(
           200,
-          page(rows, limit, shown, ({ seq }) => seq),
+          buildPage(rows, limit, toAuditAct, ({ seq }) => seq),
         )
       },
     }),
   ]
 }
 
-function actsFor(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
-  const own = actsOfWorkspace(read, { workspaceId, before, limit })
-  if (operatorWorkspace(read) !== workspaceId) return own
-  const ofService = actsOfWorkspace(read, { workspaceId: SERVICE, before, limit })
+function listActs(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
+  const own = auditEntriesOfWorkspace(read, { workspaceId, before, limit })
+  if (findOperatorWorkspace(read) !== workspaceId) return own
+  const ofService = auditEntriesOfWorkspace(read, { workspaceId: SERVICE_WORKSPACE, before, limit })
   return [...own, ...ofService].sort((one, other) => other.seq - one.seq).slice(0, limit)
 }
 
-function shown({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
+function toAuditAct({ id, at, actor, action, target, details }: Row): z.output<typeof act> {
   return { id, at: iso(at), actor, action, target, details: JSON.parse(details) as Record<string, unknown> }
 }

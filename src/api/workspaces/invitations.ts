@@ -5,37 +5,37 @@
  * gets a key of their own, which is shown in that answer alone.
  */
 import { z } from 'zod'
-import { actorOf, recordAct } from '../../accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { type AcceptDeps, acceptInvitation } from '../../accounts/people/accept-invitation.js'
 import {
   endInvitation,
   type InvitationRow,
   invitationById,
-  pendingSlice,
+  pendingPage,
   statusAt,
 } from '../../accounts/people/invitations.js'
-import { givenRoles, stillAdministrates } from '../../accounts/people/members.js'
+import { assignableRoles, requireAdministrator } from '../../accounts/people/members.js'
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, json, openRoute, type Route, route } from '../http/route.js'
-import { member, memberShown } from './members.js'
-import { inNamed, slice, workspaceId } from './named-workspace.js'
+import { member, toMemberResource } from './members.js'
+import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
 
 export interface InvitationDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly accepting: AcceptDeps
+  readonly acceptDeps: AcceptDeps
 }
 
 const anId = 'allowed: the id of an invitation'
 const invitationId = z.string(anId).max(100, anId).meta({ description: 'Id of the invitation.' })
 
-const listQuery = z.strictObject({ workspaceId, ...slice })
+const listQuery = z.strictObject({ workspaceId, ...sliceFields })
 const cancelByPath = z.strictObject({
   workspaceId,
   invitationId: invitationId.optional().meta({ description: 'The same as in the path.' }),
@@ -54,15 +54,15 @@ const invitation = z
   .strictObject({
     id: uuid,
     email: z.string(),
-    role: z.enum(givenRoles),
+    role: z.enum(assignableRoles),
     created_at: timestamp,
     expires_at: timestamp,
     invited_by: z.strictObject({ full_name: z.string(), email: z.string() }),
   })
   .meta({ id: 'Invitation' })
-const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
-const cancelled = of(z.strictObject({ cancelled: z.literal(true), id: uuid }))
-const accepted = of(
+const withData = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
+const cancelledInvitation = withData(z.strictObject({ cancelled: z.literal(true), id: uuid }))
+const acceptedInvitation = withData(
   z.strictObject({
     member,
     api_key: z.string().meta({ description: 'The whole key: in this answer and never again.' }),
@@ -71,13 +71,13 @@ const accepted = of(
 
 const tag = 'Invitations'
 const summary = 'Cancel an invitation'
-const answers = { 200: { description: 'It is cancelled.', schema: cancelled } }
+const answers = { 200: { description: 'It is cancelled.', schema: cancelledInvitation } }
 const description = 'For owner and admins. The link dies; it cannot be brought back.'
 
 export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
   const common = { area: 'named', tag, summary, description, answers } as const
   return [
-    list(deps),
+    listRoute(deps),
     route({
       ...common,
       method: 'DELETE',
@@ -85,7 +85,7 @@ export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
       query: cancelByPath,
       refusals: ['not_found', 'conflict', 'missing_required_field'],
       run: ({ principal, params: { id = '' }, query: { workspaceId, invitationId = id }, now }) => {
-        if (invitationId !== id) throw otherInvitation(invitationId)
+        if (invitationId !== id) throw invitationMismatchRefusal(invitationId)
         return cancel(deps, principal, { workspaceId, id, now })
       },
     }),
@@ -98,16 +98,16 @@ export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
       run: ({ principal, query: { workspaceId, invitationId: id }, now }) =>
         cancel(deps, principal, { workspaceId, id, now }),
     }),
-    accept(deps),
+    acceptRoute(deps),
   ]
 }
 
-function otherInvitation(id: string): Refusal {
+function invitationMismatchRefusal(id: string): Refusal {
   const message = 'invitationId: is another than that of the path'
   return new Refusal('invalid-parameter', message, { field: 'invitationId', value: id })
 }
 
-function list({ read }: InvitationDeps): Route {
+function listRoute({ read }: InvitationDeps): Route {
   return route({
     method: 'GET',
     path: '/invitations',
@@ -115,11 +115,11 @@ function list({ read }: InvitationDeps): Route {
     tag,
     summary: 'List the invitations that wait, oldest first',
     query: listQuery,
-    answers: { 200: { description: 'Some of them.', schema: of(z.array(invitation)) } },
+    answers: { 200: { description: 'Some of them.', schema: withData(z.array(invitation)) } },
     refusals: ['not_found', 'missing_required_field'],
     run: ({ principal, query: { workspaceId, ...query }, now }) => {
-      inNamed(read, principal, workspaceId, 'admin-read')
-      return json(200, { data: pendingSlice(read, { workspaceId, now, ...query }).map(shown) })
+      authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
+      return json(200, { data: pendingPage(read, { workspaceId, now, ...query }).map(toInvitationResource) })
     },
   })
 }
@@ -129,11 +129,11 @@ async function cancel(
   principal: Principal,
   { workspaceId, id, now }: { readonly workspaceId: string; readonly id: string; readonly now: number },
 ): Promise<Answer> {
-  const named = inNamed(read, principal, workspaceId, 'admin')
+  const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
   const act = { workspaceId, actor: actorOf(principal), action: 'invitation.cancelled', target: id, at: now } as const
   const end = endInvitation({ workspaceId, id, status: 'cancelled', now })
-  if (!(await unlessMissed(commit([stillAdministrates(named), end, recordAct(act)])))) {
-    inNamed(read, principal, workspaceId, 'admin')
+  if (!(await tryCommit(commit([requireAdministrator(named), end, recordAuditEntry(act)])))) {
+    authorizeInWorkspace(read, principal, workspaceId, 'admin')
     const [row] = invitationById(read, { workspaceId, id })
     if (row === undefined) throw notFound('not-found', 'invitation', id)
     const status = statusAt(row, now)
@@ -142,7 +142,7 @@ async function cancel(
   return json(200, { data: { cancelled: true, id } })
 }
 
-function accept({ accepting }: InvitationDeps): Route {
+function acceptRoute({ acceptDeps }: InvitationDeps): Route {
   return openRoute({
     method: 'POST',
     path: '/invitations/accept',
@@ -153,16 +153,16 @@ function accept({ accepting }: InvitationDeps): Route {
       'Needs no key. Works once. For an address that has an account the password is verified, and never set; ' +
       'else it is chosen, with at least 8 characters.',
     body: acceptance,
-    answers: { 201: { description: 'The member, and a key that may do all that they may.', schema: accepted } },
+    answers: { 201: { description: 'The member, and a key that may do all that they may.', schema: acceptedInvitation } },
     refusals: ['not_found', 'conflict', 'insufficient_permissions'],
-    hear: async ({ body: { token, full_name: fullName, password }, remoteAddress, now }) => {
-      const made = await acceptInvitation(accepting, { token, fullName, password, remoteAddress, now })
-      return json(201, { data: { member: memberShown(made.member), api_key: made.key.secret } })
+    run: async ({ body: { token, full_name: fullName, password }, remoteAddress, now }) => {
+      const made = await acceptInvitation(acceptDeps, { token, fullName, password, remoteAddress, now })
+      return json(201, { data: { member: toMemberResource(made.member), api_key: made.key.secret } })
     },
   })
 }
 
-function shown(row: InvitationRow): z.output<typeof invitation> {
+function toInvitationResource(row: InvitationRow): z.output<typeof invitation> {
   const { id, email, role, created_at, expires_at, invited_by_name, invited_by_email } = row
   const invited_by = { full_name: invited_by_name, email: invited_by_email }
   return { id, email, role, created_at: iso(created_at), expires_at: iso(expires_at), invited_by }

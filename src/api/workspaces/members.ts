@@ -5,31 +5,31 @@
  * is not changed and not removed here, whoever asks: a workspace has exactly one, always.
  */
 import { z } from 'zod'
-import { actorOf, recordAct } from '../../accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { requireUnbound } from '../../accounts/keys/unbound-key.js'
 import { chargeInvitation } from '../../accounts/people/invitation-limits.js'
 import { pendingOfInviter } from '../../accounts/people/invitations.js'
-import { invite, refuseInvitation, type WantedInvitation } from '../../accounts/people/invite.js'
+import { buildInvitation, requireInvitable, type InvitationRequest } from '../../accounts/people/invite.js'
 import {
-  givenRoles,
+  assignableRoles,
   memberById,
-  membersSlice,
+  membersPage,
   removeMember,
   setRole,
-  stillAdministrates,
+  requireAdministrator,
 } from '../../accounts/people/members.js'
 import { recordEvent } from '../../events/event-log.js'
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp as iso } from '../../platform/clock.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import { type Commit, ConstraintViolated } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
-import { inNamed, type Named, slice, workspaceId } from './named-workspace.js'
+import { authorizeInWorkspace, type WorkspaceCaller, sliceFields, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps {
   readonly read: Read
@@ -37,19 +37,19 @@ export interface MemberDeps {
   /** How many the service may send in a day. */
   readonly invitationsPerDay: number
   /** Somebody was invited: there is a mail to be written. */
-  readonly invited: () => void
+  readonly onMemberInvited: () => void
   /** What they may do in the workspace changed; `removed`: nothing any more. */
-  readonly memberChanged: (member: { workspaceId: string; userId: string; removed: boolean }) => void
+  readonly onMemberChanged: (member: { workspaceId: string; userId: string; removed: boolean }) => void
 }
 
-const role = z.enum(givenRoles, `allowed: ${givenRoles.join(', ')}`)
-const wantedMember = z.strictObject({ email: address, workspaceId, role }).meta({
+const role = z.enum(assignableRoles, `allowed: ${assignableRoles.join(', ')}`)
+const memberRequest = z.strictObject({ email: address, workspaceId, role }).meta({
   id: 'MemberRequest',
   example: { email: 'bob@example.com', workspaceId: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', role: 'member' },
 })
-const change = z.strictObject({ workspaceId, role }).meta({ id: 'MemberChange' })
-const listQuery = z.strictObject({ workspaceId, ...slice })
-const inWorkspace = z.strictObject({ workspaceId })
+const memberChange = z.strictObject({ workspaceId, role }).meta({ id: 'MemberChange' })
+const listQuery = z.strictObject({ workspaceId, ...sliceFields })
+const removeQuery = z.strictObject({ workspaceId })
 
 export const member = z
   .strictObject({
@@ -69,15 +69,15 @@ const invitation = z
   .meta({ id: 'CreatedInvitation' })
 const changedMember = z.strictObject({ id: uuid, role, updated_at: timestamp }).meta({ id: 'ChangedMember' })
 const removedMember = z.strictObject({ removed: z.literal(true), id: uuid })
-const of = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
+const withData = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
 
 const tag = 'Members'
 
 export function memberRoutes(deps: MemberDeps): readonly Route[] {
-  return [list(deps), create(deps), patch(deps), remove(deps)]
+  return [listRoute(deps), createRoute(deps), patchRoute(deps), removeRoute(deps)]
 }
 
-function list({ read }: MemberDeps): Route {
+function listRoute({ read }: MemberDeps): Route {
   return route({
     method: 'GET',
     path: '/members',
@@ -85,16 +85,16 @@ function list({ read }: MemberDeps): Route {
     tag,
     summary: 'List the members of a workspace, in the order in which they came',
     query: listQuery,
-    answers: { 200: { description: 'Some of them.', schema: of(z.array(member)) } },
+    answers: { 200: { description: 'Some of them.', schema: withData(z.array(member)) } },
     refusals: ['not_found', 'missing_required_field'],
     run: ({ principal, query: { workspaceId, ...query } }) => {
-      inNamed(read, principal, workspaceId, 'admin-read')
-      return json(200, { data: membersSlice(read, { workspaceId, ...query }).map(memberShown) })
+      authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
+      return json(200, { data: membersPage(read, { workspaceId, ...query }).map(toMemberResource) })
     },
   })
 }
 
-function create(deps: MemberDeps): Route {
+function createRoute(deps: MemberDeps): Route {
   return route({
     method: 'POST',
     path: '/members',
@@ -104,57 +104,57 @@ function create(deps: MemberDeps): Route {
     description:
       'For owner and admins, with a key without bounds. A mail with a link goes out, which works once, for seven ' +
       'days, and for as long as the inviter may invite.',
-    body: wantedMember,
-    answers: { 201: { description: 'The invitation.', schema: of(invitation) } },
+    body: memberRequest,
+    answers: { 201: { description: 'The invitation.', schema: withData(invitation) } },
     refusals: ['not_found', 'conflict', 'invalid_email_address', 'all_recipients_suppressed'],
-    run: (call) => invited(deps, call),
+    run: (call) => runInvite(deps, call),
   })
 }
 
-async function invited(
+async function runInvite(
   deps: MemberDeps,
-  { principal, body, now }: Call<undefined, z.output<typeof wantedMember>>,
+  { principal, body, now }: Call<undefined, z.output<typeof memberRequest>>,
 ): Promise<Answer> {
   const { read, commit } = deps
-  const { workspaceId, userId } = inNamed(read, principal, body.workspaceId, 'admin')
+  const { workspaceId, userId } = authorizeInWorkspace(read, principal, body.workspaceId, 'admin')
   requireUnbound(read, principal, 'invite')
   const { email, role } = body
-  const wanted: WantedInvitation = { workspaceId, email, role, userId, actor: actorOf(principal), now }
-  refuseInvitation(read, wanted)
+  const wanted: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
+  requireInvitable(read, wanted)
   refuseSuppressed(read, email)
   const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay)
-  const { row, writes } = invite(read, wanted)
+  const { row, writes } = buildInvitation(read, wanted)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
-  if (!(await committed(commit([...charge.writes, ...writes, recordEvent(event)])))) {
-    inNamed(read, principal, workspaceId, 'admin')
-    refuseInvitation(read, wanted)
+  if (!(await hasCommitted(commit([...charge.writes, ...writes, recordEvent(event)])))) {
+    authorizeInWorkspace(read, principal, workspaceId, 'admin')
+    requireInvitable(read, wanted)
     const conflict = new Refusal('conflict', 'an invitation of this address ended at this moment: try again', { email })
-    throw charge.refusal() ?? conflict
+    throw charge.findRefusal() ?? conflict
   }
-  deps.invited()
+  deps.onMemberInvited()
   const { id, expires_at, created_at } = row
   return json(201, { data: { id, email: row.email, role, expires_at: iso(expires_at), created_at: iso(created_at) } })
 }
 
 /** No mail would reach them. Throws a Refusal. */
 function refuseSuppressed(read: Read, email: Address): void {
-  if (!isSuppressed(read, SERVICE, email)) return
+  if (!isSuppressed(read, SERVICE_WORKSPACE, email)) return
   const message = 'mail of the service to this address bounced for good: the operator may let it be tried again'
   throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
 }
 
 /** False where the world had moved on, or another invitation of the address was faster. */
-async function committed(commit: Promise<void>): Promise<boolean> {
+async function hasCommitted(commit: Promise<void>): Promise<boolean> {
   try {
-    return await unlessMissed(commit)
+    return await tryCommit(commit)
   } catch (error) {
     if (error instanceof ConstraintViolated) return false
     throw error
   }
 }
 
-function patch(deps: MemberDeps): Route {
+function patchRoute(deps: MemberDeps): Route {
   return route({
     method: 'PATCH',
     path: '/members/:id',
@@ -164,15 +164,15 @@ function patch(deps: MemberDeps): Route {
     description:
       'For owner and admins; a key with bounds may not make an admin of a member. The owner keeps their role: a ' +
       'workspace is transferred on the command line. The pending invitations of an admin who becomes a member are cancelled.',
-    body: change,
-    answers: { 200: { description: 'The member.', schema: of(changedMember) } },
+    body: memberChange,
+    answers: { 200: { description: 'The member.', schema: withData(changedMember) } },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { workspaceId, role }, now }) => {
-      const { read, commit, memberChanged } = deps
-      const named = inNamed(read, principal, workspaceId, 'admin')
+      const { read, commit, onMemberChanged } = deps
+      const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
       if (role === 'admin') requireUnbound(read, principal, 'give a member more rights')
-      const { user_id, role: before } = changeable(read, workspaceId, id)
-      const cancelled = role === 'admin' ? {} : invitationsOf(read, workspaceId, user_id, now)
+      const { user_id, role: before } = requireChangeableMember(read, workspaceId, id)
+      const cancelled = role === 'admin' ? {} : cancelledInvitationDetails(read, workspaceId, user_id, now)
       const details = { user_id, from: before, to: role, ...cancelled }
       const act = {
         workspaceId,
@@ -181,16 +181,16 @@ function patch(deps: MemberDeps): Route {
         target: id,
         at: now,
       } as const
-      const writes = [stillAdministrates(named), setRole({ workspaceId, id, role }), recordAct({ ...act, details })]
-      if (!(await unlessMissed(commit(writes))))
-        throw missed(deps, named, id, () => inNamed(read, principal, workspaceId, 'admin'))
-      memberChanged({ workspaceId, userId: user_id, removed: false })
+      const writes = [requireAdministrator(named), setRole({ workspaceId, id, role }), recordAuditEntry({ ...act, details })]
+      if (!(await hasCommitted(commit(writes))))
+        throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
+      onMemberChanged({ workspaceId, userId: user_id, removed: false })
       return json(200, { data: { id, role, updated_at: iso(now) } })
     },
   })
 }
 
-function remove(deps: MemberDeps): Route {
+function removeRoute(deps: MemberDeps): Route {
   return route({
     method: 'DELETE',
     path: '/members/:id',
@@ -200,27 +200,27 @@ function remove(deps: MemberDeps): Route {
     description:
       'For owner and admins. Their keys of this workspace are revoked, for good; their SMTP sessions end; their ' +
       'pending invitations are cancelled.',
-    query: inWorkspace,
-    answers: { 200: { description: 'They are removed.', schema: of(removedMember) } },
+    query: removeQuery,
+    answers: { 200: { description: 'They are removed.', schema: withData(removedMember) } },
     refusals: ['not_found', 'conflict', 'missing_required_field'],
     run: async ({ principal, params: { id = '' }, query: { workspaceId }, now }) => {
-      const { read, commit, memberChanged } = deps
-      const named = inNamed(read, principal, workspaceId, 'admin')
-      const { user_id: userId, email, role } = changeable(read, workspaceId, id)
-      const details = { user_id: userId, email, role, ...invitationsOf(read, workspaceId, userId, now) }
+      const { read, commit, onMemberChanged } = deps
+      const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
+      const { user_id: userId, email, role } = requireChangeableMember(read, workspaceId, id)
+      const details = { user_id: userId, email, role, ...cancelledInvitationDetails(read, workspaceId, userId, now) }
       const act = { workspaceId, actor: actorOf(principal), action: 'member.removed', target: id, at: now } as const
       const gone = removeMember({ workspaceId, id, userId }, now)
-      const writes = [stillAdministrates(named), ...gone, recordAct({ ...act, details })]
-      if (!(await unlessMissed(commit(writes))))
-        throw missed(deps, named, id, () => inNamed(read, principal, workspaceId, 'admin'))
-      memberChanged({ workspaceId, userId, removed: true })
+      const writes = [requireAdministrator(named), ...gone, recordAuditEntry({ ...act, details })]
+      if (!(await hasCommitted(commit(writes))))
+        throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
+      onMemberChanged({ workspaceId, userId, removed: true })
       return json(200, { data: { removed: true, id } })
     },
   })
 }
 
 /** For the audit log: what is cancelled with the right of this user to invite. */
-function invitationsOf(
+function cancelledInvitationDetails(
   read: Read,
   workspaceId: string,
   userId: string,
@@ -233,7 +233,7 @@ function invitationsOf(
 type Row = ReturnType<typeof memberById>[number]
 
 /** A member, not the owner. Throws a Refusal. */
-function changeable(read: Read, workspaceId: string, id: string): Row {
+function requireChangeableMember(read: Read, workspaceId: string, id: string): Row {
   const [row] = memberById(read, { workspaceId, id })
   if (row === undefined) throw notFound('not-found', 'member', id)
   if (row.role !== 'owner') return row
@@ -243,13 +243,13 @@ function changeable(read: Read, workspaceId: string, id: string): Row {
 }
 
 /** Why the commit missed: who asks may not any more, or the member is gone or owns it now. */
-function missed({ read }: MemberDeps, { workspaceId }: Named, id: string, stillMay: () => unknown): Refusal {
+function explainMiss({ read }: MemberDeps, { workspaceId }: WorkspaceCaller, id: string, stillMay: () => unknown): Refusal {
   stillMay()
-  changeable(read, workspaceId, id)
+  requireChangeableMember(read, workspaceId, id)
   return new Refusal('conflict', 'the member changed at this moment: try again', { id })
 }
 
-export function memberShown({
+export function toMemberResource({
   id,
   role,
   joined_at,

@@ -14,28 +14,28 @@ import type { Read } from '../../storage/prepared.js'
 import { wholeNumber } from '../http/input/query-number.js'
 import { notFound } from '../http/input/values.js'
 
-const anId = 'allowed: the id of a workspace'
+const idRule = 'allowed: the id of a workspace'
 
 /** As a parameter. */
 export const workspaceId = z
-  .string(anId)
-  .max(100, anId)
+  .string(idRule)
+  .max(100, idRule)
   .meta({ description: 'Id of the workspace, `ws_…`.', example: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
 
 /** Of the lists of a workspace, which are short: all of it unless somebody asks for less. */
-export const slice = {
+export const sliceFields = {
   limit: wholeNumber(1, 100).default(100).meta({ description: 'How many at most. Default 100.' }),
   offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to pass over. Default 0.' }),
 }
 
-export interface Named {
+export interface WorkspaceCaller {
   readonly workspaceId: string
   /** Who asks. */
   readonly userId: string
 }
 
 /** Throws a Refusal: `not-found` where the user does not belong to it, `forbidden` where their role is not enough. */
-export function inNamed(read: Read, principal: Principal, workspaceId: string, area: Area): Named {
+export function authorizeInWorkspace(read: Read, principal: Principal, workspaceId: string, area: Area): WorkspaceCaller {
   const { userId } = principal
   const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
   if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
@@ -47,7 +47,7 @@ export function inNamed(read: Read, principal: Principal, workspaceId: string, a
 }
 
 /** The user behind a key. Only keys come to routes that need one, and every key is somebody's. */
-export function userOf({ userId }: Principal): string {
+export function requireUser({ userId }: Principal): string {
   if (userId === null) throw new Refusal('forbidden', 'not permitted: nobody stands behind this request')
   return userId
 }

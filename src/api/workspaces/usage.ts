@@ -1,8 +1,8 @@
 /** What the workspace has used of its plan. */
 import { z } from 'zod'
-import type { InboundBytesOf } from '../../accounts/limits/inbound-bytes.js'
+import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../accounts/limits/plans.js'
-import { usageOf } from '../../accounts/limits/usage.js'
+import { readUsage } from '../../accounts/limits/usage.js'
 import type { Read } from '../../storage/prepared.js'
 import { timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
@@ -10,14 +10,14 @@ import { json, type Route, route } from '../http/route.js'
 export interface UsageDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
-  readonly inboundBytes: InboundBytesOf
+  readonly inboundBytes: InboundBytesReader
 }
 
 const inbound = z
   .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
   .meta({ description: 'Mail from outside that is kept, in bytes as stored.' })
 
-const ofPlan = z
+const planUsage = z
   .strictObject({
     plan: z.string(),
     rate_limit: z.strictObject({ requests_per_second: z.int(), burst_limit: z.int() }),
@@ -30,7 +30,7 @@ const ofPlan = z
     inbound,
   })
   .meta({ id: 'PlanUsage' })
-const ofCredits = z
+const creditsUsage = z
   .strictObject({
     credits_remaining: z.int(),
     credits_used: z.int(),
@@ -49,12 +49,12 @@ export function usageRoutes({ read, planOf, inboundBytes }: UsageDeps): readonly
       tag: 'Usage',
       summary: 'Show what the workspace has used of its plan',
       description: 'Where the plan has credits, they are all there is to tell of emails.',
-      answers: { 200: { description: 'Plan and usage.', schema: z.union([ofPlan, ofCredits]) } },
+      answers: { 200: { description: 'Plan and usage.', schema: z.union([planUsage, creditsUsage]) } },
       refusals: [],
       run: ({ principal: { workspaceId }, now }) => {
         const { held, limit } = inboundBytes(workspaceId)
         const inbound = { bytes_held: held, bytes_limit: limit }
-        return json(200, { ...usageOf(read, workspaceId, planOf(workspaceId), now), inbound })
+        return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound })
       },
     }),
   ]

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { httpsUrl, name, timestamp, uuid } from '../http/input/values.js'
 
 const iconUrl = httpsUrl.nullable().optional().meta({ description: 'Of a picture; https, or null for none.' })
-export const wantedWorkspace = z
+export const workspaceRequest = z
   .strictObject({ name, icon_url: iconUrl })
   .meta({ id: 'WorkspaceRequest', example: { name: 'Shop' } })
 export const workspaceChange = z
@@ -20,4 +20,4 @@ const fields = {
   created_at: timestamp,
 }
 export const workspace = z.strictObject(fields).meta({ id: 'Workspace' })
-export const detailed = z.strictObject({ ...fields, member_count: z.int() }).meta({ id: 'DetailedWorkspace' })
+export const detailedWorkspace = z.strictObject({ ...fields, member_count: z.int() }).meta({ id: 'DetailedWorkspace' })

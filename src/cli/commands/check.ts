@@ -10,25 +10,25 @@ import { constants, existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config/complete.js'
-import type { Loaded } from '../../config/load.js'
-import { type Problem, problemLines } from '../../config/problems.js'
-import { routeTable } from '../../delivery/hosts/routes.js'
-import { diskSpace } from '../../platform/disk-space.js'
-import { readTls } from '../../platform/tls-files.js'
-import { mayTake, thresholdWords } from '../../storage/health/disk-guard.js'
+import type { LoadedConfig } from '../../config/load.js'
+import { type Problem, formatProblems } from '../../config/problems.js'
+import { createRouteFinder } from '../../delivery/hosts/routes.js'
+import { readDiskSpace } from '../../platform/disk-space.js'
+import { readTlsFiles } from '../../platform/tls-files.js'
+import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../owner.js'
 
 /** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
-export async function check(load: () => Loaded): Promise<Answer> {
+export async function check(load: () => LoadedConfig): Promise<Answer> {
   const first = load()
   if (first.kind === 'config') becomeDaemonUser(first.config.service.data_dir)
   const loaded = first.kind === 'config' ? load() : first
-  const problems = loaded.kind === 'problems' ? loaded.problems : await problemsBehind(loaded.config)
+  const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
   const ok = problems.length === 0
   const user = currentUser()
-  const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : problemLines(loaded.file, problems)
+  const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : formatProblems(loaded.file, problems)
   return {
     json: { ok, problems, user },
     lines: [verdict, `checked with the rights of the user ${user}`],
@@ -36,33 +36,33 @@ export async function check(load: () => Loaded): Promise<Answer> {
   }
 }
 
-async function problemsBehind({ service, tls, outbound }: Config): Promise<readonly Problem[]> {
+async function findProblems({ service, tls, outbound }: Config): Promise<readonly Problem[]> {
   const { cert_file, key_file } = tls
   const problems: Problem[] = []
-  const tried = async (key: string, work: () => unknown): Promise<void> => {
+  const collectProblem = async (key: string, work: () => unknown): Promise<void> => {
     try {
       await work()
     } catch (error) {
       problems.push({ key, message: (error as Error).message })
     }
   }
-  if (cert_file !== null && key_file !== null) await tried('tls', () => readTls(cert_file, key_file))
-  await tried('outbound.routes', () => routeTable(outbound.routes))
-  await tried('service.data_dir', () => mustBeUsable(service.data_dir))
+  if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))
+  await collectProblem('outbound.routes', () => createRouteFinder(outbound.routes))
+  await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
   return problems
 }
 
-async function mustBeUsable(folder: string): Promise<void> {
-  const existing = existingFolder(folder)
+async function requireUsableFolder(folder: string): Promise<void> {
+  const existing = findExistingFolder(folder)
   if (existing === folder) {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     const files = filesOfDaemon(folder).filter((file) => existsSync(file))
     for (const file of files) await access(file, constants.R_OK | constants.W_OK)
   }
-  const space = await diskSpace(existing)
-  if (mayTake(space)) return
+  const space = await readDiskSpace(existing)
+  if (hasEnoughSpace(space)) return
   throw new Error(
-    `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdWords}`,
+    `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdText}`,
   )
 }
 
@@ -73,9 +73,9 @@ function filesOfDaemon(folder: string): readonly string[] {
 }
 
 /** The folder, or the next one above it that is there. Throws where it cannot be made, or may not be looked for. */
-function existingFolder(folder: string): string {
+function findExistingFolder(folder: string): string {
   const found = statSync(folder, { throwIfNoEntry: false })
-  if (found === undefined && dirname(folder) !== folder) return existingFolder(dirname(folder))
+  if (found === undefined && dirname(folder) !== folder) return findExistingFolder(dirname(folder))
   if (found?.isDirectory() === false) throw new Error(`${folder} is not a directory`)
   return folder
 }

@@ -1,16 +1,16 @@
 /** `domain verify|rotate`: what asks DNS, beside the daemon, which hears of it by the database. */
-import { operator } from '../../accounts/audit-log.js'
-import { type Rotation, type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
-import { checkingIn, openAsk } from '../../domains/verification/asking.js'
-import type { ShownFinding } from '../../domains/verification/domain-checks.js'
-import { forcedVerification, verifyDomain } from '../../domains/verification/verify-domain.js'
+import { operatorActor } from '../../accounts/audit-log.js'
+import { type RotationProgress, type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
+import { buildRotationDeps, openDomainResolver } from '../../domains/verification/asking.js'
+import type { FindingResource } from '../../domains/verification/domain-checks.js'
+import { forceVerification, verifyDomain } from '../../domains/verification/verify-domain.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
-import { systemDice } from '../../platform/dice.js'
+import { systemRandom } from '../../platform/dice.js'
 import type { Database } from '../../storage/database.js'
-import { type Answer, type Call, type Command, flag } from '../command.js'
-import { chosen, found, shown } from '../domain-choice.js'
-import { moment } from '../table.js'
+import { type Answer, type Call, type Command, flagOption } from '../command.js'
+import { chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
+import { formatMoment } from '../table.js'
 
 const options = { workspace: 'string', force: 'boolean' } as const
 
@@ -20,7 +20,7 @@ export const domainDnsCommands: readonly Command[] = [
     usage: 'NAME [--force] [--workspace ID]',
     summary: 'look the records of a domain up in DNS; --force: take it as verified, by your word',
     options,
-    noticed: true,
+    awaitsNotice: true,
     run: verify,
   },
   {
@@ -28,54 +28,54 @@ export const domainDnsCommands: readonly Command[] = [
     usage: 'NAME [--force] [--workspace ID]',
     summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, by your word',
     options,
-    noticed: true,
+    awaitsNotice: true,
     run: rotate,
   },
 ]
 
 async function verify(call: Call): Promise<Answer> {
-  const it = await chosen(call)
-  const row = found(it)
-  if (flag(call.options, 'force')) {
-    await it.database.commit(forcedVerification(it.database.read, row, operator, call.clock()))
-    return shown(call, it)
+  const it = await chooseDomain(call)
+  const row = requireDomain(it)
+  if (flagOption(call.options, 'force')) {
+    await it.database.commit(forceVerification(it.database.read, row, operatorActor, call.clock()))
+    return showDomain(call, it)
   }
   try {
-    await asking(call, it.database, (deps) => verifyDomain(deps, row, operator, call.clock()))
-    return shown(call, it)
+    await withDns(call, it.database, (deps) => verifyDomain(deps, row, operatorActor, call.clock()))
+    return showDomain(call, it)
   } catch (error) {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
-    return { ...shown(call, it, [...differences(error.message, records as ShownFinding[]), '']), failed: true }
+    return { ...showDomain(call, it, [...formatDifferences(error.message, records as FindingResource[]), '']), failed: true }
   }
 }
 
-function differences(message: string, records: readonly ShownFinding[]): string[] {
+function formatDifferences(message: string, records: readonly FindingResource[]): string[] {
   const wrong = records.filter(({ status }) => status !== 'verified')
-  return [message, ...wrong.flatMap(difference)]
+  return [message, ...wrong.flatMap(formatDifference)]
 }
 
-function difference({ name, expected, found: there, status }: ShownFinding): string[] {
+function formatDifference({ name, expected, found: there, status }: FindingResource): string[] {
   const nothing = status === 'pending' ? 'no answer' : 'nothing'
   return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${there ?? nothing}`]
 }
 
 async function rotate(call: Call): Promise<Answer> {
-  const it = await chosen(call)
-  const row = found(it)
-  const acting = { actor: operator, now: call.clock(), forced: flag(call.options, 'force') }
-  const rotation = await asking(call, it.database, (deps) => rotateKeys(deps, row, acting))
-  return shown(call, it, [outlook(rotation), ''])
+  const it = await chooseDomain(call)
+  const row = requireDomain(it)
+  const acting = { actor: operatorActor, now: call.clock(), forced: flagOption(call.options, 'force') }
+  const rotation = await withDns(call, it.database, (deps) => rotateKeys(deps, row, acting))
+  return showDomain(call, it, [describeRotation(rotation), ''])
 }
 
-function outlook(rotation: Rotation): string {
+function describeRotation(rotation: RotationProgress): string {
   switch (rotation.kind) {
     case 'done':
       return 'Another key signs from now on; the one before stays published for mail on its way.'
     case 'retiring':
-      return `${rotation.selector} gets a new key after ${moment(rotation.until)}: until then mail on its way may need the old one. A day later it signs.`
+      return `${rotation.selector} gets a new key after ${formatMoment(rotation.until)}: until then mail on its way may need the old one. A day later it signs.`
     case 'settling':
-      return `${rotation.selector} has a new key, which signs after ${moment(rotation.until)}, once DNS shows it.`
+      return `${rotation.selector} has a new key, which signs after ${formatMoment(rotation.until)}, once DNS shows it.`
     case 'unseen':
       return `${rotation.selector} signs as soon as DNS shows its key; it is looked for every hour.`
     default:
@@ -83,11 +83,11 @@ function outlook(rotation: Rotation): string {
   }
 }
 
-async function asking<T>(call: Call, database: Database, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
+async function withDns<T>(call: Call, database: Database, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
   const ended = new AbortController()
-  const ask = openAsk(call.config, call.clock, ended.signal)
+  const resolver = openDomainResolver(call.config, call.clock, ended.signal)
   try {
-    return await work(checkingIn(call.config, { ...database, ask, dice: systemDice }))
+    return await work(buildRotationDeps(call.config, { ...database, resolver, random: systemRandom }))
   } finally {
     ended.abort()
   }

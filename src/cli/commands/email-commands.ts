@@ -1,38 +1,38 @@
 /** `send`, `explain`: one message through the true pipeline, and what became of any. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import { planBook } from '../../accounts/limits/plans.js'
-import { chargeEmails } from '../../accounts/limits/quota.js'
-import { keylessSender } from '../../accounts/principal.js'
-import { domainBook } from '../../domains/domain-book.js'
-import { verifiedAnywhere } from '../../domains/sending-domains.js'
+import { createPlanCache } from '../../accounts/limits/plans.js'
+import { createEmailCharger } from '../../accounts/limits/quota.js'
+import { createKeylessPrincipal } from '../../accounts/principal.js'
+import { createSendingDomainCache } from '../../domains/domain-book.js'
+import { verifiedByName } from '../../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../../mail/address.js'
-import { emailRecord } from '../../messages/email-resource.js'
-import { type Asked, askedEmail, type EmailStory, emailStory, narrowedTo } from '../../messages/email-story.js'
+import { readEmailRecord } from '../../messages/email-resource.js'
+import { type EmailLookup, findEmailOrRecipient, type EmailDetails, readEmailDetails, filterRecipients } from '../../messages/email-story.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
-import { type Accept, accept } from '../../sending/accept.js'
+import { type AcceptSubmission, acceptSubmission } from '../../sending/accept.js'
 import { type PrepareDeps, prepareEmail } from '../../sending/prepare-email.js'
-import { take } from '../../sending/take.js'
+import { commitEmails } from '../../sending/take.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import {
   type Answer,
-  atMost,
+  refuseExtraWords,
   type Call,
   type Command,
   CommandFailed,
-  flag,
+  flagOption,
   type OptionValues,
-  required,
-  text,
-  word,
+  requiredOption,
+  textOption,
+  requiredWord,
 } from '../command.js'
 import { emailLines } from '../email-lines.js'
 
-const WAIT = 60_000
-const LOOK = 100
+const MAX_WAIT = 60_000
+const POLL_INTERVAL = 100
 
 export const emailCommands: readonly Command[] = [
   {
@@ -52,65 +52,65 @@ export const emailCommands: readonly Command[] = [
 ]
 
 async function explain({ words, options, database }: Call): Promise<Answer> {
-  atMost(words, 1)
-  const id = word(words, 0, 'EMAIL_ID')
+  refuseExtraWords(words, 1)
+  const id = requiredWord(words, 0, 'EMAIL_ID')
   const { read } = await database()
-  const asked = askedEmail(read, id)
+  const asked = findEmailOrRecipient(read, id)
   if (asked === null) throw new CommandFailed(`no email and no queue entry ${id}`)
-  const story = storyOf(read, asked)
+  const story = findStory(read, asked)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
   const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
-  return { json: await recordOf(options, read, asked), lines }
+  return { json: await readRecord(options, read, asked), lines }
 }
 
-function storyOf(read: Read, asked: Asked): EmailStory {
+function findStory(read: Read, asked: EmailLookup): EmailDetails {
   const { id, workspace_id: workspaceId } = asked.email
-  const story = emailStory(read, { workspaceId, id })
+  const story = readEmailDetails(read, { workspaceId, id })
   if (story === null) throw new CommandFailed(`the email ${id} is gone`)
-  return narrowedTo(asked, story)
+  return filterRecipients(asked, story)
 }
 
 /** With what the message holds, where it is asked for: a message is taken apart in a process that has to start first. */
-async function recordOf(options: OptionValues, read: Read, asked: Asked): Promise<unknown> {
-  if (!flag(options, 'json')) return null
+async function readRecord(options: OptionValues, read: Read, asked: EmailLookup): Promise<unknown> {
+  if (!flagOption(options, 'json')) return null
   const mime = new MimeReader()
   try {
-    const record = await emailRecord({ read, mime }, asked.email.id)
-    return record === null ? null : narrowedTo(asked, record)
+    const record = await readEmailRecord({ read, mime }, asked.email.id)
+    return record === null ? null : filterRecipients(asked, record)
   } finally {
     await mime.close()
   }
 }
 
 async function send(call: Call): Promise<Answer> {
-  atMost(call.words, 0)
-  const from = parseAddress(required(call.options, 'from'))
-  const to = parseAddress(required(call.options, 'to'))
-  const subject = text(call.options, 'subject') ?? 'Posthorn test message'
+  refuseExtraWords(call.words, 0)
+  const from = parseAddress(requiredOption(call.options, 'from'))
+  const to = parseAddress(requiredOption(call.options, 'to'))
+  const subject = textOption(call.options, 'subject') ?? 'Posthorn test message'
   const database = await call.database()
-  const emailId = await submit(call, database, from, to, await composed(from, to, subject))
-  const asked = askedEmail(database.read, emailId)
+  const emailId = await submit(call, database, from, to, await composeTestMessage(from, to, subject))
+  const asked = findEmailOrRecipient(database.read, emailId)
   if (asked === null) throw new CommandFailed(`the email ${emailId} is gone`)
-  const story = await firstAttempt(call, database, asked)
+  const story = await waitForFirstAttempt(call, database, asked)
   const isServed = isDataFolderHeld(call.config.service.data_dir)
-  const json = await recordOf(call.options, database.read, asked)
+  const json = await readRecord(call.options, database.read, asked)
   const lines = [...emailLines(story), ...nextLines(story, isServed)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 
 /** Of what is not settled. `isServed`: a daemon runs. */
-function nextLines(story: EmailStory, isServed: boolean): string[] {
+function nextLines(story: EmailDetails, isServed: boolean): string[] {
   if (!isOpen(story)) return []
   const later = `"posthorn explain ${story.id}" tells more later`
-  if (isAnswered(story)) return ['', `not delivered yet, and tried again without being asked: ${later}`]
+  if (hasOutcome(story)) return ['', `not delivered yet, and tried again without being asked: ${later}`]
   if (!isServed) return ['', `no daemon runs here: it is sent when one starts; ${later}`]
   const isUnderWay = story.recipients.some(({ next_attempt_at }) => next_attempt_at === null)
   return ['', isUnderWay ? `still being attempted after 60 s: ${later}` : `not tried within 60 s: ${later}`]
 }
 
-function composed(from: Address, to: Address, subject: string): Promise<Buffer> {
+function composeTestMessage(from: Address, to: Address, subject: string): Promise<Buffer> {
   const mail = new MailComposer({
     from,
     to,
@@ -123,10 +123,10 @@ function composed(from: Address, to: Address, subject: string): Promise<Buffer> 
 }
 
 async function submit(call: Call, database: Database, from: Address, to: Address, raw: Buffer): Promise<string> {
-  const owner = verifiedAnywhere(database.read, { domain: domainOf(from) })[0]
+  const owner = verifiedByName(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
-  const principal = keylessSender(owner.workspace_id)
-  const { emailId } = await accepting(call, database)(principal, {
+  const principal = createKeylessPrincipal(owner.workspace_id)
+  const { emailId } = await createAccept(call, database)(principal, {
     envelopeFrom: from,
     envid: null,
     ret: null,
@@ -139,31 +139,31 @@ async function submit(call: Call, database: Database, from: Address, to: Address
 }
 
 /** What the daemon does with a message, but for delivery: it sees the commit, and takes the message from the database. */
-function accepting({ config, clock }: Call, { read, commit }: Database): Accept {
+function createAccept({ config, clock }: Call, { read, commit }: Database): AcceptSubmission {
   const { limits, service } = config
   const { domain_emails_per_day: domainEmailsPerDay } = limits
-  const charge = chargeEmails({ read, planOf: planBook({ read, limits }).of, domainEmailsPerDay })
-  const verifiedDomain = domainBook({ read }).verified
+  const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
+  const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
-  const prepare = prepareEmail({ isSuppressed: suppressed, hostname: service.hostname, verifiedDomain })
-  return accept({ read, clock, prepare, take: take({ read, commit, charge, handOver: () => undefined }) })
+  const prepare = prepareEmail({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
+  return acceptSubmission({ read, clock, prepare, commitEmails: commitEmails({ read, commit, charge, handOver: () => undefined }) })
 }
 
 /** Until the first attempt has had its outcome, it is known what the message waits for, or no daemon is there to try it. */
-async function firstAttempt({ clock, config }: Call, { read }: Database, asked: Asked): Promise<EmailStory> {
-  const until = clock() + WAIT
+async function waitForFirstAttempt({ clock, config }: Call, { read }: Database, asked: EmailLookup): Promise<EmailDetails> {
+  const until = clock() + MAX_WAIT
   for (;;) {
-    const story = storyOf(read, asked)
-    if (!isOpen(story) || isAnswered(story) || clock() >= until) return story
+    const story = findStory(read, asked)
+    if (!isOpen(story) || hasOutcome(story) || clock() >= until) return story
     if (!isDataFolderHeld(config.service.data_dir)) return story
-    await sleep(LOOK)
+    await sleep(POLL_INTERVAL)
   }
 }
 
-function isOpen({ status }: EmailStory): boolean {
+function isOpen({ status }: EmailDetails): boolean {
   return status === 'queued' || status === 'scheduled'
 }
 
-function isAnswered({ recipients }: EmailStory): boolean {
+function hasOutcome({ recipients }: EmailDetails): boolean {
   return recipients.every(({ attempts, waits_for }) => attempts.length > 0 || waits_for !== null)
 }

@@ -1,9 +1,9 @@
 /** `queue list|show|hold|release|retry|delete`: the outbound queue in the operator's hands. */
-import { type Action, operator, recordAct } from '../../accounts/audit-log.js'
+import { type AuditAction, operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { parseDomainName } from '../../mail/address.js'
 import {
   deleteEntry,
-  eachEntry,
+  iterateEntries,
   holdEntry,
   type ListedEntry,
   type QueueFilter,
@@ -11,20 +11,20 @@ import {
   queueStatuses,
   releaseEntry,
   retryEntry,
-  statusOf,
+  queueStatusOf,
 } from '../../messages/queue/queue-admin.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, text, UsageError, word } from '../command.js'
-import { table } from '../table.js'
-import { chosenWorkspace } from '../workspace-choice.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, textOption, UsageError, requiredWord } from '../command.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
 
-type Act = (entry: ListedEntry, now: number) => readonly Write[]
+type EntryChange = (entry: ListedEntry, now: number) => readonly Write[]
 
 export const queueCommands: readonly Command[] = [
-  command('list', 'list the queue, oldest first', list),
+  queueCommand('list', 'list the queue, oldest first', list),
   {
     name: 'queue show',
     usage: 'ID',
@@ -32,74 +32,74 @@ export const queueCommands: readonly Command[] = [
     options: {},
     run: show,
   },
-  command(
+  queueCommand(
     'hold',
     'keep entries in the queue without trying them',
-    acting('held', 'queue.held', ({ id }, at) => [holdEntry(id, at)]),
+    runOnEntries('held', 'queue.held', ({ id }, at) => [holdEntry(id, at)]),
   ),
-  command(
+  queueCommand(
     'release',
     'let held entries go on',
-    acting('released', 'queue.released', ({ id }, at) => [releaseEntry(id, at)]),
+    runOnEntries('released', 'queue.released', ({ id }, at) => [releaseEntry(id, at)]),
   ),
-  command(
+  queueCommand(
     'retry',
     'try entries at once',
-    acting('due now', 'queue.retried', ({ id }, at) => [retryEntry({ id, at })]),
+    runOnEntries('due now', 'queue.retried', ({ id }, at) => [retryEntry({ id, at })]),
   ),
-  command(
+  queueCommand(
     'delete',
     'remove entries: their recipients fail',
-    acting('deleted', 'queue.deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
+    runOnEntries('deleted', 'queue.deleted', (entry, at) => deleteEntry(entry, at, 'operator')),
   ),
 ]
 
-function command(verb: string, summary: string, run: Command['run']): Command {
+function queueCommand(verb: string, summary: string, run: Command['run']): Command {
   return {
     name: `queue ${verb}`,
     usage: `[--domain D] [--status ${queueStatuses.join('|')}] [--workspace ID] [ID...]`,
     summary,
     options: { domain: 'string', status: 'string', workspace: 'string' },
-    noticed: true,
+    awaitsNotice: true,
     run,
   }
 }
 
 /** What the line says; the workspace as it is written. */
-function filterOf({ words, options }: Call): QueueFilter {
-  const status = text(options, 'status')
+function parseFilter({ words, options }: Call): QueueFilter {
+  const status = textOption(options, 'status')
   if (status !== undefined && !queueStatuses.some((known) => known === status)) {
     throw new UsageError(`--status: found "${status}", allowed: ${queueStatuses.join(', ')}`)
   }
-  const domain = text(options, 'domain')
+  const domain = textOption(options, 'domain')
   return {
-    workspaceId: text(options, 'workspace'),
+    workspaceId: textOption(options, 'workspace'),
     domain: domain === undefined ? undefined : parseDomainName(domain),
     status: status as QueueStatus | undefined,
     ids: words.length > 0 ? words : undefined,
   }
 }
 
-function chosen(read: Read, { options }: Call, filter: QueueFilter): ListedEntry[] {
-  const workspaceId = filter.workspaceId === undefined ? undefined : chosenWorkspace(read, options)
-  return [...eachEntry(read, { ...filter, workspaceId })]
+function findEntries(read: Read, { options }: Call, filter: QueueFilter): ListedEntry[] {
+  const workspaceId = filter.workspaceId === undefined ? undefined : chooseWorkspace(read, options)
+  return [...iterateEntries(read, { ...filter, workspaceId })]
 }
 
 async function list(call: Call): Promise<Answer> {
-  const filter = filterOf(call)
+  const filter = parseFilter(call)
   const { read } = await call.database()
-  const rows = chosen(read, call, filter)
+  const rows = findEntries(read, call, filter)
   return {
-    json: { data: rows.map(shown) },
+    json: { data: rows.map(toResource) },
     lines: [
-      ...table(
+      ...formatTable(
         ['ID', 'RECIPIENT', 'STATUS', 'TRIES', 'NEXT ATTEMPT', 'LAST RESPONSE, OR WHAT IT WAITS FOR'],
         rows.map((row) => [
           row.id,
           row.recipient,
-          statusOf(row),
+          queueStatusOf(row),
           String(row.attempts),
-          row.leased === 1 ? 'now' : timestamp(row.next_attempt_at),
+          row.leased === 1 ? 'now' : formatTimestamp(row.next_attempt_at),
           (row.waits_for === null ? (row.last_response ?? '') : `waits for ${row.waits_for}`).slice(0, 80),
         ]),
       ),
@@ -109,40 +109,40 @@ async function list(call: Call): Promise<Answer> {
 }
 
 async function show({ words, database }: Call): Promise<Answer> {
-  atMost(words, 1)
-  const id = word(words, 0, 'ID')
-  const row = [...eachEntry((await database()).read, { ids: [id] })][0]
+  refuseExtraWords(words, 1)
+  const id = requiredWord(words, 0, 'ID')
+  const row = [...iterateEntries((await database()).read, { ids: [id] })][0]
   if (row === undefined) throw new CommandFailed(`no queue entry ${id}: it is settled, or never was`)
-  const json = shown(row)
+  const json = toResource(row)
   return { json, lines: Object.entries(json).map(([key, value]) => `${key.padEnd(16)} ${value ?? '-'}`) }
 }
 
-function shown(row: ListedEntry): Record<string, string | number | null> {
+function toResource(row: ListedEntry): Record<string, string | number | null> {
   return {
     id: row.id,
     email_id: row.email_id,
     recipient: row.recipient,
     domain: row.domain,
-    status: statusOf(row),
+    status: queueStatusOf(row),
     attempts: row.attempts,
-    next_attempt_at: row.leased === 1 ? null : timestamp(row.next_attempt_at),
+    next_attempt_at: row.leased === 1 ? null : formatTimestamp(row.next_attempt_at),
     waits_for: row.leased === 1 ? null : row.waits_for,
     last_response: row.last_response,
   }
 }
 
 /** Each entry in a commit of its own: one that is on the wire now does not stop the others. */
-function acting(done: string, action: Action, act: Act): Command['run'] {
+function runOnEntries(done: string, action: AuditAction, act: EntryChange): Command['run'] {
   return async (call) => {
-    const filter = filterOf(call)
+    const filter = parseFilter(call)
     if (Object.values(filter).every((value) => value === undefined)) {
       throw new UsageError('say which: ID..., --domain, --status or --workspace')
     }
     const { read, commit } = await call.database()
     const now = call.clock()
-    const rows = chosen(read, call, filter)
-    const writes = (row: ListedEntry): Write[] => [...act(row, now), audited(row, action, now)]
-    const outcomes = await Promise.all(rows.map((row) => unlessMissed(commit(writes(row)))))
+    const rows = findEntries(read, call, filter)
+    const writes = (row: ListedEntry): Write[] => [...act(row, now), recordQueueAct(row, action, now)]
+    const outcomes = await Promise.all(rows.map((row) => tryCommit(commit(writes(row)))))
     const data = rows.filter((_, place) => outcomes[place]).map(({ id }) => id)
     const missed = rows.filter((_, place) => !outcomes[place]).map(({ id }) => id)
     const absent = (filter.ids ?? []).filter((id) => !rows.some((row) => row.id === id))
@@ -153,6 +153,6 @@ function acting(done: string, action: Action, act: Act): Command['run'] {
   }
 }
 
-function audited({ id, workspace_id, email_id }: ListedEntry, action: Action, at: number): Write {
-  return recordAct({ workspaceId: workspace_id, actor: operator, action, target: id, at, details: { email_id } })
+function recordQueueAct({ id, workspace_id, email_id }: ListedEntry, action: AuditAction, at: number): Write {
+  return recordAuditEntry({ workspaceId: workspace_id, actor: operatorActor, action, target: id, at, details: { email_id } })
 }

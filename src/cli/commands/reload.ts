@@ -6,24 +6,24 @@
  * Other settings that differ count at the next start, and are named.
  */
 import type { Config } from '../../config/complete.js'
-import type { Loaded } from '../../config/load.js'
-import { problemLines } from '../../config/problems.js'
+import type { LoadedConfig } from '../../config/load.js'
+import { formatProblems } from '../../config/problems.js'
 import type { Daemon } from '../../daemon/daemon.js'
-import { inTurn } from '../../platform/in-turn.js'
+import { createSerialRunner } from '../../platform/in-turn.js'
 import type { Log } from '../../platform/log.js'
-import { validUntil } from '../../platform/tls-files.js'
+import { certificateExpiry } from '../../platform/tls-files.js'
 
 export interface ReloadDeps {
   /** What the daemon was started with. */
   readonly config: Config
   readonly log: Log
   readonly daemon: Pick<Daemon, 'loadCertificate'>
-  readonly reload: () => Loaded
+  readonly reload: () => LoadedConfig
 }
 
 /** Each call reloads once; of several at the same time one follows the other. */
-export function reloader(deps: ReloadDeps): () => void {
-  const next = inTurn()
+export function createReloader(deps: ReloadDeps): () => void {
+  const next = createSerialRunner()
   return () => void next(() => reloadOnce(deps))
 }
 
@@ -32,15 +32,15 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
     const loaded = reload()
     if (loaded.kind === 'problems') {
       log.error(
-        { problems: problemLines(loaded.file, loaded.problems) },
+        { problems: formatProblems(loaded.file, loaded.problems) },
         'not reloaded: the configuration has problems',
       )
       return
     }
     const tls = await daemon.loadCertificate(loaded.config.tls)
     log.level = loaded.config.log.level
-    log.info({ log_level: log.level, certificate: tls.caFile, certificate_until: validUntil(tls) }, 'reloaded')
-    const waiting = settingsThatDiffer(config, loaded.config)
+    log.info({ log_level: log.level, certificate: tls.caFile, certificate_until: certificateExpiry(tls) }, 'reloaded')
+    const waiting = findChangedSettings(config, loaded.config)
     if (waiting.length > 0) log.warn({ settings: waiting }, 'these settings have changed and count at the next start')
   } catch (error) {
     log.error({ err: error }, 'not reloaded: the certificate stays as it was')
@@ -48,7 +48,7 @@ async function reloadOnce({ config, log, daemon, reload }: ReloadDeps): Promise<
 }
 
 /** Names as `inbound.max_size`, beside those that a reload takes over. */
-function settingsThatDiffer(before: Config, after: Config): readonly string[] {
+function findChangedSettings(before: Config, after: Config): readonly string[] {
   const sections = Object.keys(after) as (keyof Config)[]
   const names = sections.flatMap((section) => {
     const [old, now] = [before[section], after[section]] as [Record<string, unknown>, Record<string, unknown>]

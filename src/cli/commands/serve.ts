@@ -4,55 +4,55 @@
  * A second signal ends the process at once: what is acknowledged is on disk anyway. SIGHUP has the
  * configuration read again (`reload.ts`).
  */
-import type { Loaded } from '../../config/load.js'
+import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonParts } from '../../daemon/parts.js'
 import { type Log, openLog } from '../../platform/log.js'
-import { keepHeapSmall } from '../../platform/memory/heap.js'
-import { notifySocket } from '../../platform/processes/notify-socket.js'
-import { validUntil } from '../../platform/tls-files.js'
+import { limitHeapGrowth } from '../../platform/memory/heap.js'
+import { createNotifySocket } from '../../platform/processes/notify-socket.js'
+import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
-import { atMost, type Call } from '../command.js'
-import { reloader } from './reload.js'
+import { refuseExtraWords, type Call } from '../command.js'
+import { createReloader } from './reload.js'
 
-export interface Surroundings {
+export interface ServeOptions {
   /** NOTIFY_SOCKET of systemd. */
   readonly socket: string | null
   /** Standard output is read by systemd's journal. */
   readonly journal: boolean
   /** Reads the configuration once more, from where it was read. */
-  readonly reload: () => Loaded
-  readonly patience?: NonNullable<DaemonParts['patience']>
+  readonly reload: () => LoadedConfig
+  readonly stopTimeouts?: NonNullable<DaemonParts['stopTimeouts']>
 }
 
 export async function serve(
   { words, config, clock }: Pick<Call, 'words' | 'config' | 'clock'>,
-  { socket, journal, reload, ...parts }: Surroundings,
+  { socket, journal, reload, ...parts }: ServeOptions,
 ): Promise<void> {
-  atMost(words, 0)
-  keepHeapSmall()
+  refuseExtraWords(words, 0)
+  limitHeapGrowth()
   const log = openLog(config.log, journal)
-  const systemd = notifySocket(socket, log)
-  const stopped = signalled()
-  const reloads = signalledReloads()
+  const systemd = createNotifySocket(socket, log)
+  const stopped = waitForSignal()
+  const reloads = listenForReloads()
   // A bug that nobody caught ends the process, as it should; systemd starts it again, and the log says why.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught'))
   const daemon = await startDaemon({ config, clock, log, ...parts })
-  const listening = announce(log, daemon, config.service.data_dir)
-  reloads.use(reloader({ config, log, daemon, reload }))
-  await systemd.ready(listening)
+  const listening = logEndpoints(log, daemon, config.service.data_dir)
+  reloads.use(createReloader({ config, log, daemon, reload }))
+  await systemd.notifyReady(listening)
   const signal = await stopped
   log.info({ signal }, 'stopping')
-  await systemd.stopping()
+  await systemd.notifyStopping()
   await daemon.stop()
   log.info('stopped')
 }
 
 /** Logs where the daemon listens; returns the same for a reader. */
-function announce(log: Log, daemon: Daemon, dataDir: string): string {
+function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
-  const [mx, zone] = [plain(daemon.mx), plain(daemon.zone)]
-  const api = daemon.api.map(placeOf)
+  const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
+  const api = daemon.api.map(formatApiEndpoint)
   const { tls } = daemon
   const about = {
     version,
@@ -62,26 +62,26 @@ function announce(log: Log, daemon: Daemon, dataDir: string): string {
     zone,
     data_dir: dataDir,
     ca: tls.caFile,
-    certificate_until: validUntil(tls),
+    certificate_until: certificateExpiry(tls),
   }
   log.info(about, 'serving')
-  return [told('submission', submission), told('MX', mx), told('REST', api), told('DNS', zone)].flat().join(', ')
+  return [formatService('submission', submission), formatService('MX', mx), formatService('REST', api), formatService('DNS', zone)].flat().join(', ')
 }
 
-function plain(endpoints: Daemon['zone']): string[] {
+function formatEndpoints(endpoints: Daemon['zone']): string[] {
   return endpoints.map(({ host, port }) => `${host}:${port}`)
 }
 
 /** Nothing of a door that is closed. */
-function told(name: string, places: readonly string[]): string[] {
+function formatService(name: string, places: readonly string[]): string[] {
   return places.length === 0 ? [] : [`${name} on ${places.join(', ')}`]
 }
 
-function placeOf(endpoint: Daemon['api'][number]): string {
+function formatApiEndpoint(endpoint: Daemon['api'][number]): string {
   return endpoint.kind === 'unix' ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`
 }
 
-function signalled(): Promise<string> {
+function waitForSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => {
@@ -93,7 +93,7 @@ function signalled(): Promise<string> {
 }
 
 /** SIGHUP must not end a daemon that is still starting: it is answered once there is something to reload. */
-function signalledReloads(): { readonly use: (reload: () => void) => void } {
+function listenForReloads(): { readonly use: (reload: () => void) => void } {
   let reload: (() => void) | null = null
   let waiting = false
   process.on('SIGHUP', () => {

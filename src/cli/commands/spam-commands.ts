@@ -8,19 +8,19 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { shown } from '../../mail/address.js'
+import { formatForDisplay } from '../../mail/address.js'
 import { scanHeader } from '../../mail/header-fields.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
-import { learnMessage, messageFingerprint } from '../../spam/bayes/learn.js'
+import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
 import type { BayesVerdict } from '../../spam/bayes/records.js'
-import { spamMessage } from '../../spam/spam-input.js'
+import { buildSpamMessage } from '../../spam/spam-input.js'
 import type { Database } from '../../storage/database.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, required, UsageError, word } from '../command.js'
-import { chosenWorkspace } from '../workspace-choice.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredOption, UsageError, requiredWord } from '../command.js'
+import { chooseWorkspace } from '../workspace-choice.js'
 
 /** So many at a time share a commit; there is one process that takes them apart. */
-const AT_ONCE = 16
-const MAX_NAMED = 20
+const CONCURRENCY = 16
+const MAX_LISTED_FILES = 20
 
 export const spamCommands: readonly Command[] = [
   {
@@ -34,43 +34,43 @@ export const spamCommands: readonly Command[] = [
 
 type Outcome = 'learned' | 'known' | 'unreadable'
 
-interface Lessons {
+interface LearnDeps {
   readonly database: Database
   readonly mime: MimeReader
   readonly workspaceId: string
   readonly verdict: BayesVerdict
   readonly now: () => number
   /** Bytes of a message. */
-  readonly most: number
+  readonly maxSize: number
 }
 
 async function learn({ words, options, config, clock, database: open }: Call): Promise<Answer> {
-  atMost(words, 1)
-  const folder = word(words, 0, 'DIR')
-  const verdict = verdictOf(required(options, 'as'))
-  const files = messageFiles(folder)
+  refuseExtraWords(words, 1)
+  const folder = requiredWord(words, 0, 'DIR')
+  const verdict = parseVerdict(requiredOption(options, 'as'))
+  const files = listMessageFiles(folder)
   const database = await open()
-  const workspaceId = chosenWorkspace(database.read, options)
+  const workspaceId = chooseWorkspace(database.read, options)
   const mime = new MimeReader()
   try {
-    const most = config.inbound.max_size
-    const outcomes = await learnAll(files, { database, mime, workspaceId, verdict, now: clock, most })
-    return report(files, outcomes)
+    const maxSize = config.inbound.max_size
+    const outcomes = await learnAll(files, { database, mime, workspaceId, verdict, now: clock, maxSize })
+    return buildReport(files, outcomes)
   } finally {
     await mime.close()
   }
 }
 
-function verdictOf(said: string): BayesVerdict {
+function parseVerdict(said: string): BayesVerdict {
   if (said === 'spam' || said === 'ham') return said
   throw new UsageError(`--as: found "${said}", allowed: spam, ham`)
 }
 
 /** In the order of their names, so that learning twice does the same. */
-function messageFiles(folder: string): readonly string[] {
-  if (!isFolder(folder)) throw new CommandFailed(`DIR: found ${shown(folder)}; allowed: a folder`)
+function listMessageFiles(folder: string): readonly string[] {
+  if (!isFolder(folder)) throw new CommandFailed(`DIR: found ${formatForDisplay(folder)}; allowed: a folder`)
   const maildir = ['cur', 'new'].map((name) => join(folder, name)).filter(isFolder)
-  const files = (maildir.length > 0 ? maildir : [folder]).flatMap(filesOf)
+  const files = (maildir.length > 0 ? maildir : [folder]).flatMap(listFiles)
   if (files.length === 0) throw new CommandFailed(`no files in ${folder}`)
   return files
 }
@@ -79,7 +79,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-function filesOf(folder: string): readonly string[] {
+function listFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => !name.startsWith('.'))
     .sort()
@@ -87,49 +87,49 @@ function filesOf(folder: string): readonly string[] {
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
 }
 
-async function learnAll(files: readonly string[], lessons: Lessons): Promise<ReadonlyMap<string, Outcome>> {
+async function learnAll(files: readonly string[], lessons: LearnDeps): Promise<ReadonlyMap<string, Outcome>> {
   const outcomes = new Map<string, Outcome>()
   const left = files.values()
   const worker = async (): Promise<void> => {
     for (const file of left) outcomes.set(file, await learnFile(file, lessons))
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   return outcomes
 }
 
-async function learnFile(file: string, { database, mime, workspaceId, verdict, now, most }: Lessons): Promise<Outcome> {
-  const raw = contentOf(file, most)
+async function learnFile(file: string, { database, mime, workspaceId, verdict, now, maxSize: most }: LearnDeps): Promise<Outcome> {
+  const raw = readMessage(file, most)
   if (raw === null) return 'unreadable'
   const result = await mime.read(workspaceId, () => raw)
   if (result.kind !== 'parts') return 'unreadable'
-  const message = spamMessage(raw, result.parts, { receivedAt: null, origin: null, authentication: null })
-  const lesson = { workspaceId, fingerprint: messageFingerprint(raw), verdict, message, at: now() }
+  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin: null, authentication: null })
+  const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now() }
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }
 
 /** One of these stands in every message; a colon in the first line many files have. */
-const usual = new Set(['from', 'to', 'subject', 'date', 'received', 'message-id', 'return-path'])
+const commonFields = new Set(['from', 'to', 'subject', 'date', 'received', 'message-id', 'return-path'])
 
 /** Null: it cannot be opened, is too large, or has no header of a message. */
-function contentOf(file: string, most: number): Buffer | null {
+function readMessage(file: string, maxSize: number): Buffer | null {
   try {
-    if (statSync(file).size > most) return null
-    const raw = withoutEnvelope(readFileSync(file))
-    return scanHeader(raw).fields.some(({ name }) => usual.has(name)) ? raw : null
+    if (statSync(file).size > maxSize) return null
+    const raw = stripMboxLine(readFileSync(file))
+    return scanHeader(raw).fields.some(({ name }) => commonFields.has(name)) ? raw : null
   } catch {
     return null
   }
 }
 
 /** Programs that write the messages of an mbox into files of their own leave its `From ` line. */
-function withoutEnvelope(bytes: Buffer): Buffer {
+function stripMboxLine(bytes: Buffer): Buffer {
   return bytes.toString('latin1', 0, 5) === 'From ' ? bytes.subarray(bytes.indexOf('\n') + 1) : bytes
 }
 
-function report(files: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Answer {
+function buildReport(files: readonly string[], outcomes: ReadonlyMap<string, Outcome>): Answer {
   const of = (wanted: Outcome): readonly string[] => files.filter((file) => outcomes.get(file) === wanted)
   const [learned, known, unreadable] = [of('learned'), of('known'), of('unreadable')]
-  const named = unreadable.slice(0, MAX_NAMED)
+  const named = unreadable.slice(0, MAX_LISTED_FILES)
   const more = unreadable.length - named.length
   return {
     json: { learned: learned.length, known: known.length, unreadable: unreadable.length, unreadable_files: named },

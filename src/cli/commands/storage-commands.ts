@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DataFolderHeld } from '../../storage/data-lock.js'
-import { backup, FileExists } from '../../storage/maintenance/backup.js'
-import { restore, UnusableBackup } from '../../storage/maintenance/restore.js'
+import { createBackup, FileExistsError } from '../../storage/maintenance/backup.js'
+import { restoreBackup, UnusableBackup } from '../../storage/maintenance/restore.js'
 import { verifyData } from '../../storage/maintenance/verify.js'
 import { databaseFile } from '../../storage/open.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, flag, UsageError, word } from '../command.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, flagOption, UsageError, requiredWord } from '../command.js'
 
 export const storageCommands: readonly Command[] = [
   {
@@ -15,7 +15,7 @@ export const storageCommands: readonly Command[] = [
     summary: 'write a consistent copy of the database, while the daemon works; -: to standard output',
     options: {},
     run: ({ words, options, config }) =>
-      told(() =>
+      withCommandErrors(() =>
         words[0] === STANDARD_OUTPUT ? backupToOutput({ words, options, config }) : backupToFile({ words, config }),
       ),
   },
@@ -25,12 +25,12 @@ export const storageCommands: readonly Command[] = [
     summary: 'put a backup in the place of the database; the daemon must be stopped',
     options: {},
     run: ({ words, config, clock }) =>
-      told(() => {
+      withCommandErrors(() => {
         // A new machine has no data folder yet.
         mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-        const { aside } = restore({ backup: file(words), file: databaseFile(config.service.data_dir), now: clock() })
-        const lines = ['restored', ...(aside === undefined ? [] : [`the database that was there is now ${aside}`])]
-        return { json: { restored: true, aside: aside ?? null }, lines }
+        const { previousFile } = restoreBackup({ backup: fileArgument(words), file: databaseFile(config.service.data_dir), now: clock() })
+        const lines = ['restored', ...(previousFile === undefined ? [] : [`the database that was there is now ${previousFile}`])]
+        return { json: { restored: true, aside: previousFile ?? null }, lines }
       }),
   },
   {
@@ -39,9 +39,9 @@ export const storageCommands: readonly Command[] = [
     summary: 'check the database: is it whole, and does it make sense',
     options: {},
     run: ({ words, config }) =>
-      told(() => {
-        atMost(words, 0)
-        const problems = verifyData(existing(config))
+      withCommandErrors(() => {
+        refuseExtraWords(words, 0)
+        const problems = verifyData(requireDatabase(config))
         const lines = problems.map(({ check, message }) => `${check}: ${message}`)
         return {
           json: { ok: problems.length === 0, problems },
@@ -55,38 +55,38 @@ export const storageCommands: readonly Command[] = [
 const STANDARD_OUTPUT = '-'
 
 function backupToFile({ words, config }: Pick<Call, 'words' | 'config'>): Answer {
-  const to = file(words)
-  backup({ from: existing(config), to })
+  const to = fileArgument(words)
+  createBackup({ from: requireDatabase(config), to })
   return { json: { file: to }, lines: [`backup written to ${to}`] }
 }
 
 /** The copy is made beside the database first, where there must be room for it. */
 function backupToOutput({ words, options, config }: Pick<Call, 'words' | 'options' | 'config'>): Answer {
-  atMost(words, 1)
-  if (flag(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
-  const from = existing(config)
+  refuseExtraWords(words, 1)
+  if (flagOption(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
+  const from = requireDatabase(config)
   const to = `${from}.backup-${process.pid}`
-  backup({ from, to })
+  createBackup({ from, to })
   return { json: null, lines: [], file: to }
 }
 
-function file(words: Call['words']): string {
-  atMost(words, 1)
-  return resolve(word(words, 0, 'FILE'))
+function fileArgument(words: Call['words']): string {
+  refuseExtraWords(words, 1)
+  return resolve(requiredWord(words, 0, 'FILE'))
 }
 
-function existing(config: Call['config']): string {
+function requireDatabase(config: Call['config']): string {
   const path = databaseFile(config.service.data_dir)
   if (!existsSync(path)) throw new CommandFailed(`there is no database at ${path}`)
   return path
 }
 
 /** What the operator can mend is told in its own words; all else is a bug. */
-async function told(work: () => Answer): Promise<Answer> {
+async function withCommandErrors(work: () => Answer): Promise<Answer> {
   try {
     return work()
   } catch (error) {
-    if (error instanceof FileExists || error instanceof DataFolderHeld || error instanceof UnusableBackup) {
+    if (error instanceof FileExistsError || error instanceof DataFolderHeld || error instanceof UnusableBackup) {
       throw new CommandFailed(error.message)
     }
     throw error

@@ -1,15 +1,15 @@
 /** `user list|set-password`, `workspace transfer`: what nobody may do over the interface. */
-import { operator, recordAct } from '../../accounts/audit-log.js'
+import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../accounts/people/members.js'
-import { passwords } from '../../accounts/people/passwords.js'
+import { createPasswordHasher } from '../../accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.js'
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress } from '../../mail/address.js'
-import { timestamp } from '../../platform/clock.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, word } from '../command.js'
-import { table } from '../table.js'
-import { chosenWorkspace } from '../workspace-choice.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredWord } from '../command.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
 
 export const userCommands: readonly Command[] = [
   {
@@ -31,24 +31,24 @@ export const userCommands: readonly Command[] = [
     usage: 'ID EMAIL',
     summary: 'make a member of a workspace its owner; who owned it stays, as an admin',
     options: {},
-    noticed: true,
+    awaitsNotice: true,
     run: transfer,
   },
 ]
 
 async function list({ words, database }: Call): Promise<Answer> {
-  atMost(words, 0)
+  refuseExtraWords(words, 0)
   const { read } = await database()
   const data = allUsers(read, {}).map(({ id, email, full_name, password_hash, created_at }) => ({
     id,
     email,
     full_name,
     has_password: password_hash !== null,
-    workspaces: workspacesOfUser(read, { userId: id, limit: MOST, offset: 0 }).map((of) => ({
+    workspaces: workspacesOfUser(read, { userId: id, limit: MAX_WORKSPACES, offset: 0 }).map((of) => ({
       id: of.id,
       role: of.role,
     })),
-    created_at: timestamp(created_at),
+    created_at: formatTimestamp(created_at),
   }))
   const rows = data.map(({ id, email, full_name, has_password, workspaces }) => [
     id,
@@ -57,34 +57,34 @@ async function list({ words, database }: Call): Promise<Answer> {
     has_password ? 'yes' : 'no',
     workspaces.map((of) => `${of.id} (${of.role})`).join(', '),
   ])
-  return { json: { data }, lines: table(['ID', 'EMAIL', 'NAME', 'PASSWORD', 'WORKSPACES'], rows) }
+  return { json: { data }, lines: formatTable(['ID', 'EMAIL', 'NAME', 'PASSWORD', 'WORKSPACES'], rows) }
 }
 
-const MOST = 1_000
+const MAX_WORKSPACES = 1_000
 
-async function changePassword({ words, database, clock, secret }: Call): Promise<Answer> {
-  atMost(words, 1)
-  const email = parseAddress(word(words, 0, 'EMAIL')).toLowerCase()
+async function changePassword({ words, database, clock, readSecret }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const email = parseAddress(requiredWord(words, 0, 'EMAIL')).toLowerCase()
   const { read, commit } = await database()
   const [user] = userByEmail(read, { email })
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
-  const hash = await passwords().hash(await secret(`password of ${email}: `))
+  const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
   const at = clock()
-  const acts = workspacesOfUser(read, { userId: user.id, limit: MOST, offset: 0 }).map(({ id: workspaceId }) =>
-    recordAct({ workspaceId, actor: operator, action: 'user.password_set', target: user.id, at }),
+  const acts = workspacesOfUser(read, { userId: user.id, limit: MAX_WORKSPACES, offset: 0 }).map(({ id: workspaceId }) =>
+    recordAuditEntry({ workspaceId, actor: operatorActor, action: 'user.password_set', target: user.id, at }),
   )
-  if (!(await unlessMissed(commit([setPassword({ id: user.id, hash }), ...acts])))) {
+  if (!(await tryCommit(commit([setPassword({ id: user.id, hash }), ...acts])))) {
     throw new CommandFailed(`no such user any more: ${email}`)
   }
   return { json: { user_id: user.id, email }, lines: [`${email} has a new password`] }
 }
 
 async function transfer({ words, database, clock }: Call): Promise<Answer> {
-  atMost(words, 2)
-  const [workspace, given] = [word(words, 0, 'ID'), word(words, 1, 'EMAIL')]
+  refuseExtraWords(words, 2)
+  const [workspace, given] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'EMAIL')]
   const email = parseAddress(given).toLowerCase()
   const { read, commit } = await database()
-  const workspaceId = chosenWorkspace(read, { workspace })
+  const workspaceId = chooseWorkspace(read, { workspace })
   const [owner] = ownerOf(read, { workspaceId })
   const [member] = memberByEmail(read, { workspaceId, email })
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
@@ -92,9 +92,9 @@ async function transfer({ words, database, clock }: Call): Promise<Answer> {
   if (member.role === 'owner') throw new CommandFailed(`${email} owns ${workspaceId} already`)
   const [ownerId, newOwnerId] = [owner.user_id, member.user_id]
   const details = { from: ownerId, to: newOwnerId }
-  const act = { workspaceId, actor: operator, action: 'workspace.transferred', target: workspaceId, details } as const
-  const writes = [...transferOwnership({ workspaceId, ownerId, newOwnerId }), recordAct({ ...act, at: clock() })]
-  if (!(await unlessMissed(commit(writes)))) throw new CommandFailed('its members changed at this moment: try again')
+  const act = { workspaceId, actor: operatorActor, action: 'workspace.transferred', target: workspaceId, details } as const
+  const writes = [...transferOwnership({ workspaceId, ownerId, newOwnerId }), recordAuditEntry({ ...act, at: clock() })]
+  if (!(await tryCommit(commit(writes)))) throw new CommandFailed('its members changed at this moment: try again')
   return {
     json: { workspace_id: workspaceId, owner_id: newOwnerId, former_owner_id: ownerId },
     lines: [`${workspaceId} belongs to ${email}`],

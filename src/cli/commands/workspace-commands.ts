@@ -1,19 +1,19 @@
 /** `setup`, `workspace`: who is here. */
-import { operator, recordAct } from '../../accounts/audit-log.js'
-import { heldBy } from '../../accounts/limits/inbound-bytes.js'
+import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
+import { readHeldBytes } from '../../accounts/limits/inbound-bytes.js'
 import { setPlan } from '../../accounts/limits/plans.js'
-import { keepOperatorWorkspace, operatorWorkspace, setOperatorWorkspace } from '../../accounts/operator-workspace.js'
-import { allWorkspaces, type Founded, foundWorkspace } from '../../accounts/workspaces.js'
+import { initOperatorWorkspace, findOperatorWorkspace, setOperatorWorkspace } from '../../accounts/operator-workspace.js'
+import { allWorkspaces, type NewWorkspaceWithOwner, buildWorkspaceWithOwner } from '../../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../../config/plans.js'
 import { parseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
-import { type Answer, atMost, type Call, type Command, CommandFailed, required, word } from '../command.js'
-import { table } from '../table.js'
-import { chosenWorkspace } from '../workspace-choice.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredOption, requiredWord } from '../command.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
 
 export const workspaceCommands: readonly Command[] = [
   {
@@ -22,13 +22,13 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'make the first workspace, its owner and a full key; prints them once',
     options: { workspace: 'string', email: 'string' },
     run: async (call) => {
-      atMost(call.words, 0)
-      const name = required(call.options, 'workspace')
+      refuseExtraWords(call.words, 0)
+      const name = requiredOption(call.options, 'workspace')
       const { read } = await call.database()
       if (allWorkspaces(read, {}).length > 0) {
         throw new CommandFailed('there is a workspace already: "posthorn workspace create" makes another')
       }
-      return founded(call, name)
+      return createWorkspace(call, name)
     },
   },
   {
@@ -37,8 +37,8 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'make another workspace with its owner and a full key',
     options: { email: 'string' },
     run: async (call) => {
-      atMost(call.words, 1)
-      return founded(call, word(call.words, 0, 'NAME'))
+      refuseExtraWords(call.words, 1)
+      return createWorkspace(call, requiredWord(call.words, 0, 'NAME'))
     },
   },
   {
@@ -47,8 +47,8 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'list the workspaces',
     options: {},
     run: async ({ words, database }) => {
-      atMost(words, 0)
-      return listed((await database()).read)
+      refuseExtraWords(words, 0)
+      return listWorkspaces((await database()).read)
     },
   },
   {
@@ -56,7 +56,7 @@ export const workspaceCommands: readonly Command[] = [
     usage: 'ID PLAN',
     summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
     options: {},
-    noticed: true,
+    awaitsNotice: true,
     run: changePlan,
   },
   {
@@ -64,17 +64,17 @@ export const workspaceCommands: readonly Command[] = [
     usage: 'ID',
     summary: "make a workspace the operator's: mail to postmaster and abuse of the service is filed there",
     options: {},
-    noticed: true,
-    run: changeOperators,
+    awaitsNotice: true,
+    run: changeOperator,
   },
 ]
 
-function listed(read: Read): Answer {
-  const operators = operatorWorkspace(read)
+function listWorkspaces(read: Read): Answer {
+  const operators = findOperatorWorkspace(read)
   const data = allWorkspaces(read, {}).map((row) => ({
     ...row,
-    created_at: timestamp(row.created_at),
-    inbound_bytes: heldBy(read, row.id),
+    created_at: formatTimestamp(row.created_at),
+    inbound_bytes: readHeldBytes(read, row.id),
     operator: row.id === operators,
   }))
   const rows = data.map((row) => [
@@ -85,57 +85,57 @@ function listed(read: Read): Answer {
     `${Math.ceil(row.inbound_bytes / MB)} MB`,
     row.operator ? 'yes' : '',
   ])
-  return { json: { data }, lines: table(['ID', 'NAME', 'PLAN', 'CREATED', 'INBOUND', 'OPERATOR'], rows) }
+  return { json: { data }, lines: formatTable(['ID', 'NAME', 'PLAN', 'CREATED', 'INBOUND', 'OPERATOR'], rows) }
 }
 
 const MB = 1_048_576
 
-async function changeOperators({ words, database, clock }: Call): Promise<Answer> {
-  atMost(words, 1)
+async function changeOperator({ words, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
   const { read, commit } = await database()
-  const workspaceId = chosenWorkspace(read, { workspace: word(words, 0, 'ID') })
+  const workspaceId = chooseWorkspace(read, { workspace: requiredWord(words, 0, 'ID') })
   const action = 'workspace.made_operators'
-  const details = { before: operatorWorkspace(read) }
-  const act = recordAct({ workspaceId: SERVICE, actor: operator, action, target: workspaceId, at: clock(), details })
-  if (!(await unlessMissed(commit([setOperatorWorkspace(workspaceId), act])))) {
+  const details = { before: findOperatorWorkspace(read) }
+  const act = recordAuditEntry({ workspaceId: SERVICE_WORKSPACE, actor: operatorActor, action, target: workspaceId, at: clock(), details })
+  if (!(await tryCommit(commit([setOperatorWorkspace(workspaceId), act])))) {
     throw new CommandFailed(`the workspace ${workspaceId} is gone`)
   }
   return { json: { workspace_id: workspaceId }, lines: [`${workspaceId} is the operator's workspace`] }
 }
 
 async function changePlan({ words, config, database, clock }: Call): Promise<Answer> {
-  atMost(words, 2)
-  const [workspace, plan] = [word(words, 0, 'ID'), word(words, 1, 'PLAN')]
+  refuseExtraWords(words, 2)
+  const [workspace, plan] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'PLAN')]
   if (limitsOfPlan(config.limits.plans, plan) === undefined) {
     const known = [UNLIMITED, ...Object.keys(config.limits.plans)].join(', ')
     throw new CommandFailed(`no such plan: ${plan}; there are ${known}`)
   }
   const { read, commit } = await database()
-  const workspaceId = chosenWorkspace(read, { workspace })
+  const workspaceId = chooseWorkspace(read, { workspace })
   const action = 'workspace.plan_changed'
-  const act = recordAct({ workspaceId, actor: operator, action, target: workspaceId, at: clock(), details: { plan } })
-  if (!(await unlessMissed(commit([setPlan({ workspaceId, plan }), act])))) {
+  const act = recordAuditEntry({ workspaceId, actor: operatorActor, action, target: workspaceId, at: clock(), details: { plan } })
+  if (!(await tryCommit(commit([setPlan({ workspaceId, plan }), act])))) {
     throw new CommandFailed(`the workspace ${workspaceId} is gone`)
   }
   return { json: { workspace_id: workspaceId, plan }, lines: [`${workspaceId} has the plan ${plan}`] }
 }
 
-async function founded({ options, config, database, clock }: Call, name: string): Promise<Answer> {
-  const email = parseAddress(required(options, 'email'))
+async function createWorkspace({ options, config, database, clock }: Call, name: string): Promise<Answer> {
+  const email = parseAddress(requiredOption(options, 'email'))
   if (name.trim() === '' || name.length > 100 || /\p{Cc}/u.test(name))
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters, no control characters')
   const { read, commit } = await database()
   const at = clock()
-  const made = foundWorkspace(read, name, email, config.limits.default_plan, at)
+  const made = buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
   const { workspaceId, userId } = made
   const details = { name, owner: userId }
-  const act = recordAct({ workspaceId, actor: operator, action: 'workspace.created', target: workspaceId, at, details })
+  const act = recordAuditEntry({ workspaceId, actor: operatorActor, action: 'workspace.created', target: workspaceId, at, details })
   // Whoever runs the command line is the operator: what they make first is theirs.
-  await commit([...made.writes, keepOperatorWorkspace(workspaceId), act])
-  return answer(made, name, email)
+  await commit([...made.writes, initOperatorWorkspace(workspaceId), act])
+  return buildAnswer(made, name, email)
 }
 
-function answer({ workspaceId, userId, key }: Founded, name: string, email: string): Answer {
+function buildAnswer({ workspaceId, userId, key }: NewWorkspaceWithOwner, name: string, email: string): Answer {
   return {
     json: { workspace_id: workspaceId, user_id: userId, api_key: key.secret, key_prefix: key.row.key_prefix },
     lines: [

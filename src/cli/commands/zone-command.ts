@@ -5,12 +5,12 @@
  * the zone that is above.
  */
 import { ensureIdentity } from '../../daemon/identity.js'
-import { serviceZone } from '../../domains/zone/zone.js'
-import { noticeZoneSettings } from '../../domains/zone/zone-change.js'
-import { plainRecord, zoneLine } from '../../domains/zone/zone-file.js'
-import { isInside, type ZoneRecord, type ZoneSettings, zoneSettings } from '../../domains/zone/zone-records.js'
+import { createServiceZone } from '../../domains/zone/zone.js'
+import { syncZoneSerial } from '../../domains/zone/zone-change.js'
+import { toPlainRecord, formatZoneLine } from '../../domains/zone/zone-file.js'
+import { isInside, type ZoneRecord, type ZoneSettings, toZoneSettings } from '../../domains/zone/zone-records.js'
 import { parseAddress } from '../../mail/address.js'
-import { type Answer, atMost, type Call, type Command } from '../command.js'
+import { type Answer, refuseExtraWords, type Call, type Command } from '../command.js'
 
 export const zoneCommands: readonly Command[] = [
   {
@@ -23,19 +23,19 @@ export const zoneCommands: readonly Command[] = [
 ]
 
 async function printZone({ words, config, clock, database: open }: Call): Promise<Answer> {
-  atMost(words, 0)
+  refuseExtraWords(words, 0)
   const database = await open()
-  const settings = zoneSettings(config)
+  const settings = toZoneSettings(config)
   // Before the first start there is no key of the service itself yet.
   await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
-  await noticeZoneSettings(database, settings, { now: clock(), restarted: false })
-  const zone = serviceZone(database, settings)
-  const head = settings.nameservers.length === 0 ? [] : [zone.soa()]
-  const records: ZoneRecord[] = [...head, ...[...zone.pages()].flat()]
-  return { json: { records: records.map(plainRecord) }, lines: records.map(zoneLine), warnings: lacking(settings) }
+  await syncZoneSerial(database, settings, { now: clock(), restarted: false })
+  const zone = createServiceZone(database, settings)
+  const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]
+  const records: ZoneRecord[] = [...head, ...[...zone.readPages()].flat()]
+  return { json: { records: records.map(toPlainRecord) }, lines: records.map(formatZoneLine), warnings: findWarnings(settings) }
 }
 
-function lacking({ zone, addresses, nameservers, mailDomain, hostname, mxHost }: ZoneSettings): readonly string[] {
+function findWarnings({ zone, addresses, nameservers, mailDomain, hostname, mxHost }: ZoneSettings): readonly string[] {
   const elsewhere = [hostname, mxHost].filter((name) => !isInside(name, zone))
   return [
     ...(addresses.length > 0

@@ -20,11 +20,11 @@
  * a transaction was begun, five that were called, and none once the time is up.
  */
 import { assertNever } from '../../mail/assert-never.js'
-import { type Reply, replyLine } from '../../mail/reply.js'
+import { type Reply, formatReply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Reason } from '../../messages/replies/reasons.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, Sent, Trouble } from '../smtp/outcome.js'
+import type { Exchange, SendResult, SmtpFailure } from '../smtp/outcome.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
 export interface AttemptLimits {
@@ -43,22 +43,22 @@ export const defaultAttemptLimits: AttemptLimits = { hosts: 5, transactions: 2, 
 export interface Verdict {
   readonly outcome: AttemptOutcome
   /** Another host may do better. */
-  readonly onward: boolean
+  readonly shouldTryNext: boolean
 }
 
-export function judge(sent: Sent, host: Host): Verdict {
+export function judgeSendResult(sent: SendResult, host: Host): Verdict {
   switch (sent.kind) {
     case 'accepted': {
       const { reply, dsnRelayed } = sent
-      return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, onward: false }
+      return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, shouldTryNext: false }
     }
     case 'unsendable':
       // Our words, not the server's: they must not look like a reply.
-      return { outcome: { ...refused('message', sent.reply), response: `not sent: ${sent.reply.text}` }, onward: false }
+      return { outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` }, shouldTryNext: false }
     case 'refused':
       return judgeReply(sent.stage, sent.reply, host)
     case 'failed':
-      return { outcome: silence(sent, host), onward: sent.stage !== 'message' }
+      return { outcome: toDeferredOutcome(sent, host), shouldTryNext: sent.stage !== 'message' }
     default:
       return assertNever(sent)
   }
@@ -67,11 +67,11 @@ export function judge(sent: Sent, host: Host): Verdict {
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   const { kind, scope, reason, status } = classifyReply(stage, reply)
   const final = kind === 'permanent' && scope !== 'session' && !isOurFault(stage, reply, reason, host)
-  if (final) return { outcome: refused(stage, reply), onward: false }
+  if (final) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }
   const temporary = `4${status.slice(1)}`
   return {
-    outcome: { kind: 'deferred', reason, response: replyLine(reply), reached: true, status: temporary },
-    onward: true,
+    outcome: { kind: 'deferred', reason, response: formatReply(reply), reached: true, status: temporary },
+    shouldTryNext: true,
   }
 }
 
@@ -86,14 +86,14 @@ function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Ho
 /** RFC 4954 section 6, RFC 3207 section 4. */
 const loginCodes: ReadonlySet<number> = new Set([530, 534, 535, 538])
 
-function refused(stage: Stage, reply: Reply): Extract<AttemptOutcome, { kind: 'refused' }> {
+function toRefusedOutcome(stage: Stage, reply: Reply): Extract<AttemptOutcome, { kind: 'refused' }> {
   const { reason, status, recipientsFault } = classifyReply(stage, reply)
-  return { kind: 'refused', reason, response: replyLine(reply), status, recipientsFault }
+  return { kind: 'refused', reason, response: formatReply(reply), status, recipientsFault }
 }
 
-type Silence = Extract<Trouble, { kind: 'failed' }>
+type NoReplyFailure = Extract<SmtpFailure, { kind: 'failed' }>
 
-const doing: Readonly<Record<Stage, string>> = {
+const stagePhrases: Readonly<Record<Stage, string>> = {
   connect: 'while connecting',
   banner: 'while waiting for the greeting',
   ehlo: 'after EHLO',
@@ -105,24 +105,24 @@ const doing: Readonly<Record<Stage, string>> = {
   message: 'after the end of the message, which may arrive twice',
 }
 
-function silence({ stage, failure, detail }: Silence, host: Host): AttemptOutcome {
+function toDeferredOutcome({ stage, failure, detail }: NoReplyFailure, host: Host): AttemptOutcome {
   const { reason } = classifyFailure(stage, failure)
-  const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${doing[stage]}`
+  const response = `${host.mx} [${host.address}]:${host.port}: ${detail} ${stagePhrases[stage]}`
   return { kind: 'deferred', reason, response, reached: stage !== 'connect' && stage !== 'banner' }
 }
 
 /** `calls`: made so far; `elapsed`: milliseconds that they took. */
-export function mayCallAnother(
+export function mayTryAnother(
   calls: readonly Pick<Exchange, 'sent'>[],
   elapsed: number,
   limits: AttemptLimits,
 ): boolean {
-  const transactions = calls.filter(({ sent }) => beganTransaction(sent))
+  const transactions = calls.filter(({ sent }) => hasBegunTransaction(sent))
   return calls.length < limits.hosts && transactions.length < limits.transactions && elapsed < limits.time
 }
 
 /** The stage is one of a transaction, not of the way to it. */
-function beganTransaction(sent: Sent): boolean {
+function hasBegunTransaction(sent: SendResult): boolean {
   return 'stage' in sent && ['mail', 'rcpt', 'data', 'message'].includes(sent.stage)
 }
 
@@ -130,6 +130,6 @@ function beganTransaction(sent: Sent): boolean {
  * Which of two deferrals to tell: a server's words before silence, the later before the
  * earlier. `reached` holds once any server was.
  */
-export function moreTelling<Told extends { readonly sent: Sent }>(earlier: Told | null, later: Told): Told {
+export function pickMoreInformative<Deferral extends { readonly sent: SendResult }>(earlier: Deferral | null, later: Deferral): Deferral {
   return earlier?.sent.kind === 'refused' && later.sent.kind === 'failed' ? earlier : later
 }

@@ -10,11 +10,11 @@
  * down, or comes up under load, is not met by everything that has waited for it.
  */
 import type { Host } from '../hosts/destination.js'
-import type { Trouble } from '../smtp/outcome.js'
+import type { SmtpFailure } from '../smtp/outcome.js'
 
 const FIRST_WAIT = 30_000
-const LONGEST_WAIT = 300_000
-const FORGOTTEN_AFTER = 600_000
+const MAX_WAIT = 300_000
+const FORGET_AFTER = 600_000
 const MAX_HOSTS = 10_000
 
 /** Not called before `until`. `why`: the host and what is the matter with it, for people. */
@@ -25,49 +25,49 @@ export interface Outage {
 }
 
 /** `open`: some host may be called. `probe`: by one message, which finds out. An outage: all hosts are down. */
-export type Reach = { readonly kind: 'open' | 'probe' } | Outage
+export type Reachability = { readonly kind: 'open' | 'probe' } | Outage
 
-interface Unreachable {
+interface UnreachableHost {
   until: number
   readonly wait: number
   readonly why: string
 }
 
-const open: Reach = { kind: 'open' }
-const probe: Reach = { kind: 'probe' }
+const openReachability: Reachability = { kind: 'open' }
+const probeReachability: Reachability = { kind: 'probe' }
 
 export class UnreachableHosts {
-  private readonly hosts = new Map<string, Unreachable>()
+  private readonly hosts = new Map<string, UnreachableHost>()
 
   /** Why the host should not be called now; null: it may. */
-  outage(host: Host, now: number): Outage | null {
-    const known = this.known(host, now)
+  findOutage(host: Host, now: number): Outage | null {
+    const known = this.findUnexpired(host, now)
     return known !== undefined && known.until > now ? { kind: 'outage', until: known.until, why: known.why } : null
   }
 
   /** Of the hosts of one destination; an outage lasts until the first of them may be called. */
-  reach(hosts: readonly Host[], now: number): Reach {
-    if (this.hosts.size === 0 || hosts.length === 0) return open
+  checkReachability(hosts: readonly Host[], now: number): Reachability {
+    if (this.hosts.size === 0 || hosts.length === 0) return openReachability
     const outages: Outage[] = []
     for (const host of hosts) {
-      if (this.known(host, now) === undefined) return open
-      const outage = this.outage(host, now)
+      if (this.findUnexpired(host, now) === undefined) return openReachability
+      const outage = this.findOutage(host, now)
       if (outage !== null) outages.push(outage)
     }
-    if (outages.length < hosts.length) return probe
+    if (outages.length < hosts.length) return probeReachability
     return outages.reduce((first, other) => (other.until < first.until ? other : first))
   }
 
   /** What came of calling it; null: it answered. */
-  learn(host: Host, trouble: Trouble | null, now: number): void {
+  recordResult(host: Host, trouble: SmtpFailure | null, now: number): void {
     const key = keyOf(host)
-    const known = this.known(host, now)
+    const known = this.findUnexpired(host, now)
     if (trouble === null || !isUnreachable(trouble)) {
       this.hosts.delete(key)
       return
     }
     if (known !== undefined && known.until > now) return
-    const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, LONGEST_WAIT)
+    const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, MAX_WAIT)
     const why = `${host.mx} [${host.address}]:${host.port} (${trouble.detail})`
     this.hosts.delete(key)
     this.hosts.set(key, { until: now + wait, wait, why })
@@ -76,20 +76,20 @@ export class UnreachableHosts {
   }
 
   /** Each may be probed now: the operator has changed something. */
-  endAll(now: number): void {
+  expireAll(now: number): void {
     for (const known of this.hosts.values()) known.until = Math.min(known.until, now)
   }
 
-  private known(host: Host, now: number): Unreachable | undefined {
+  private findUnexpired(host: Host, now: number): UnreachableHost | undefined {
     const known = this.hosts.get(keyOf(host))
     // Beyond the longest wait: the clock was set back.
-    const isKept = known !== undefined && now < known.until + FORGOTTEN_AFTER && known.until - now <= LONGEST_WAIT
+    const isKept = known !== undefined && now < known.until + FORGET_AFTER && known.until - now <= MAX_WAIT
     return isKept ? known : undefined
   }
 }
 
 /** No connection, or one that ends or stays silent before a greeting. A server that says that it is full is there. */
-function isUnreachable(trouble: Trouble): trouble is Extract<Trouble, { kind: 'failed' }> {
+function isUnreachable(trouble: SmtpFailure): trouble is Extract<SmtpFailure, { kind: 'failed' }> {
   if (trouble.kind !== 'failed') return false
   if (trouble.stage === 'connect') return trouble.failure !== 'tls'
   return trouble.stage === 'banner' && trouble.failure !== 'protocol'

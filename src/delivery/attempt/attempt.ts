@@ -9,10 +9,10 @@
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
-import type { LimitAttempt, Limited } from '../queue/attempt-limit.js'
+import type { StartCallLimit, CallLimit } from '../queue/attempt-limit.js'
 import type { Exchange } from '../smtp/outcome.js'
-import { joinedTranscripts } from '../smtp/transcript.js'
-import { type AttemptLimits, judge, mayCallAnother, moreTelling, type Verdict } from './attempt-decision.js'
+import { joinTranscripts } from '../smtp/transcript.js'
+import { type AttemptLimits, judgeSendResult, mayTryAnother, pickMoreInformative, type Verdict } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { Outage } from './attempt-unreachable.js'
 import type { OutboundMessage } from './outbound-message.js'
@@ -27,11 +27,11 @@ export interface AttemptDeps {
   ) => Promise<Exchange | Outage>
   readonly clock: Clock
   readonly limits: AttemptLimits
-  readonly limit: LimitAttempt
+  readonly limit: StartCallLimit
 }
 
 /** Rejects with the signal's reason when that strikes, and only then: the attempt then says nothing. */
-export async function attempt(
+export async function attemptDelivery(
   message: OutboundMessage,
   destination: Destination,
   deps: AttemptDeps,
@@ -39,7 +39,7 @@ export async function attempt(
 ): Promise<AttemptResult | Outage> {
   switch (destination.kind) {
     case 'hosts':
-      return callHosts(message, destination.hosts, deps, signal)
+      return tryHosts(message, destination.hosts, deps, signal)
     case 'refused': {
       const { reason, status, response, recipientsFault } = destination
       return { outcome: { kind: 'refused', reason, response, status, recipientsFault }, peer: null, transcript: '' }
@@ -53,46 +53,46 @@ export async function attempt(
   }
 }
 
-interface Call extends Exchange, Verdict {
+interface HostAttempt extends Exchange, Verdict {
   readonly host: Host
   readonly begunAt: number
 }
 
-async function callHosts(
+async function tryHosts(
   message: OutboundMessage,
   hosts: readonly Host[],
   deps: AttemptDeps,
   signal: AbortSignal,
 ): Promise<AttemptResult | Outage> {
-  const calls: Call[] = []
-  let told: Call | null = null
+  const calls: HostAttempt[] = []
+  let lastDeferral: HostAttempt | null = null
   let outage: Outage | null = null
   let elapsed = 0
   for (const host of hosts) {
-    const call = await callHost(message, host, deps, signal)
+    const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
       if (outage === null || call.until < outage.until) outage = call
       continue
     }
     calls.push(call)
-    if (!call.onward) return resultOf(call, calls)
-    told = moreTelling(told, call)
+    if (!call.shouldTryNext) return resultOf(call, calls)
+    lastDeferral = pickMoreInformative(lastDeferral, call)
     elapsed += deps.clock() - call.begunAt
-    if (!mayCallAnother(calls, elapsed, deps.limits)) break
+    if (!mayTryAnother(calls, elapsed, deps.limits)) break
   }
-  if (told !== null) return resultOf(told, calls)
+  if (lastDeferral !== null) return resultOf(lastDeferral, calls)
   if (outage !== null) return outage
   throw new TypeError('a destination without hosts')
 }
 
 /** The clock runs from the moment at which the message has its place at the host. */
-async function callHost(
+async function tryHost(
   message: OutboundMessage,
   host: Host,
   { send, clock, limit }: AttemptDeps,
   signal: AbortSignal,
-): Promise<Call | Outage> {
-  const begun: { at: number; limited: Limited | null } = { at: clock(), limited: null }
+): Promise<HostAttempt | Outage> {
+  const begun: { at: number; limited: CallLimit | null } = { at: clock(), limited: null }
   const begin = (): AbortSignal => {
     begun.at = clock()
     begun.limited = limit(signal)
@@ -100,17 +100,17 @@ async function callHost(
   }
   const exchange = await send(host, message, signal, begin).catch((error: unknown) => {
     if (begun.limited === null) throw error
-    return begun.limited.cutOff(error)
+    return begun.limited.timeoutOrRethrow(error)
   })
-  return 'until' in exchange ? exchange : { ...exchange, ...judge(exchange.sent, host), host, begunAt: begun.at }
+  return 'until' in exchange ? exchange : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt: begun.at }
 }
 
-function resultOf({ outcome, host, tls }: Call, calls: readonly Call[]): AttemptResult {
+function resultOf({ outcome, host, tls }: HostAttempt, calls: readonly HostAttempt[]): AttemptResult {
   const reached = calls.some((call) => call.outcome.kind === 'deferred' && call.outcome.reached)
   return {
     outcome: outcome.kind === 'deferred' ? { ...outcome, reached } : outcome,
     peer: { mx: host.mx, address: host.address, tls },
-    transcript: joinedTranscripts(calls.map(({ transcript }) => transcript)),
+    transcript: joinTranscripts(calls.map(({ transcript }) => transcript)),
     ...(calls[0] === undefined ? {} : { begunAt: calls[0].begunAt }),
   }
 }

@@ -10,7 +10,7 @@ import type { Reason } from '../../messages/replies/reasons.js'
 import { type Retry, type RetryPolicy, scheduleRetry } from '../queue/retry-schedule.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
-type Again = Extract<Retry, { kind: 'again' }>
+type ScheduledRetry = Extract<Retry, { kind: 'again' }>
 
 export interface EntryAge {
   readonly enqueuedAt: number
@@ -18,7 +18,7 @@ export interface EntryAge {
   readonly attempts: number
   readonly noticed: boolean
   /** Some server answered in an earlier attempt. Asked only when it matters. */
-  readonly reachedBefore: () => boolean
+  readonly wasReachedBefore: () => boolean
 }
 
 export type Decision =
@@ -61,8 +61,8 @@ export function decideOutcome(
       }
     case 'deferred': {
       const retry = scheduleRetry(age, policy, now, dice)
-      if (retry.kind === 'again') return deferred(outcome, retry)
-      return outcome.reached || age.reachedBefore()
+      if (retry.kind === 'again') return toDeferredDecision(outcome, retry)
+      return outcome.reached || age.wasReachedBefore()
         ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }
         : { kind: 'failed', reason: 'expired', status: '4.4.7' }
     }
@@ -71,6 +71,6 @@ export function decideOutcome(
   }
 }
 
-function deferred(outcome: Extract<AttemptOutcome, { kind: 'deferred' }>, { at, notice }: Again): Decision {
+function toDeferredDecision(outcome: Extract<AttemptOutcome, { kind: 'deferred' }>, { at, notice }: ScheduledRetry): Decision {
   return { kind: 'deferred', at, notice, reason: outcome.reason, status: outcome.status ?? '4.0.0' }
 }

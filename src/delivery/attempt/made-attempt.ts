@@ -5,18 +5,18 @@ import type { AttemptResult } from './attempt-result.js'
 import type { ReadyMessage } from './ready-message.js'
 
 /** How long an outcome that cannot be written down is kept. */
-export interface Patience {
+export interface SettleOptions {
   /** The process ends: it is given up. */
   readonly signal: AbortSignal
   /** Told each time that the database does not take it. */
-  readonly troubled: () => void
+  readonly onStorageFault: () => void
 }
 
-export interface MadeAttempt {
+export interface FinishedAttempt {
   readonly entry: QueueEntry
-  readonly ready: ReadyMessage
+  readonly readyMessage: ReadyMessage
   /** Of the writes of `ready`, what did not go into the commit of the lease. */
-  readonly unwritten: readonly Write[]
+  readonly pendingWrites: readonly Write[]
   readonly result: AttemptResult
   readonly number: number
   readonly at: number

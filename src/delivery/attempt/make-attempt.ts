@@ -11,25 +11,25 @@ import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
-import { mustTryAt } from '../queue/retry-schedule.js'
+import { forcedAttemptTimeOf } from '../queue/retry-schedule.js'
 import type { RunnerDeps } from '../queue/runner-deps.js'
-import type { MadeAttempt } from './made-attempt.js'
+import type { FinishedAttempt } from './made-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
 
 export interface AttemptTurn {
   readonly entry: QueueEntry
   readonly at: number
   /** The last byte of the message is on its way. */
-  handedOver: boolean
+  isHandedOver: boolean
 }
 
 export interface MakeAttemptDeps
-  extends Pick<RunnerDeps, 'findDestination' | 'reach' | 'ready' | 'attempt' | 'retryPolicy'> {
+  extends Pick<RunnerDeps, 'findDestination' | 'checkReachability' | 'prepareMessage' | 'attempt' | 'retryPolicy'> {
   readonly lanes: Pick<Lanes, 'bind'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
   /** Strikes when the process ends. */
-  readonly abandoned: AbortSignal
+  readonly abortSignal: AbortSignal
 }
 
 /**
@@ -39,38 +39,38 @@ export interface MakeAttemptDeps
 export async function makeAttempt(
   turn: AttemptTurn,
   deps: MakeAttemptDeps,
-): Promise<MadeAttempt | 'changed' | 'waits'> {
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry, at } = turn
-  const found = await deps.findDestination(entry.domain)
-  const hosts = found.kind === 'hosts' ? found.hosts : []
+  const destination = await deps.findDestination(entry.domain)
+  const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-  const insists = at >= mustTryAt(age, deps.retryPolicy)
-  const reach = deps.reach(hosts)
-  if (reach.kind === 'outage' && !insists) {
-    await deps.postponements.postpone(entry, reach)
+  const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
+  const reachability = deps.checkReachability(hosts)
+  if (reachability.kind === 'outage' && !ignoreOutages) {
+    await deps.postponements.postpone(entry, reachability)
     return 'changed'
   }
   const [host] = hosts
-  const isProbing = reach.kind === 'probe' ? () => deps.reach(hosts).kind === 'probe' : null
+  const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
   if (host !== undefined && !deps.lanes.bind(entry, host.mx, isProbing)) return 'waits'
-  const ready = await deps.ready(entry, at)
+  const readyMessage = await deps.prepareMessage(entry, at)
   // After the end nobody would give it back: DNS may be slower than that.
-  deps.abandoned.throwIfAborted()
-  const lease = await deps.leases.take(entry, at, ready.writes)
+  deps.abortSignal.throwIfAborted()
+  const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
-  if (lease === 'written') ready.shelved.signatureKept = true
+  if (lease === 'written') readyMessage.cachedMessage.isSignatureStored = true
   const message: OutboundMessage = {
-    ...ready.message,
-    handedOver: () => {
-      turn.handedOver = true
+    ...readyMessage.message,
+    onHandedOver: () => {
+      turn.isHandedOver = true
     },
   }
-  const call = { party: entry.workspace_id, insists }
-  const result = await deps.attempt(message, ready.destination ?? found, call, deps.abandoned)
+  const call = { workspaceId: entry.workspace_id, ignoreOutages }
+  const result = await deps.attempt(message, readyMessage.destination ?? destination, call, deps.abortSignal)
   if ('until' in result) {
     await deps.postponements.postpone(entry, result)
     return 'changed'
   }
-  const unwritten = lease === 'written' ? [] : ready.writes
-  return { entry, ready, unwritten, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+  const pendingWrites = lease === 'written' ? [] : readyMessage.writes
+  return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
 }

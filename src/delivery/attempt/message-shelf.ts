@@ -13,92 +13,92 @@
  */
 import { type Address, domainOf } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
-import type { RecipientWishes } from '../../messages/recipients.js'
+import type { DsnRequest } from '../../messages/recipients.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 
-export interface ShelvedMessage {
+export interface CachedMessage {
   readonly email: Email
   readonly raw: Buffer
   /** Of its recipients, by the ids of their entries, where it came here from the door and was due at once. */
-  readonly wishes?: ReadonlyMap<string, RecipientWishes>
+  readonly dsnRequests?: ReadonlyMap<string, DsnRequest>
   /** The DKIM-Signature field, once made; null where no key signs for the message. */
   signature?: Promise<string | null> | undefined
   /** Is the signature on disk? */
-  signatureKept: boolean
+  isSignatureStored: boolean
 }
 
 /** Record, addresses, objects and signature of one message, as the heap has them. */
-const RECORD = 4096
+const RECORD_SIZE = 4096
 /** Bytes of messages that were read back and are larger than `SMALL`, at a time; one always fits. */
-const READ_BACK = 64 * 1_048_576
-const SMALL = 262_144
+const MAX_READ_BACK = 64 * 1_048_576
+const SMALL_MESSAGE_SIZE = 262_144
 
-interface Shelved {
-  readonly message: ShelvedMessage
+interface CacheEntry {
+  readonly message: CachedMessage
   /** Ids of the entries that have it in hand, or will come for it. */
   readonly holders: Set<string>
   /** It was read back: which other entries will come is not known, so each is added when it does. */
-  readonly readBack: boolean
+  readonly isReadBack: boolean
   /** One of its sessions may still be writing it, whatever became of that. */
-  maybeWritten: boolean
+  mayBeInUse: boolean
 }
 
-export class MessageShelf {
-  private readonly messages = new Map<string, Shelved>()
+export class MessageCache {
+  private readonly messages = new Map<string, CacheEntry>()
   private bytes = 0
-  private reserved = 0
+  private reservedBytes = 0
   /** Those that wait to read a message back, in their order. */
-  private readonly waiting: { readonly bytes: number; readonly enter: () => void }[] = []
+  private readonly waiters: { readonly bytes: number; readonly enter: () => void }[] = []
 
   constructor(
     private readonly maxBytes: number,
-    private readonly maxReadBack = READ_BACK,
+    private readonly maxReadBack = MAX_READ_BACK,
   ) {}
 
   /** A fresh message, for which these entries will come. */
-  put(message: ShelvedMessage, entryIds: readonly string[]): void {
-    if (entryIds.length === 0 || this.bytes + weight(message) > this.maxBytes) return
-    this.keep({ message, holders: new Set(entryIds), readBack: false, maybeWritten: false })
+  put(message: CachedMessage, entryIds: readonly string[]): void {
+    if (entryIds.length === 0 || this.bytes + memorySizeOf(message) > this.maxBytes) return
+    this.store({ message, holders: new Set(entryIds), isReadBack: false, mayBeInUse: false })
   }
 
   /**
    * Resolves when a message of that size may be read back. Followed by `share` where it was, else by
    * `giveRoom`.
    */
-  async room(bytes: number): Promise<void> {
-    const size = reservation(bytes)
+  async reserveRoom(bytes: number): Promise<void> {
+    const size = reservedSizeOf(bytes)
     if (size === 0) return
-    if (this.waiting.length === 0 && this.fits(size)) this.reserved += size
-    else await new Promise<void>((enter) => this.waiting.push({ bytes: size, enter }))
+    if (this.waiters.length === 0 && this.hasRoomFor(size)) this.reservedBytes += size
+    else await new Promise<void>((enter) => this.waiters.push({ bytes: size, enter }))
   }
 
-  giveRoom(bytes: number): void {
-    this.reserved = Math.max(this.reserved - reservation(bytes), 0)
-    for (let next = this.waiting[0]; next !== undefined && this.fits(next.bytes); next = this.waiting[0]) {
-      this.waiting.shift()
-      this.reserved += next.bytes
+  releaseRoom(bytes: number): void {
+    this.reservedBytes = Math.max(this.reservedBytes - reservedSizeOf(bytes), 0)
+    for (let next = this.waiters[0]; next !== undefined && this.hasRoomFor(next.bytes); next = this.waiters[0]) {
+      this.waiters.shift()
+      this.reservedBytes += next.bytes
       next.enter()
     }
   }
 
-  private fits(bytes: number): boolean {
-    return this.reserved === 0 || this.reserved + bytes <= this.maxReadBack
+  private hasRoomFor(bytes: number): boolean {
+    return this.reservedBytes === 0 || this.reservedBytes + bytes <= this.maxReadBack
   }
 
   /** A message that an entry has read back. However full the shelf is: that entry has it in memory anyway. */
-  share(message: ShelvedMessage, entryId: string): void {
-    this.keep({ message, holders: new Set([entryId]), readBack: true, maybeWritten: false })
+  addReadBack(message: CachedMessage, entryId: string): void {
+    this.store({ message, holders: new Set([entryId]), isReadBack: true, mayBeInUse: false })
   }
 
   /** For one entry, which releases it. */
-  get(emailId: string, entryId: string): ShelvedMessage | undefined {
+  get(emailId: string, entryId: string): CachedMessage | undefined {
     const shelved = this.messages.get(emailId)
-    if (shelved?.readBack === true) shelved.holders.add(entryId)
+    if (shelved?.isReadBack === true) shelved.holders.add(entryId)
     return shelved?.message
   }
 
   /** Entries of its messages were taken out of the queue: who is gone will never release theirs. */
-  dropFrom(workspaceId: string, domain: string): void {
+  dropDomain(workspaceId: string, domain: string): void {
     for (const [id, { message }] of this.messages) {
       const { workspace_id, from_email } = message.email
       if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
@@ -120,34 +120,34 @@ export class MessageShelf {
   release(emailId: string, entryId: string, taken = false): void {
     const shelved = this.messages.get(emailId)
     if (shelved?.holders.delete(entryId) !== true) return
-    if (!taken) shelved.maybeWritten = true
+    if (!taken) shelved.mayBeInUse = true
     if (shelved.holders.size > 0) return
     const { raw } = shelved.message
     this.drop(emailId)
-    if (shelved.readBack && !shelved.maybeWritten) freeMemory(raw)
+    if (shelved.isReadBack && !shelved.mayBeInUse) freeMemory(raw)
   }
 
   private drop(emailId: string): void {
     const shelved = this.messages.get(emailId)
     if (shelved === undefined) return
     this.messages.delete(emailId)
-    this.bytes -= weight(shelved.message)
-    if (shelved.readBack) this.giveRoom(shelved.message.raw.length)
+    this.bytes -= memorySizeOf(shelved.message)
+    if (shelved.isReadBack) this.releaseRoom(shelved.message.raw.length)
   }
 
-  private keep(shelved: Shelved): void {
+  private store(shelved: CacheEntry): void {
     const { id } = shelved.message.email
     if (this.messages.has(id)) return
     this.messages.set(id, shelved)
-    this.bytes += weight(shelved.message)
+    this.bytes += memorySizeOf(shelved.message)
   }
 }
 
 /** What a message that is read back takes of their bytes. */
-function reservation(bytes: number): number {
-  return bytes <= SMALL ? 0 : bytes
+function reservedSizeOf(bytes: number): number {
+  return bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes
 }
 
-function weight({ raw }: ShelvedMessage): number {
-  return raw.length + RECORD
+function memorySizeOf({ raw }: CachedMessage): number {
+  return raw.length + RECORD_SIZE
 }

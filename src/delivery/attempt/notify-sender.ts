@@ -5,40 +5,40 @@
  * for, and only where the next hop did not take the request over (RFC 3461 section 5.2.2).
  */
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import { type Notice, type NoticeSettings, senderNotice } from '../../messages/dsn/sender-notice.js'
+import { type Notice, type NoticeSettings, buildSenderNotice } from '../../messages/dsn/sender-notice.js'
 import type { Email } from '../../messages/email.js'
-import type { Attempted } from '../../messages/queue/settle.js'
-import { reasonSentence } from '../../messages/replies/reasons.js'
+import type { AttemptRecord } from '../../messages/queue/settle.js'
+import { describeReason } from '../../messages/replies/reasons.js'
 import type { Decision } from './decide-outcome.js'
 import type { OutboundMessage } from './outbound-message.js'
 
 /** What an outcome is reported from. */
-export interface Reported {
+export interface ReportedMessage {
   readonly email: Email
   readonly raw: Buffer
   readonly message: Pick<OutboundMessage, 'recipient' | 'notify' | 'orcpt'>
 }
 
-interface Settings extends NoticeSettings {
+interface NotifySettings extends NoticeSettings {
   readonly expireAfter: number
 }
 
-export type NotifySender = (about: Reported, attempted: Attempted, decision: Decision, now: number) => Notice | null
+export type BuildSenderNotice = (about: ReportedMessage, attempted: AttemptRecord, decision: Decision, now: number) => Notice | null
 
-export function notifySender(settings: Settings): NotifySender {
+export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
   return ({ email, raw, message }, attempted, decision, now) => {
-    const wanted = reportOf(decision)
-    if (wanted === null) return null
+    const dsnFields = dsnFieldsOf(decision)
+    if (dsnFields === null) return null
     const recipient: DsnRecipient = {
       address: message.recipient,
       orcpt: message.orcpt,
-      ...wanted,
+      ...dsnFields,
       diagnostic: attempted.response,
       remoteMta: isReply(attempted.response) ? attempted.mx : null,
       lastAttemptAt: attempted.endedAt,
-      willRetryUntil: wanted.kind === 'delayed' ? attempted.entry.enqueued_at + settings.expireAfter : null,
+      willRetryUntil: dsnFields.kind === 'delayed' ? attempted.entry.enqueued_at + settings.expireAfter : null,
     }
-    return senderNotice(settings, { email, raw, notify: message.notify }, { kind: wanted.kind, recipient }, now)
+    return buildSenderNotice(settings, { email, raw, notify: message.notify }, { kind: dsnFields.kind, recipient }, now)
   }
 }
 
@@ -47,14 +47,14 @@ function isReply(response: string): boolean {
   return /^[2-5]\d\d(?: |$)/.test(response)
 }
 
-interface Wanted {
+interface DsnFields {
   readonly kind: DsnKind
   readonly action: DsnRecipient['action']
   readonly status: string
   readonly reason: string
 }
 
-function reportOf(decision: Decision): Wanted | null {
+function dsnFieldsOf(decision: Decision): DsnFields | null {
   switch (decision.kind) {
     case 'accepted': {
       const reason = 'The next server took the message.'
@@ -62,13 +62,13 @@ function reportOf(decision: Decision): Wanted | null {
     }
     case 'deferred':
       return decision.notice
-        ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: reasonSentence(decision.reason) }
+        ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: describeReason(decision.reason) }
         : null
     case 'failed':
       // The owner did that, and knows.
       if (decision.reason === 'domain-deleted') return null
-      return { kind: 'failed', action: 'failed', status: decision.status, reason: reasonSentence(decision.reason) }
+      return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
     case 'bounced':
-      return { kind: 'failed', action: 'failed', status: decision.status, reason: reasonSentence(decision.reason) }
+      return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
   }
 }

@@ -16,5 +16,5 @@ export interface OutboundMessage {
   readonly notify: readonly DsnNotify[] | null
   readonly orcpt: string | null
   /** Called when its last byte is on the way: from now on it may arrive, whatever we hear. */
-  readonly handedOver?: () => void
+  readonly onHandedOver?: () => void
 }

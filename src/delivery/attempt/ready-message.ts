@@ -7,69 +7,69 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { DkimKey } from '../../domains/dkim/sign.js'
-import type { KeyChain } from '../../domains/dkim/signing-keys.js'
-import { mailHost } from '../../domains/sending-domains.js'
+import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
+import { mailHostOf } from '../../domains/sending-domains.js'
 import { type Address, domainOf, needsUtf8 } from '../../mail/address.js'
 import { parseNotify } from '../../mail/dsn-parameters.js'
-import { referenceField } from '../../mail/reference-field.js'
-import { returnPath } from '../../mail/return-path.js'
+import { createReferenceField } from '../../mail/reference-field.js'
+import { createReturnPath } from '../../mail/return-path.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { insertSignature, rawOfEmail, signatureOfEmail, sizeOfRaw } from '../../messages/raw-message.js'
-import { type RecipientWishes, recipientWishes, releaseRecipients } from '../../messages/recipients.js'
+import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
-import type { MessageShelf, ShelvedMessage } from './message-shelf.js'
+import type { MessageCache, CachedMessage } from './message-shelf.js'
 import type { OutboundMessage } from './outbound-message.js'
 
 export interface ReadyDeps {
   readonly read: Read
-  readonly keys: KeyChain
+  readonly signingKeys: SigningKeyCache
   /** `SigningThread.sign`. */
-  readonly sign: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
-  readonly shelf: MessageShelf
+  readonly signBytes: (raw: Buffer, key: DkimKey, now: number) => Promise<string>
+  readonly messageCache: MessageCache
   /** Of the return paths and references. */
   readonly secret: KeyObject
 }
 
 export interface ReadyMessage {
   readonly message: OutboundMessage
-  readonly shelved: ShelvedMessage
+  readonly cachedMessage: CachedMessage
   /** To be committed with the lease. */
   readonly writes: readonly Write[]
   /** Not null: it is settled without asking where it could go. */
   readonly destination: Destination | null
 }
 
-interface Wished {
-  readonly wishes: RecipientWishes | undefined
+interface DsnRequestLookup {
+  readonly dsnRequests: DsnRequest | undefined
   readonly writes: Write[]
 }
 
 /** Throws where the message is gone: its entry cannot be delivered any more. */
-export async function readyMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
-  const shelved = deps.shelf.get(entry.email_id, entry.id) ?? (await fromDatabase(deps, entry))
-  const field = await signatureOf(deps, shelved, now)
-  const { wishes, writes } = wishesOf(deps, shelved, entry)
-  if (field !== null && !shelved.signatureKept) {
+export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
+  const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
+  const field = await ensureSignature(deps, cachedMessage, now)
+  const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
+  if (field !== null && !cachedMessage.isSignatureStored) {
     writes.push(insertSignature({ email_id: entry.email_id, workspace_id: entry.workspace_id, created_at: now, field }))
   }
-  const { email, raw } = shelved
+  const { email, raw } = cachedMessage
   const message: OutboundMessage = {
     returnPath: returnPathOf(deps.secret, email, entry.id),
     recipient: entry.recipient,
     domain: entry.domain,
-    pieces: piecesOf(ownField(deps.secret, email, entry.id) + (field ?? ''), raw),
+    pieces: piecesOf(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), raw),
     smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
     envid: email.envid,
     ret: email.ret,
-    notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
-    orcpt: wishes?.orcpt ?? null,
+    notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
+    orcpt: dsnRequests?.orcpt ?? null,
   }
-  return { message, shelved, writes, destination: isOrphan(deps.keys, email) ? domainDeleted : null }
+  return { message, cachedMessage, writes, destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null }
 }
 
 /** What stands on top of the message, and the message, which is not copied. */
@@ -78,19 +78,19 @@ function piecesOf(fields: string, raw: Buffer): readonly Buffer[] {
 }
 
 /** Of a fresh message from memory; else from the database, where its recipients may still be scheduled. */
-function wishesOf({ read }: ReadyDeps, shelved: ShelvedMessage, entry: QueueEntry): Wished {
-  const known = shelved.wishes?.get(entry.id)
-  if (known !== undefined) return { wishes: known, writes: [] }
-  const [wishes] = recipientWishes(read, { id: entry.id })
-  return { wishes, writes: wishes?.status === 'scheduled' ? releaseScheduled(entry) : [] }
+function findDsnRequests({ read }: ReadyDeps, shelved: CachedMessage, entry: QueueEntry): DsnRequestLookup {
+  const known = shelved.dsnRequests?.get(entry.id)
+  if (known !== undefined) return { dsnRequests: known, writes: [] }
+  const [dsnRequests] = dsnRequestById(read, { id: entry.id })
+  return { dsnRequests, writes: dsnRequests?.status === 'scheduled' ? releaseScheduled(entry) : [] }
 }
 
 /** Without its bytes where these are the trouble: enough to write down a fault, and to tell the sender. */
-export function bareMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
+export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   if (email === undefined) return null
   const raw = rawOfEmail(read, { workspaceId: entry.workspace_id, emailId: entry.email_id })[0]?.raw ?? Buffer.alloc(0)
-  const wishes = recipientWishes(read, { id: entry.id })[0]
+  const wishes = dsnRequestById(read, { id: entry.id })[0]
   const message: OutboundMessage = {
     returnPath: '',
     recipient: entry.recipient,
@@ -102,10 +102,10 @@ export function bareMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessag
     notify: wishes?.notify == null ? null : parseNotify(wishes.notify),
     orcpt: wishes?.orcpt ?? null,
   }
-  return { message, shelved: { email, raw, signatureKept: false }, writes: [], destination: null }
+  return { message, cachedMessage: { email, raw, isSignatureStored: false }, writes: [], destination: null }
 }
 
-const domainDeleted: Destination = {
+const deletedDomainRefusal: Destination = {
   kind: 'refused',
   reason: 'domain-deleted',
   status: '5.7.1',
@@ -114,8 +114,8 @@ const domainDeleted: Destination = {
 }
 
 /** Every sending domain has a key that signs; both leave together. */
-function isOrphan(keys: KeyChain, { workspace_id, from_email }: Email): boolean {
-  return workspace_id !== SERVICE && keys.signing(workspace_id, domainOf(from_email as Address)) === undefined
+function isOrphan(keys: SigningKeyCache, { workspace_id, from_email }: Email): boolean {
+  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email as Address)) === undefined
 }
 
 /** Its time has come, for all of its recipients. The lease misses when it was cancelled at the same moment. */
@@ -127,36 +127,36 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** On the shelf for the others of its recipients, who may come at the same moment. */
-async function fromDatabase({ read, shelf }: ReadyDeps, entry: QueueEntry): Promise<ShelvedMessage> {
+async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const bytes = sizeOfRaw(read, key)[0]?.bytes ?? 0
-  await shelf.room(bytes)
+  await messageCache.reserveRoom(bytes)
   try {
-    const other = shelf.get(entry.email_id, entry.id) // of a recipient who came while this one waited
+    const other = messageCache.get(entry.email_id, entry.id) // of a recipient who came while this one waited
     const shelved = other ?? readMessage(read, entry)
-    if (other === undefined) shelf.share(shelved, entry.id)
-    else shelf.giveRoom(bytes)
+    if (other === undefined) messageCache.addReadBack(shelved, entry.id)
+    else messageCache.releaseRoom(bytes)
     return shelved
   } catch (error) {
-    shelf.giveRoom(bytes)
+    messageCache.releaseRoom(bytes)
     throw error
   }
 }
 
-function readMessage(read: Read, entry: QueueEntry): ShelvedMessage {
+function readMessage(read: Read, entry: QueueEntry): CachedMessage {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   const raw = rawOfEmail(read, key)[0]?.raw
   if (email === undefined || raw === undefined) throw new Error('a queue entry without its message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined
-    ? { email, raw, signatureKept: false }
-    : { email, raw, signature: Promise.resolve(field), signatureKept: true }
+    ? { email, raw, isSignatureStored: false }
+    : { email, raw, signature: Promise.resolve(field), isSignatureStored: true }
 }
 
 /** One that could not be made is tried again by whoever comes next. */
-async function signatureOf(deps: ReadyDeps, shelved: ShelvedMessage, now: number): Promise<string | null> {
-  const signature = shelved.signature ?? sign(deps, shelved, now)
+async function ensureSignature(deps: ReadyDeps, shelved: CachedMessage, now: number): Promise<string | null> {
+  const signature = shelved.signature ?? signMessage(deps, shelved, now)
   shelved.signature = signature
   try {
     return await signature
@@ -166,18 +166,18 @@ async function signatureOf(deps: ReadyDeps, shelved: ShelvedMessage, now: number
   }
 }
 
-async function sign({ keys, sign }: ReadyDeps, { email, raw }: ShelvedMessage, now: number): Promise<string | null> {
-  const key = keys.signing(email.workspace_id, domainOf(email.from_email as Address))
-  return key === undefined ? null : sign(raw, key, now)
+async function signMessage({ signingKeys, signBytes }: ReadyDeps, { email, raw }: CachedMessage, now: number): Promise<string | null> {
+  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email as Address))
+  return key === undefined ? null : signBytes(raw, key, now)
 }
 
 /** None on the service's own mail: nobody is told of a complaint about it. */
-function ownField(secret: KeyObject, email: Email, recipientId: string): string {
-  return email.workspace_id === SERVICE ? '' : referenceField(secret, recipientId)
+function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string): string {
+  return email.workspace_id === SERVICE_WORKSPACE ? '' : createReferenceField(secret, recipientId)
 }
 
 /** The service's own mail has the null return path: what bounces of it ends there. */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
-  if (email.workspace_id === SERVICE) return ''
-  return returnPath(secret, recipientId, mailHost(domainOf(email.from_email as Address)))
+  if (email.workspace_id === SERVICE_WORKSPACE) return ''
+  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email as Address)))
 }

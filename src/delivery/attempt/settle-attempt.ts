@@ -7,54 +7,54 @@
  * message again. Nor does a notification that cannot be built hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { livingWorkspace } from '../../accounts/workspaces.js'
+import { workspaceById } from '../../accounts/workspaces.js'
 import { assertNever } from '../../mail/assert-never.js'
-import { replyLine } from '../../mail/reply.js'
+import { formatReply } from '../../mail/reply.js'
 import type { Notice } from '../../messages/dsn/sender-notice.js'
-import { reachedBefore } from '../../messages/queue/attempts.js'
-import type { Enqueued } from '../../messages/queue/enqueue.js'
+import { reachedAttempts } from '../../messages/queue/attempts.js'
+import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import {
-  type Attempted,
+  type AttemptRecord,
   settleAccepted,
   settleBounced,
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import { reasonSentence } from '../../messages/replies/reasons.js'
-import { type Clock, timestamp } from '../../platform/clock.js'
-import type { Dice } from '../../platform/dice.js'
+import { describeReason } from '../../messages/replies/reasons.js'
+import { type Clock, formatTimestamp } from '../../platform/clock.js'
+import type { RandomSource } from '../../platform/dice.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { type Commit, StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, isSuppressed } from '../../suppressions/suppressions.js'
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
-import type { MadeAttempt, Patience } from './made-attempt.js'
-import type { NotifySender } from './notify-sender.js'
+import type { FinishedAttempt, SettleOptions } from './made-attempt.js'
+import type { BuildSenderNotice } from './notify-sender.js'
 
 export interface SettleDeps {
   readonly read: Read
   readonly commit: Commit
   readonly clock: Clock
-  readonly dice: Dice
+  readonly random: RandomSource
   readonly log: Log
   readonly policy: RetryPolicy
-  readonly notifySender: NotifySender
+  readonly buildSenderNotice: BuildSenderNotice
   /** Hands a notification that is on disk to delivery. */
-  readonly offer: (enqueued: Enqueued, raw: Buffer) => void
+  readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
 }
 
-export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: Patience) => Promise<void> {
+export function createAttemptSettler(deps: SettleDeps): (made: FinishedAttempt, patience: SettleOptions) => Promise<void> {
   return async (made, patience) => {
     const now = deps.clock()
-    const decision = decideOutcome(made.result.outcome, entryAge(deps.read, made), deps.policy, now, deps.dice())
+    const decision = decideOutcome(made.result.outcome, entryAgeOf(deps.read, made), deps.policy, now, deps.random())
     const attempted = attemptedOf(made, decision, now)
-    const notice = noticeOf(deps, made, attempted, decision, now)
+    const notice = buildNotice(deps, made, attempted, decision, now)
     const outcome = writesOf(attempted, decision, made, now)
-    const writes = [...made.unwritten, ...outcome, ...(notice?.enqueued.writes ?? [])]
-    await untilStored(deps, writes, attempted, patience)
+    const writes = [...made.pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
+    await commitWithRetry(deps, writes, attempted, patience)
     logOutcome(deps.log, attempted, decision)
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
@@ -64,37 +64,37 @@ export function settleAttempt(deps: SettleDeps): (made: MadeAttempt, patience: P
  * Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be
  * gone. Nor is a report sent to an address from which mail of the service has bounced for good.
  */
-function noticeOf(
-  { read, notifySender, log }: SettleDeps,
-  { ready: { message, shelved } }: MadeAttempt,
-  attempted: Attempted,
+function buildNotice(
+  { read, buildSenderNotice, log }: SettleDeps,
+  { readyMessage: { message, cachedMessage } }: FinishedAttempt,
+  attempted: AttemptRecord,
   decision: Decision,
   now: number,
 ): Notice | null {
   try {
-    const notice = notifySender({ ...shelved, message }, attempted, decision, now)
-    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE, recipient)))
+    const notice = buildSenderNotice({ ...cachedMessage, message }, attempted, decision, now)
+    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient)))
       return null
-    return livingWorkspace(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
+    return workspaceById(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
     log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
     return null
   }
 }
 
-function entryAge(read: Read, { entry, number }: MadeAttempt): Parameters<typeof decideOutcome>[1] {
+function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<typeof decideOutcome>[1] {
   return {
     enqueuedAt: entry.enqueued_at,
     attempts: number,
     noticed: entry.noticed === 1,
-    reachedBefore: () => reachedBefore(read, { emailId: entry.email_id, recipientId: entry.id }).length > 0,
+    wasReachedBefore: () => reachedAttempts(read, { emailId: entry.email_id, recipientId: entry.id }).length > 0,
   }
 }
 
-function attemptedOf({ entry, ready, result, number, at }: MadeAttempt, decision: Decision, now: number): Attempted {
+function attemptedOf({ entry, readyMessage, result, number, at }: FinishedAttempt, decision: Decision, now: number): AttemptRecord {
   return {
     entry,
-    email: ready.shelved.email,
+    email: readyMessage.cachedMessage.email,
     number,
     at,
     endedAt: now,
@@ -114,10 +114,10 @@ function wasReached({ outcome, peer }: AttemptResult): boolean {
 }
 
 function responseOf(outcome: AttemptOutcome): string {
-  return outcome.kind === 'accepted' ? replyLine(outcome.reply) : outcome.response
+  return outcome.kind === 'accepted' ? formatReply(outcome.reply) : outcome.response
 }
 
-function writesOf(attempted: Attempted, decision: Decision, made: MadeAttempt, now: number): Write[] {
+function writesOf(attempted: AttemptRecord, decision: Decision, made: FinishedAttempt, now: number): Write[] {
   switch (decision.kind) {
     case 'accepted':
       return settleAccepted(attempted, decision.final)
@@ -126,7 +126,7 @@ function writesOf(attempted: Attempted, decision: Decision, made: MadeAttempt, n
     case 'bounced':
       return [
         ...settleBounced(attempted, decision.hard),
-        ...(decision.recipientsFault ? suppression(attempted, now) : []),
+        ...(decision.recipientsFault ? suppressRecipient(attempted, now) : []),
       ]
     case 'failed':
       return settleFailed(attempted)
@@ -139,7 +139,7 @@ function writesOf(attempted: Attempted, decision: Decision, made: MadeAttempt, n
  * Only for the recipient's own fault: see the contract of `recipientsFault`. Mail of the service puts
  * the address on a list of the service, which says nothing of any workspace's.
  */
-function suppression({ email, entry, reason, response }: Attempted, now: number): Write[] {
+function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
   return [
     addSuppression({
@@ -154,11 +154,11 @@ function suppression({ email, entry, reason, response }: Attempted, now: number)
 }
 
 /** Rejects when the process ends before the outcome could be written down. */
-async function untilStored(
+async function commitWithRetry(
   { commit, log }: SettleDeps,
   writes: readonly Write[],
-  { email, entry, response }: Attempted,
-  { signal, troubled }: Patience,
+  { email, entry, response }: AttemptRecord,
+  { signal, onStorageFault }: SettleOptions,
 ): Promise<void> {
   for (;;) {
     try {
@@ -167,16 +167,16 @@ async function untilStored(
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
       log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be written down yet')
-      troubled()
+      onStorageFault()
       await sleep(1_000, undefined, { signal })
     }
   }
 }
 
-function logOutcome(log: Log, attempted: Attempted, decision: Decision): void {
+function logOutcome(log: Log, attempted: AttemptRecord, decision: Decision): void {
   const { entry, email, mx, tls, response, reason, number } = attempted
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
-  const more = decision.kind === 'deferred' ? { next: timestamp(decision.at) } : {}
-  const sentence = reason === null ? undefined : reasonSentence(reason as Parameters<typeof reasonSentence>[0])
+  const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
+  const sentence = reason === null ? undefined : describeReason(reason as Parameters<typeof describeReason>[0])
   log.info({ ...facts, ...more, sentence }, decision.kind)
 }

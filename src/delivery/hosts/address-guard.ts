@@ -16,12 +16,12 @@ import ipaddr from 'ipaddr.js'
 export type AddressGuard = (address: string) => boolean
 
 /** Azure's platform endpoint: public by range, the machine's own host in fact. */
-const metadata = new Set(['168.63.129.16'])
+const metadataAddresses = new Set(['168.63.129.16'])
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** `allowed`: CIDRs, or single addresses. Throws for anything else. */
-export function addressGuard(allowed: readonly string[]): AddressGuard {
-  const networks = allowed.map((text) => (text.includes('/') ? ipaddr.parseCIDR(text) : single(text)))
+export function createAddressGuard(allowed: readonly string[]): AddressGuard {
+  const networks = allowed.map((text) => (text.includes('/') ? ipaddr.parseCIDR(text) : singleAddressNetwork(text)))
   return (text) => {
     if (!ipaddr.isValid(text)) return false
     const address = ipaddr.parse(text)
@@ -31,7 +31,7 @@ export function addressGuard(allowed: readonly string[]): AddressGuard {
   }
 }
 
-function single(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+function singleAddressNetwork(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   const address = ipaddr.parse(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
@@ -41,6 +41,6 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: [ipaddr.IPv4 | ip
 }
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  if (address.range() !== 'unicast' || metadata.has(address.toString())) return false
+  if (address.range() !== 'unicast' || metadataAddresses.has(address.toString())) return false
   return address.kind() === 'ipv4' || isWithin(address, globalUnicast)
 }

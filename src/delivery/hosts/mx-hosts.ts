@@ -11,130 +11,130 @@
 import { isIP } from 'node:net'
 import type { DomainName } from '../../mail/address.js'
 import type { Route } from '../../mail/route.js'
-import type { Dice } from '../../platform/dice.js'
-import type { Lookup, Resolver } from '../../platform/dns/resolver.js'
+import type { RandomSource } from '../../platform/dice.js'
+import type { LookupResult, Resolver } from '../../platform/dns/resolver.js'
 import type { AddressGuard } from './address-guard.js'
 import type { Destination, FindDestination, Host } from './destination.js'
-import { interleaved, mxOrder } from './mx-order.js'
-import type { Routed, RouteFor } from './routes.js'
+import { interleaveFamilies, orderMxHosts } from './mx-order.js'
+import type { RouteMatch, FindRoute } from './routes.js'
 
-export interface MxDependencies {
+export interface DestinationDeps {
   readonly resolver: Resolver
-  readonly routeFor: RouteFor
+  readonly findRoute: FindRoute
   readonly mayDial: AddressGuard
-  readonly dice: Dice
+  readonly random: RandomSource
   /** Port of MX hosts. */
   readonly port: number
   /** Names under which we could be an MX ourselves; mail is never sent to these. */
   readonly ownNames: ReadonlySet<string>
 }
 
-const mostAddresses = 20
+const MAX_ADDRESSES = 20
 
-export function destinationFinder(deps: MxDependencies): FindDestination {
+export function createDestinationFinder(deps: DestinationDeps): FindDestination {
   return async (domain) => {
-    const routed = deps.routeFor(domain)
-    return routed === null ? await byMx(deps, domain) : await byRoute(deps, routed)
+    const routed = deps.findRoute(domain)
+    return routed === null ? await findByMx(deps, domain) : await findByRoute(deps, routed)
   }
 }
 
-async function byRoute({ resolver, dice }: MxDependencies, { route, final }: Routed): Promise<Destination> {
-  const found: Lookup<string> =
-    isIP(route.host) === 0 ? await resolver.addresses(route.host) : { kind: 'records', records: [route.host] }
+async function findByRoute({ resolver, random }: DestinationDeps, { route, final }: RouteMatch): Promise<Destination> {
+  const found: LookupResult<string> =
+    isIP(route.host) === 0 ? await resolver.resolveAddresses(route.host) : { kind: 'records', records: [route.host] }
   // Our own configuration or DNS is at fault, which must not bounce anybody's mail.
-  if (found.kind !== 'records') return temporary(`no address for ${route.host}, which a route names: ${told(found)}`)
-  return hosts(interleaved(found.records, dice).map((address) => routeHost(route, address, final)))
+  if (found.kind !== 'records') return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(found)}`)
+  return toDestination(interleaveFamilies(found.records, random).map((address) => toHost(route, address, final)))
 }
 
-function routeHost({ host, port, tls, auth }: Route, address: string, final: boolean): Host {
+function toHost({ host, port, tls, auth }: Route, address: string, final: boolean): Host {
   return { mx: host, address, port, tls, auth, final }
 }
 
-async function byMx(deps: MxDependencies, domain: DomainName): Promise<Destination> {
-  const found = await deps.resolver.mx(domain)
+async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Destination> {
+  const found = await deps.resolver.resolveMx(domain)
   switch (found.kind) {
     case 'failure':
-      return temporary(`the MX records of ${domain} cannot be looked up: ${told(found)}`)
+      return toTemporaryFailure(`the MX records of ${domain} cannot be looked up: ${describeLookup(found)}`)
     case 'no-domain':
-      return badDomain('5.1.2', `the domain ${domain} does not exist`)
+      return toBadDomainRefusal('5.1.2', `the domain ${domain} does not exist`)
     case 'no-data':
-      return await byAddress(deps, domain)
+      return await findByAddress(deps, domain)
     case 'records':
       break
   }
-  const order = mxOrder(found.records, deps.ownNames, deps.dice)
+  const order = orderMxHosts(found.records, deps.ownNames, deps.random)
   switch (order.kind) {
     case 'null-mx':
       return {
-        ...refused('null-mx', '5.1.10', `the domain ${domain} accepts no mail (null MX)`),
+        ...toRefusal('null-mx', '5.1.10', `the domain ${domain} accepts no mail (null MX)`),
         recipientsFault: true,
       }
     case 'loop':
-      return refused(
+      return toRefusal(
         'routing-loop',
         '5.4.6',
         `the best MX host of ${domain} is this server, which does not take its mail`,
       )
     case 'junk':
-      return badDomain('5.4.4', `no MX record of ${domain} names a host`)
+      return toBadDomainRefusal('5.4.4', `no MX record of ${domain} names a host`)
     case 'hosts':
-      return await byHosts(deps, domain, order.hosts)
+      return await findByHosts(deps, domain, order.hosts)
   }
 }
 
 /** Implicit MX: a domain without MX records, but with an address. */
-async function byAddress(deps: MxDependencies, domain: DomainName): Promise<Destination> {
-  const found = await deps.resolver.addresses(domain)
-  if (found.kind === 'failure') return temporary(`the addresses of ${domain} cannot be looked up: ${told(found)}`)
-  if (found.kind !== 'records') return badDomain('5.1.2', `the domain ${domain} has neither MX host nor address`)
-  return choose(deps, domain, [{ host: domain, found }])
+async function findByAddress(deps: DestinationDeps, domain: DomainName): Promise<Destination> {
+  const found = await deps.resolver.resolveAddresses(domain)
+  if (found.kind === 'failure') return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(found)}`)
+  if (found.kind !== 'records') return toBadDomainRefusal('5.1.2', `the domain ${domain} has neither MX host nor address`)
+  return chooseHosts(deps, domain, [{ host: domain, found }])
 }
 
-async function byHosts(deps: MxDependencies, domain: DomainName, names: readonly DomainName[]): Promise<Destination> {
-  const found = await Promise.all(names.map(async (host) => ({ host, found: await deps.resolver.addresses(host) })))
-  return choose(deps, domain, found)
+async function findByHosts(deps: DestinationDeps, domain: DomainName, names: readonly DomainName[]): Promise<Destination> {
+  const found = await Promise.all(names.map(async (host) => ({ host, found: await deps.resolver.resolveAddresses(host) })))
+  return chooseHosts(deps, domain, found)
 }
 
 interface HostLookup {
   readonly host: DomainName
-  readonly found: Lookup<string>
+  readonly found: LookupResult<string>
 }
 
-function choose({ mayDial, dice, port }: MxDependencies, domain: DomainName, all: readonly HostLookup[]): Destination {
+function chooseHosts({ mayDial, random, port }: DestinationDeps, domain: DomainName, all: readonly HostLookup[]): Destination {
   const known = all.flatMap(({ host, found }) =>
-    found.kind === 'records' ? interleaved(found.records, dice).map((address) => ({ mx: host, address })) : [],
+    found.kind === 'records' ? interleaveFamilies(found.records, random).map((address) => ({ mx: host, address })) : [],
   )
-  const allowed = known.filter(({ address }) => mayDial(address)).slice(0, mostAddresses)
+  const allowed = known.filter(({ address }) => mayDial(address)).slice(0, MAX_ADDRESSES)
   if (allowed.length > 0) {
-    return hosts(allowed.map((place) => ({ ...place, port, tls: 'opportunistic', auth: null, final: true })))
+    return toDestination(allowed.map((place) => ({ ...place, port, tls: 'opportunistic', auth: null, final: true })))
   }
-  const open = all.find(({ found }) => found.kind === 'failure')
-  if (open !== undefined) return temporary(`the addresses of ${open.host} cannot be looked up: ${told(open.found)}`)
+  const undecided = all.find(({ found }) => found.kind === 'failure')
+  if (undecided !== undefined) return toTemporaryFailure(`the addresses of ${undecided.host} cannot be looked up: ${describeLookup(undecided.found)}`)
   const [inside] = known
-  if (inside === undefined) return badDomain('5.4.4', `no MX host of ${domain} has an address`)
+  if (inside === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
   const response = `the mail host ${inside.mx} of ${domain} points at ${inside.address}, which is no public address`
-  return refused('private-address', '5.4.4', response)
+  return toRefusal('private-address', '5.4.4', response)
 }
 
-type Refused = Extract<Destination, { kind: 'refused' }>
+type RefusedDestination = Extract<Destination, { kind: 'refused' }>
 
-function hosts(found: readonly Host[]): Destination {
-  return { kind: 'hosts', hosts: found.slice(0, mostAddresses) }
+function toDestination(found: readonly Host[]): Destination {
+  return { kind: 'hosts', hosts: found.slice(0, MAX_ADDRESSES) }
 }
 
-function refused(reason: Refused['reason'], status: string, response: string): Refused {
+function toRefusal(reason: RefusedDestination['reason'], status: string, response: string): RefusedDestination {
   return { kind: 'refused', reason, status, response, recipientsFault: false }
 }
 
-function badDomain(status: string, response: string): Refused {
-  return refused('bad-domain', status, response)
+function toBadDomainRefusal(status: string, response: string): RefusedDestination {
+  return toRefusal('bad-domain', status, response)
 }
 
-function temporary(response: string): Destination {
+function toTemporaryFailure(response: string): Destination {
   return { kind: 'temporary', reason: 'dns', response }
 }
 
-function told(lookup: Lookup<unknown>): string {
+function describeLookup(lookup: LookupResult<unknown>): string {
   switch (lookup.kind) {
     case 'failure':
       return lookup.detail

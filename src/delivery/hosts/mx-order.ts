@@ -5,8 +5,8 @@
  * junk) are skipped. Where we stand among them ourselves, we and all that is not better
  * than us go: mail must only move closer to its end.
  */
-import { type DomainName, domainNameOrNull } from '../../mail/address.js'
-import type { Dice } from '../../platform/dice.js'
+import { type DomainName, tryParseDomainName } from '../../mail/address.js'
+import type { RandomSource } from '../../platform/dice.js'
 import type { MxRecord } from '../../platform/dns/resolver.js'
 
 export type MxOrder =
@@ -17,25 +17,25 @@ export type MxOrder =
   | { readonly kind: 'loop' }
   | { readonly kind: 'junk' }
 
-export const mostHosts = 10
+export const MAX_MX_HOSTS = 10
 
-export function mxOrder(records: readonly MxRecord[], ownNames: ReadonlySet<string>, dice: Dice): MxOrder {
+export function orderMxHosts(records: readonly MxRecord[], ownNames: ReadonlySet<string>, dice: RandomSource): MxOrder {
   if (records.every(({ exchange }) => exchange === '')) return { kind: 'null-mx' }
   const named = records.flatMap(({ preference, exchange }) => {
-    const host = domainNameOrNull(exchange)
+    const host = tryParseDomainName(exchange)
     return host === null ? [] : [{ preference, host }]
   })
   const own = named.filter(({ host }) => ownNames.has(host)).map(({ preference }) => preference)
   const better = named.filter(({ preference }) => preference < Math.min(...own))
-  const sorted = shuffled(better, dice).sort((a, b) => a.preference - b.preference)
-  const hosts = [...new Set(sorted.map(({ host }) => host))].slice(0, mostHosts)
+  const sorted = shuffle(better, dice).sort((a, b) => a.preference - b.preference)
+  const hosts = [...new Set(sorted.map(({ host }) => host))].slice(0, MAX_MX_HOSTS)
   if (hosts.length > 0) return { kind: 'hosts', hosts }
   return { kind: own.length > 0 ? 'loop' : 'junk' }
 }
 
 /** One host's addresses, IPv4 and IPv6 in turn, each family shuffled. */
-export function interleaved(addresses: readonly string[], dice: Dice): readonly string[] {
-  const all = shuffled([...new Set(addresses)], dice)
+export function interleaveFamilies(addresses: readonly string[], dice: RandomSource): readonly string[] {
+  const all = shuffle([...new Set(addresses)], dice)
   // IPv4 first: many a small machine has no IPv6, or one without reverse DNS.
   const v4 = all.filter((address) => !address.includes(':'))
   const v6 = all.filter((address) => address.includes(':'))
@@ -45,7 +45,7 @@ export function interleaved(addresses: readonly string[], dice: Dice): readonly 
 }
 
 /** Fisher and Yates. */
-function shuffled<T>(items: readonly T[], dice: Dice): T[] {
+function shuffle<T>(items: readonly T[], dice: RandomSource): T[] {
   const left = [...items]
   return items.flatMap(() => left.splice(Math.floor(dice() * left.length), 1))
 }

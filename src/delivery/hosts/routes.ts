@@ -6,37 +6,37 @@
  * the table is made, never when mail is due.
  */
 import type { DomainName } from '../../mail/address.js'
-import { domainNameOrNull, shown } from '../../mail/address.js'
+import { tryParseDomainName, formatForDisplay } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { parseRoute, type Route } from '../../mail/route.js'
 
-export interface Routed {
+export interface RouteMatch {
   readonly route: Route
   readonly final: boolean
 }
 
-export type RouteFor = (domain: DomainName) => Routed | null
+export type FindRoute = (domain: DomainName) => RouteMatch | null
 
 /** `settings`: domain or `*` to a route, as in `outbound.routes`. */
-export function routeTable(settings: Readonly<Record<string, string>>): RouteFor {
-  const exact = new Map<string, Routed>()
-  let smarthost: Routed | null = null
+export function createRouteFinder(settings: Readonly<Record<string, string>>): FindRoute {
+  const exact = new Map<string, RouteMatch>()
+  let smarthost: RouteMatch | null = null
   for (const [key, text] of Object.entries(settings)) {
-    const route = checkedRoute(key, text)
+    const route = parseConfiguredRoute(key, text)
     if (key === '*') smarthost = { route, final: false }
-    else exact.set(checkedDomain(key), { route, final: true })
+    else exact.set(parseConfiguredDomain(key), { route, final: true })
   }
   return (domain) => exact.get(domain) ?? smarthost
 }
 
-function checkedRoute(key: string, text: string): Route {
+function parseConfiguredRoute(key: string, text: string): Route {
   const parsed = parseRoute(text)
   if (parsed.kind === 'route') return parsed.route
-  throw new Refusal('invalid-parameter', `the route of ${shown(key)}: ${parsed.problem}`)
+  throw new Refusal('invalid-parameter', `the route of ${formatForDisplay(key)}: ${parsed.problem}`)
 }
 
-function checkedDomain(key: string): DomainName {
-  const domain = domainNameOrNull(key)
-  if (domain === null) throw new Refusal('invalid-parameter', `a route for ${shown(key)}, which is no domain name`)
+function parseConfiguredDomain(key: string): DomainName {
+  const domain = tryParseDomainName(key)
+  if (domain === null) throw new Refusal('invalid-parameter', `a route for ${formatForDisplay(key)}, which is no domain name`)
   return domain
 }

@@ -9,30 +9,30 @@
 import { setMaxListeners } from 'node:events'
 import type { Exchange } from '../smtp/outcome.js'
 
-export interface Limited {
+export interface CallLimit {
   readonly signal: AbortSignal
   /** For a call that was rejected: what it means if the limit struck, else the rejection again. */
-  readonly cutOff: (error: unknown) => Exchange
+  readonly timeoutOrRethrow: (error: unknown) => Exchange
 }
 
 /** The limit of a call that begins now and follows `signal`. */
-export type LimitAttempt = (signal: AbortSignal) => Limited
+export type StartCallLimit = (signal: AbortSignal) => CallLimit
 
 /** `time`: milliseconds that a call may take. */
-export function attemptLimit(time: number): LimitAttempt {
-  let open: { readonly follows: AbortSignal; readonly limited: Limited } | null = null
+export function createCallLimiter(time: number): StartCallLimit {
+  let joinable: { readonly follows: AbortSignal; readonly limited: CallLimit } | null = null
   return (signal) => {
-    if (open?.follows === signal) return open.limited
-    const limited = limitedBy(signal, time, () => {
-      if (open?.limited === limited) open = null
+    if (joinable?.follows === signal) return joinable.limited
+    const limited = startLimit(signal, time, () => {
+      if (joinable?.limited === limited) joinable = null
     })
-    open = { follows: signal, limited }
+    joinable = { follows: signal, limited }
     return limited
   }
 }
 
 /** `full`: called once nobody more may join. */
-function limitedBy(follows: AbortSignal, time: number, full: () => void): Limited {
+function startLimit(follows: AbortSignal, time: number, full: () => void): CallLimit {
   const controller = new AbortController()
   const follow = (): void => controller.abort(follows.reason)
   // One signal stops hundreds of attempts: that many listeners are no leak.
@@ -50,7 +50,7 @@ function limitedBy(follows: AbortSignal, time: number, full: () => void): Limite
   }, time / 60).unref()
   return {
     signal: controller.signal,
-    cutOff: (error) => {
+    timeoutOrRethrow: (error) => {
       if (follows.aborted || !controller.signal.aborted) throw error
       const detail = `cut off after ${time / 1000} s`
       const sent = { kind: 'failed', stage: 'data', failure: 'timeout', detail } as const

@@ -6,21 +6,21 @@
  * queue is. What finds its lane full is passed over; the lane is refilled by itself
  * when it has drained. A change from outside (`reset`) starts the sweeps over.
  */
-import { dueOfLane, dueOfWorkspace } from '../../messages/queue/due-entries.js'
+import { dueEntriesOfLane, dueEntriesOfWorkspace } from '../../messages/queue/due-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { nextWorkspaceInQueue } from '../../messages/queue/queue-workspaces.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Lanes, ShortLane } from './lanes.js'
 
-interface Place {
+interface SweepPosition {
   time: number
   id: string
 }
 
-const PAGE = 200
+const PAGE_SIZE = 200
 
 export class DueSweep {
-  private readonly places = new Map<string, Place>()
+  private readonly positions = new Map<string, SweepPosition>()
 
   constructor(
     private readonly read: Read,
@@ -30,22 +30,22 @@ export class DueSweep {
 
   /** One page of each workspace. True when some workspace has more that is due and room for it. */
   step(now: number): boolean {
-    this.refillShort(now)
+    this.refillShortLanes(now)
     let more = false
-    for (const workspaceId of this.workspaces()) {
-      if (this.lanes.hasRoom(workspaceId) && this.sweep(workspaceId, now)) more = true
+    for (const workspaceId of this.iterateWorkspaces()) {
+      if (this.lanes.hasRoom(workspaceId) && this.sweepWorkspace(workspaceId, now)) more = true
     }
     return more
   }
 
   /** Fetches the rest of lanes that have drained. */
-  refillShort(now: number): void {
-    for (let lane = this.lanes.nextShort(); lane !== null; lane = this.lanes.nextShort()) this.refill(lane, now)
+  refillShortLanes(now: number): void {
+    for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane()) this.refillLane(lane, now)
   }
 
   /** An entry that became due at a moment that the sweep may have passed already. */
-  missed(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
-    const place = this.places.get(entry.workspace_id)
+  rewindTo(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
+    const place = this.positions.get(entry.workspace_id)
     if (place !== undefined && place.time >= entry.next_attempt_at) {
       place.time = entry.next_attempt_at
       place.id = ''
@@ -54,10 +54,10 @@ export class DueSweep {
 
   /** Anything may have changed. */
   reset(): void {
-    this.places.clear()
+    this.positions.clear()
   }
 
-  private *workspaces(): Generator<string> {
+  private *iterateWorkspaces(): Generator<string> {
     let after = ''
     for (;;) {
       const next = nextWorkspaceInQueue(this.read, { after })[0]
@@ -67,30 +67,30 @@ export class DueSweep {
     }
   }
 
-  private sweep(workspaceId: string, now: number): boolean {
-    const place = this.places.get(workspaceId) ?? { time: 0, id: '' }
-    this.places.set(workspaceId, place)
+  private sweepWorkspace(workspaceId: string, now: number): boolean {
+    const place = this.positions.get(workspaceId) ?? { time: 0, id: '' }
+    this.positions.set(workspaceId, place)
     // The clock was set back: what is due now may lie before the place.
     if (place.time > now) Object.assign(place, { time: 0, id: '' })
-    const page = dueOfWorkspace(this.read, {
+    const page = dueEntriesOfWorkspace(this.read, {
       workspaceId,
       afterTime: place.time,
       afterId: place.id,
       now,
-      limit: PAGE,
+      limit: PAGE_SIZE,
     })
     for (const entry of page) {
       this.lanes.add(entry)
       place.time = entry.next_attempt_at
       place.id = entry.id
     }
-    return page.length === PAGE
+    return page.length === PAGE_SIZE
   }
 
   /** Those that wait or are under way come back too: ask for as many more. */
-  private refill({ workspaceId, domain, priority }: ShortLane, now: number): void {
+  private refillLane({ workspaceId, domain, priority }: ShortLane, now: number): void {
     const limit = this.perLane * 2
-    const due = dueOfLane(this.read, { workspaceId, domain, priority, now, limit })
+    const due = dueEntriesOfLane(this.read, { workspaceId, domain, priority, now, limit })
     for (const entry of due) this.lanes.add(entry)
     if (due.length === limit) this.lanes.markMore({ workspaceId, domain, priority })
   }

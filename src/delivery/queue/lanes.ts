@@ -19,7 +19,7 @@
  * its three quarters; the rest of its mail then waits until one of them times out.
  */
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { Places } from './places.js'
+import { HostConcurrency } from './places.js'
 
 export interface LaneLimits {
   /** Attempts under way in all, and to one host. */
@@ -32,9 +32,9 @@ export interface LaneLimits {
 
 type Priority = QueueEntry['priority']
 
-const HANDICAP = 10 * 60_000
+const PRIORITY_DELAY = 10 * 60_000
 /** Entries waiting in memory in all, shared by the workspaces; a lane's worth is nobody refused. */
-const IN_ALL = 20_000
+const MAX_WAITING_TOTAL = 20_000
 
 interface Lane {
   readonly workspaceId: string
@@ -42,38 +42,38 @@ interface Lane {
   readonly priority: Priority
   readonly entries: QueueEntry[]
   /** More of it is in the database. */
-  more: boolean
+  hasMore: boolean
 }
 
 /** Lanes by domain, in the order of service: the first is next. */
 type Round = Map<string, Lane>
 
-interface Workspace {
+interface WorkspaceLanes {
   readonly id: string
   /** By priority: 0 high, 1 normal, 2 low. */
   readonly rounds: readonly [Round, Round, Round]
   /** Lanes that could be refilled, in the order in which they ran short. */
-  readonly short: Map<string, ShortLane>
-  waiting: number
-  underWay: number
+  readonly shortLanes: Map<string, ShortLane>
+  waitingCount: number
+  activeCount: number
 }
 
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export class Lanes {
-  private readonly workspaces = new Map<string, Workspace>()
-  private readonly known = new Set<string>()
-  private readonly places = new Places()
-  private underWay = 0
+  private readonly workspaces = new Map<string, WorkspaceLanes>()
+  private readonly entryIds = new Set<string>()
+  private readonly hostConcurrency = new HostConcurrency()
+  private activeCount = 0
 
   constructor(private readonly limits: LaneLimits) {}
 
   /** Would it be taken at once? */
   isFreeFor({ workspace_id, domain }: QueueEntry): boolean {
-    if (this.underWay >= this.limits.total) return false
+    if (this.activeCount >= this.limits.total) return false
     const workspace = this.workspaces.get(workspace_id)
-    if (workspace !== undefined && (workspace.waiting > 0 || this.hasItsShare(workspace))) return false
-    return this.mayStart(workspace_id, this.places.hostOf(domain))
+    if (workspace !== undefined && (workspace.waitingCount > 0 || this.hasFullShare(workspace))) return false
+    return this.mayStart(workspace_id, this.hostConcurrency.hostOf(domain))
   }
 
   /**
@@ -81,32 +81,32 @@ export class Lanes {
    * `anyway`: one that was found free for it a moment ago is not turned away.
    */
   add(entry: QueueEntry, anyway = false): boolean {
-    if (this.known.has(entry.id)) return true
+    if (this.entryIds.has(entry.id)) return true
     const workspace = this.workspace(entry.workspace_id)
-    const lane = laneOf(workspace, entry)
-    if (!anyway && (lane.entries.length >= this.limits.perLane || workspace.waiting >= this.mostWaiting())) {
-      lane.more = true
-      this.noteShort(workspace, lane)
+    const lane = findOrAddLane(workspace, entry)
+    if (!anyway && (lane.entries.length >= this.limits.perLane || workspace.waitingCount >= this.maxWaiting())) {
+      lane.hasMore = true
+      this.markShort(workspace, lane)
       return false
     }
     lane.entries.push(entry)
-    workspace.waiting += 1
-    this.known.add(entry.id)
+    workspace.waitingCount += 1
+    this.entryIds.add(entry.id)
     return true
   }
 
   /** Is there room for as much more of this workspace as is worth a look into the database? */
   hasRoom(workspaceId: string): boolean {
-    const most = this.mostWaiting()
+    const most = this.maxWaiting()
     const few = Math.max(most - this.limits.perLane, Math.floor(most / 2))
-    return (this.workspaces.get(workspaceId)?.waiting ?? 0) <= few
+    return (this.workspaces.get(workspaceId)?.waitingCount ?? 0) <= few
   }
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
   take(): QueueEntry | null {
-    if (this.underWay >= this.limits.total) return null
+    if (this.activeCount >= this.limits.total) return null
     for (const workspace of this.workspaces.values()) {
-      const entry = this.takeOf(workspace)
+      const entry = this.takeFrom(workspace)
       if (entry === null) continue
       // To the end of the round: the others come first now.
       this.workspaces.delete(workspace.id)
@@ -122,34 +122,34 @@ export class Lanes {
    * again, before all others of its lane.
    */
   bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
-    this.places.learn(entry.domain, host)
+    this.hostConcurrency.setHost(entry.domain, host)
     const workspace = this.workspace(entry.workspace_id)
-    if (this.places.placeOf(entry.id) !== host) {
-      this.places.leave(entry.id, workspace.id)
-      if (this.mayStart(workspace.id, host)) this.places.enter(entry.id, workspace.id, host)
+    if (this.hostConcurrency.slotOf(entry.id) !== host) {
+      this.hostConcurrency.releaseSlot(entry.id, workspace.id)
+      if (this.mayStart(workspace.id, host)) this.hostConcurrency.acquireSlot(entry.id, workspace.id, host)
     }
-    const hasPlace = this.places.placeOf(entry.id) === host
-    if (hasPlace && (isProbing === null || this.places.probe(host, entry.id, isProbing))) return true
-    this.places.leave(entry.id, workspace.id)
-    this.underWay -= 1
-    workspace.underWay -= 1
-    workspace.waiting += 1
-    laneOf(workspace, entry).entries.unshift(entry)
+    const hasPlace = this.hostConcurrency.slotOf(entry.id) === host
+    if (hasPlace && (isProbing === null || this.hostConcurrency.startProbe(host, entry.id, isProbing))) return true
+    this.hostConcurrency.releaseSlot(entry.id, workspace.id)
+    this.activeCount -= 1
+    workspace.activeCount -= 1
+    workspace.waitingCount += 1
+    findOrAddLane(workspace, entry).entries.unshift(entry)
     return false
   }
 
   /** The attempt has left the wire; its entry stays known until `forget`. */
-  ended(entry: QueueEntry): void {
-    this.underWay -= 1
-    this.workspace(entry.workspace_id).underWay -= 1
-    this.places.leave(entry.id, entry.workspace_id)
+  endAttempt(entry: QueueEntry): void {
+    this.activeCount -= 1
+    this.workspace(entry.workspace_id).activeCount -= 1
+    this.hostConcurrency.releaseSlot(entry.id, entry.workspace_id)
   }
 
   /** What came of the entry is on disk: it may be read from there again. */
   forget(entry: QueueEntry): void {
-    this.known.delete(entry.id)
+    this.entryIds.delete(entry.id)
     const workspace = this.workspaces.get(entry.workspace_id)
-    if (workspace !== undefined) this.tidy(workspace)
+    if (workspace !== undefined) this.removeIfEmpty(workspace)
   }
 
   /**
@@ -158,107 +158,107 @@ export class Lanes {
    */
   drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
     const workspace = this.workspace(ofLane.workspace_id)
-    const lane = laneOf(workspace, ofLane)
+    const lane = findOrAddLane(workspace, ofLane)
     const dropped = lane.entries.filter((entry) => !keep(entry))
-    for (const { id } of dropped) this.known.delete(id)
+    for (const { id } of dropped) this.entryIds.delete(id)
     lane.entries.splice(0, lane.entries.length, ...lane.entries.filter(keep))
-    workspace.waiting -= dropped.length
-    lane.more = true
-    this.noteShort(workspace, lane)
+    workspace.waitingCount -= dropped.length
+    lane.hasMore = true
+    this.markShort(workspace, lane)
     return dropped
   }
 
   /** The database has more for this lane than was fetched. */
   markMore(lane: ShortLane): void {
-    laneOf(this.workspace(lane.workspaceId), lane).more = true
+    findOrAddLane(this.workspace(lane.workspaceId), lane).hasMore = true
   }
 
   /** A lane that is half empty while the database has more for it; each is told once. */
-  nextShort(): ShortLane | null {
+  takeShortLane(): ShortLane | null {
     for (const workspace of this.workspaces.values()) {
-      const [first] = workspace.short
+      const [first] = workspace.shortLanes
       if (first === undefined || !this.hasRoom(workspace.id)) continue
       const [key, lane] = first
-      workspace.short.delete(key)
-      this.tidy(workspace)
+      workspace.shortLanes.delete(key)
+      this.removeIfEmpty(workspace)
       return lane
     }
     return null
   }
 
-  private mostWaiting(): number {
-    const share = Math.floor(IN_ALL / Math.max(1, this.workspaces.size))
+  private maxWaiting(): number {
+    const share = Math.floor(MAX_WAITING_TOTAL / Math.max(1, this.workspaces.size))
     return Math.max(1, Math.min(this.limits.perWorkspace, Math.max(this.limits.perLane, share)))
   }
 
-  private takeOf(workspace: Workspace): QueueEntry | null {
-    if (workspace.waiting === 0 || this.hasItsShare(workspace)) return null
+  private takeFrom(workspace: WorkspaceLanes): QueueEntry | null {
+    if (workspace.waitingCount === 0 || this.hasFullShare(workspace)) return null
     const [lane] = workspace.rounds
-      .flatMap((round) => this.firstToStart(workspace, round) ?? [])
-      .sort((a, b) => turnOf(a) - turnOf(b))
+      .flatMap((round) => this.findStartable(workspace, round) ?? [])
+      .sort((a, b) => priorityTimeOf(a) - priorityTimeOf(b))
     const entry = lane?.entries.shift()
     if (lane === undefined || entry === undefined) return null
     const round = workspace.rounds[lane.priority]
     round.delete(lane.domain)
-    if (lane.entries.length > 0 || lane.more) round.set(lane.domain, lane)
-    workspace.waiting -= 1
-    workspace.underWay += 1
-    this.underWay += 1
-    this.places.enter(entry.id, workspace.id, this.places.hostOf(entry.domain))
-    this.noteShort(workspace, lane)
+    if (lane.entries.length > 0 || lane.hasMore) round.set(lane.domain, lane)
+    workspace.waitingCount -= 1
+    workspace.activeCount += 1
+    this.activeCount += 1
+    this.hostConcurrency.acquireSlot(entry.id, workspace.id, this.hostConcurrency.hostOf(entry.domain))
+    this.markShort(workspace, lane)
     return entry
   }
 
-  private hasItsShare({ underWay }: Workspace): boolean {
-    return underWay >= Math.max(1, Math.floor(this.limits.total * 0.75))
+  private hasFullShare({ activeCount }: WorkspaceLanes): boolean {
+    return activeCount >= Math.max(1, Math.floor(this.limits.total * 0.75))
   }
 
-  private firstToStart(workspace: Workspace, round: Round): Lane | undefined {
+  private findStartable(workspace: WorkspaceLanes, round: Round): Lane | undefined {
     for (const lane of round.values()) {
-      if (lane.entries.length > 0 && this.mayStart(workspace.id, this.places.hostOf(lane.domain))) return lane
+      if (lane.entries.length > 0 && this.mayStart(workspace.id, this.hostConcurrency.hostOf(lane.domain))) return lane
     }
     return undefined
   }
 
   private mayStart(workspaceId: string, host: string): boolean {
-    if (this.places.isProbed(host)) return false
-    if (this.places.total(host) >= this.limits.perDomain) return false
-    return this.places.of(workspaceId, host) < Math.max(1, this.limits.perDomain - 2)
+    if (this.hostConcurrency.isProbed(host)) return false
+    if (this.hostConcurrency.countSlots(host) >= this.limits.perDomain) return false
+    return this.hostConcurrency.countSlotsOf(workspaceId, host) < Math.max(1, this.limits.perDomain - 2)
   }
 
-  private noteShort(workspace: Workspace, lane: Lane): void {
-    if (!lane.more || lane.entries.length > this.limits.perLane / 2) return
+  private markShort(workspace: WorkspaceLanes, lane: Lane): void {
+    if (!lane.hasMore || lane.entries.length > this.limits.perLane / 2) return
     const { workspaceId, domain, priority } = lane
-    lane.more = false
-    workspace.short.set(`${domain} ${priority}`, { workspaceId, domain, priority })
+    lane.hasMore = false
+    workspace.shortLanes.set(`${domain} ${priority}`, { workspaceId, domain, priority })
     if (lane.entries.length === 0) workspace.rounds[priority].delete(domain)
   }
 
-  private workspace(id: string): Workspace {
+  private workspace(id: string): WorkspaceLanes {
     const known = this.workspaces.get(id)
     if (known !== undefined) return known
-    const rounds: Workspace['rounds'] = [new Map(), new Map(), new Map()]
-    const fresh: Workspace = { id, rounds, short: new Map(), waiting: 0, underWay: 0 }
+    const rounds: WorkspaceLanes['rounds'] = [new Map(), new Map(), new Map()]
+    const fresh: WorkspaceLanes = { id, rounds, shortLanes: new Map(), waitingCount: 0, activeCount: 0 }
     this.workspaces.set(id, fresh)
     return fresh
   }
 
   /** Drops what is empty, so that memory follows the traffic and not its history. */
-  private tidy({ id, rounds, short, underWay }: Workspace): void {
-    if (underWay === 0 && short.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
+  private removeIfEmpty({ id, rounds, shortLanes, activeCount }: WorkspaceLanes): void {
+    if (activeCount === 0 && shortLanes.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
   }
 }
 
 /** When the head of the lane became due, put back by ten minutes for each class below high. */
-function turnOf({ entries, priority }: Lane): number {
-  return (entries[0]?.next_attempt_at ?? 0) + priority * HANDICAP
+function priorityTimeOf({ entries, priority }: Lane): number {
+  return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
 }
 
-function laneOf(workspace: Workspace, { domain, priority }: Pick<Lane, 'domain' | 'priority'>): Lane {
+function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: Pick<Lane, 'domain' | 'priority'>): Lane {
   const round = workspace.rounds[priority]
   const known = round.get(domain)
   if (known !== undefined) return known
-  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], more: false }
+  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false }
   round.set(domain, fresh)
   return fresh
 }

@@ -10,16 +10,16 @@
  * one whose attempt is under way.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Enqueued } from '../../messages/queue/enqueue.js'
+import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../messages/queue/queue.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
-import { type Commit, Missed, StorageFault, type Write } from '../../storage/writer/write.js'
+import { type Commit, WriteConflict, StorageFault, type Write } from '../../storage/writer/write.js'
 
 /** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
-const LEASE = 60 * 60_000
-const CLAIM = 5_000
-const AGAIN = 1_000
+const LEASE_TIME = 60 * 60_000
+const CLAIM_TIME = 5_000
+const RETRY_DELAY = 1_000
 
 /** The first attempt of a message, counted by the commit that accepts the message. */
 export interface Claim {
@@ -36,18 +36,18 @@ export interface LeasesDeps {
 
 export class Leases {
   /** Leased, and nothing came of it yet; the moment of a claim that was not used, else null. */
-  private readonly leased = new Map<string, number | null>()
+  private readonly leasedEntries = new Map<string, number | null>()
 
   constructor(private readonly deps: LeasesDeps) {}
 
   claim({ id, attempts, next_attempt_at: dueAt }: QueueEntry): Claim {
     const at = this.deps.clock()
-    return { at, writes: [leaseEntry({ id, attempts, dueAt, until: at + LEASE })] }
+    return { at, writes: [leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME })] }
   }
 
   /** The commit of the claim is on disk. */
-  claimed({ entries }: Enqueued, { at }: Claim): void {
-    for (const { id } of entries) this.leased.set(id, at)
+  confirmClaim({ entries }: EnqueuedEmail, { at }: Claim): void {
+    for (const { id } of entries) this.leasedEntries.set(id, at)
   }
 
   /**
@@ -55,19 +55,19 @@ export class Leases {
    * before, and they are still to be written. `changed`: the entry is not as it was read.
    */
   async take(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<'written' | 'claimed' | 'changed'> {
-    const claimedAt = this.leased.get(entry.id) ?? null
-    if (claimedAt !== null && Math.abs(at - claimedAt) < CLAIM) {
-      this.leased.set(entry.id, null)
+    const claimedAt = this.leasedEntries.get(entry.id) ?? null
+    if (claimedAt !== null && Math.abs(at - claimedAt) < CLAIM_TIME) {
+      this.leasedEntries.set(entry.id, null)
       return 'claimed'
     }
     const { id, attempts, next_attempt_at: dueAt } = entry
     const unclaim = claimedAt === null ? [] : [releaseLease({ id, at: dueAt })]
     try {
-      await this.deps.commit([...unclaim, leaseEntry({ id, attempts, dueAt, until: at + LEASE }), ...writes])
-      this.leased.set(id, null)
+      await this.deps.commit([...unclaim, leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME }), ...writes])
+      this.leasedEntries.set(id, null)
       return 'written'
     } catch (error) {
-      if (error instanceof Missed) return 'changed'
+      if (error instanceof WriteConflict) return 'changed'
       throw error
     }
   }
@@ -75,35 +75,35 @@ export class Leases {
   /** Its attempt was none, and there is none before `until`: it is not counted. */
   async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
     await this.deps.commit([postponeLease({ id, until, waitsFor })])
-    this.leased.delete(id)
+    this.leasedEntries.delete(id)
   }
 
   has(id: string): boolean {
-    return this.leased.has(id)
+    return this.leasedEntries.has(id)
   }
 
   /** Something came of it, and is being written down. */
-  ended(id: string): void {
-    this.leased.delete(id)
+  forget(id: string): void {
+    this.leasedEntries.delete(id)
   }
 
   /** Nothing was sent and nothing will be: it is due again. Left to `giveAllBack` once the signal has struck. */
-  async giveBack({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
-    while (this.leased.has(id) && !signal.aborted) {
+  async release({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
+    while (this.leasedEntries.has(id) && !signal.aborted) {
       try {
         await this.deps.commit([releaseLease({ id, at })])
-        this.leased.delete(id)
+        this.leasedEntries.delete(id)
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
-        await sleep(AGAIN, undefined, { signal }).catch(() => undefined)
+        await sleep(RETRY_DELAY, undefined, { signal }).catch(() => undefined)
       }
     }
   }
 
   /** At the end of the process. */
-  async giveAllBack(): Promise<void> {
+  async releaseAll(): Promise<void> {
     const at = this.deps.clock()
-    const left = [...this.leased.keys()].map((id) => releaseLease({ id, at }))
+    const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, at }))
     if (left.length === 0) return
     await this.deps.commit(left).catch((error: unknown) => {
       this.deps.log.error({ err: error, leases: left.length }, 'leases could not be given back; the next start does it')

@@ -13,13 +13,13 @@ const MAX_DOMAINS = 10_000
 /** `isOpen`: nothing is known yet. */
 interface Probe {
   readonly entryId: string
-  readonly isOpen: () => boolean
+  readonly isPending: () => boolean
 }
 
-export class Places {
+export class HostConcurrency {
   private readonly hosts = new Map<string, string>()
   /** By entry: the host that it counts for. */
-  private readonly byEntry = new Map<string, string>()
+  private readonly hostByEntry = new Map<string, string>()
   private readonly counts = new Map<string, number>()
   private readonly probes = new Map<string, Probe>()
 
@@ -28,55 +28,55 @@ export class Places {
     return this.hosts.get(domain) ?? domain
   }
 
-  learn(domain: string, host: string): void {
+  setHost(domain: string, host: string): void {
     if (this.hosts.get(domain) === host) return
     if (this.hosts.size >= MAX_DOMAINS) this.hosts.clear()
     this.hosts.set(domain, host)
   }
 
-  placeOf(entryId: string): string | undefined {
-    return this.byEntry.get(entryId)
+  slotOf(entryId: string): string | undefined {
+    return this.hostByEntry.get(entryId)
   }
 
   /** On the way to `host`, of all workspaces and of this one. */
-  total(host: string): number {
+  countSlots(host: string): number {
     return this.counts.get(host) ?? 0
   }
 
-  of(workspaceId: string, host: string): number {
+  countSlotsOf(workspaceId: string, host: string): number {
     return this.counts.get(keyOf(workspaceId, host)) ?? 0
   }
 
-  enter(entryId: string, workspaceId: string, host: string): void {
-    this.byEntry.set(entryId, host)
-    this.count(host, 1)
-    this.count(keyOf(workspaceId, host), 1)
+  acquireSlot(entryId: string, workspaceId: string, host: string): void {
+    this.hostByEntry.set(entryId, host)
+    this.addToCount(host, 1)
+    this.addToCount(keyOf(workspaceId, host), 1)
   }
 
   /** The entry probes the host, unless another does. */
-  probe(host: string, entryId: string, isOpen: () => boolean): boolean {
+  startProbe(host: string, entryId: string, isPending: () => boolean): boolean {
     if (this.isProbed(host)) return false
-    this.probes.set(host, { entryId, isOpen })
+    this.probes.set(host, { entryId, isPending })
     return true
   }
 
   isProbed(host: string): boolean {
     const probe = this.probes.get(host)
     if (probe === undefined) return false
-    if (!probe.isOpen()) this.probes.delete(host)
+    if (!probe.isPending()) this.probes.delete(host)
     return this.probes.has(host)
   }
 
-  leave(entryId: string, workspaceId: string): void {
-    const host = this.byEntry.get(entryId)
+  releaseSlot(entryId: string, workspaceId: string): void {
+    const host = this.hostByEntry.get(entryId)
     if (host === undefined) return
     if (this.probes.get(host)?.entryId === entryId) this.probes.delete(host)
-    this.byEntry.delete(entryId)
-    this.count(host, -1)
-    this.count(keyOf(workspaceId, host), -1)
+    this.hostByEntry.delete(entryId)
+    this.addToCount(host, -1)
+    this.addToCount(keyOf(workspaceId, host), -1)
   }
 
-  private count(key: string, change: 1 | -1): void {
+  private addToCount(key: string, change: 1 | -1): void {
     const next = (this.counts.get(key) ?? 0) + change
     if (next > 0) this.counts.set(key, next)
     else this.counts.delete(key)

@@ -7,16 +7,16 @@
  * attempted whatever is remembered (`mustTryAt`).
  */
 import { postponeLane, type QueueEntry } from '../../messages/queue/queue.js'
-import { type Clock, timestamp } from '../../platform/clock.js'
+import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { Outage } from '../attempt/attempt-unreachable.js'
 import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
-import { mustTryAt, type RetryPolicy } from './retry-schedule.js'
+import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
 
 /** Entries of one commit: a few milliseconds of the writer. */
-const PORTION = 500
+const PORTION_SIZE = 500
 
 export interface PostponementDeps {
   readonly commit: Commit
@@ -26,14 +26,14 @@ export interface PostponementDeps {
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
   /** An entry will not come for its message soon. */
-  readonly release: (entry: QueueEntry) => void
+  readonly releaseMessage: (entry: QueueEntry) => void
   /** Entries of a workspace are due at this moment or later ones now. */
-  readonly moved: (workspaceId: string, from: number) => void
+  readonly onDueMoved: (workspaceId: string, from: number) => void
 }
 
 export class Postponements {
   /** By lane: the portion that is being written. */
-  private readonly underWay = new Map<string, Promise<void>>()
+  private readonly pendingByLane = new Map<string, Promise<void>>()
 
   constructor(private readonly deps: PostponementDeps) {}
 
@@ -42,28 +42,28 @@ export class Postponements {
     const { leases, retryPolicy, log } = this.deps
     if (leases.has(entry.id)) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-      await leases.postpone(entry, Math.min(until, mustTryAt(age, retryPolicy)), why)
-      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: timestamp(until) }, 'postponed')
+      await leases.postpone(entry, Math.min(until, forcedAttemptTimeOf(age, retryPolicy)), why)
+      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: formatTimestamp(until) }, 'postponed')
       return
     }
     const key = `${entry.workspace_id} ${entry.domain} ${entry.priority}`
-    const portion = this.underWay.get(key) ?? this.portion(entry, until, why).finally(() => this.underWay.delete(key))
-    this.underWay.set(key, portion)
-    return portion
+    const pendingPortion = this.pendingByLane.get(key) ?? this.postponePortion(entry, until, why).finally(() => this.pendingByLane.delete(key))
+    this.pendingByLane.set(key, pendingPortion)
+    return pendingPortion
   }
 
-  private async portion(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
-    const { commit, clock, log, retryPolicy, lanes, leases, release, moved } = this.deps
+  private async postponePortion(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    const { commit, clock, log, retryPolicy, lanes, leases, releaseMessage, onDueMoved } = this.deps
     const { workspace_id: workspaceId, domain, priority } = entry
     const now = clock()
     const { noticeAfter, expireAfter } = retryPolicy
     const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
     const lane = { workspaceId, domain, priority }
-    await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION })])
-    for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) release(dropped)
-    moved(workspaceId, now + 1)
+    await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, most: PORTION_SIZE })])
+    for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) releaseMessage(dropped)
+    onDueMoved(workspaceId, now + 1)
     log.info(
-      { workspace: workspaceId, domain, host: waitsFor, next: timestamp(until) },
+      { workspace: workspaceId, domain, host: waitsFor, next: formatTimestamp(until) },
       'what is due for a domain is postponed',
     )
   }

@@ -20,7 +20,7 @@ export interface RetryPolicy {
   readonly expireAfter: number
 }
 
-export interface Deferred {
+export interface DeferredEntry {
   readonly enqueuedAt: number
   /** Attempts made so far, the one that was just deferred included. */
   readonly attempts: number
@@ -32,7 +32,7 @@ export type Retry =
   | { readonly kind: 'expired' }
 
 /** `dice` is in [0, 1); it spreads a burst of deferrals over a tenth of the wait. */
-export function scheduleRetry(entry: Deferred, policy: RetryPolicy, now: number, dice: number): Retry {
+export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: number, dice: number): Retry {
   const age = now - entry.enqueuedAt
   if (age >= policy.expireAfter) return { kind: 'expired' }
 
@@ -50,7 +50,7 @@ export function scheduleRetry(entry: Deferred, policy: RetryPolicy, now: number,
  * sender is to be told of the delay, and when it expires. So nothing is told, and nothing is given
  * up, without a true attempt.
  */
-export function mustTryAt(entry: Pick<Deferred, 'enqueuedAt' | 'noticed'>, policy: RetryPolicy): number {
+export function forcedAttemptTimeOf(entry: Pick<DeferredEntry, 'enqueuedAt' | 'noticed'>, policy: RetryPolicy): number {
   const { noticeAfter, expireAfter } = policy
   return entry.enqueuedAt + (entry.noticed ? expireAfter : Math.min(noticeAfter, expireAfter))
 }

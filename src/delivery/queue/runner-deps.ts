@@ -5,9 +5,9 @@ import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { AttemptResult } from '../attempt/attempt-result.js'
-import type { Outage, Reach } from '../attempt/attempt-unreachable.js'
-import type { MadeAttempt, Patience } from '../attempt/made-attempt.js'
-import type { MessageShelf } from '../attempt/message-shelf.js'
+import type { Outage, Reachability } from '../attempt/attempt-unreachable.js'
+import type { FinishedAttempt, SettleOptions } from '../attempt/made-attempt.js'
+import type { MessageCache } from '../attempt/message-shelf.js'
 import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { ReadyMessage } from '../attempt/ready-message.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
@@ -18,14 +18,14 @@ export interface RunnerDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
-  readonly shelf: MessageShelf
+  readonly messageCache: MessageCache
   /** Rejects when the message is gone. */
-  readonly ready: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
+  readonly prepareMessage: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
   /** Enough of it to tell of a fault; null: the email is gone. */
-  readonly bare: (entry: QueueEntry) => ReadyMessage | null
+  readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
   readonly findDestination: FindDestination
   /** What is remembered of the hosts of a destination. */
-  readonly reach: (hosts: readonly Host[]) => Reach
+  readonly checkReachability: (hosts: readonly Host[]) => Reachability
   /**
    * `insists`: hosts that are remembered as unreachable are called too. An outage: there was no
    * attempt. Rejects when the signal strikes, and only then.
@@ -33,11 +33,11 @@ export interface RunnerDeps {
   readonly attempt: (
     message: OutboundMessage,
     to: Destination,
-    call: { readonly party: string; readonly insists: boolean },
+    call: { readonly workspaceId: string; readonly ignoreOutages: boolean },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
   /** Writes down what came of an attempt; resolves once it is on disk. */
-  readonly settle: (made: MadeAttempt, patience: Patience) => Promise<void>
+  readonly settle: (made: FinishedAttempt, patience: SettleOptions) => Promise<void>
   readonly retryPolicy: RetryPolicy
   readonly maxConnections: number
   readonly maxConnectionsPerHost: number

@@ -6,7 +6,7 @@
 import type { Host } from '../hosts/destination.js'
 import type { SmtpSession } from './smtp-session.js'
 
-interface Idle {
+interface IdleSession {
   readonly host: Host
   readonly session: SmtpSession
   readonly timer: NodeJS.Timeout
@@ -16,8 +16,8 @@ export class IdleSessions {
   private readonly timeout: number
   private readonly quit: (session: SmtpSession) => void
   /** In the order in which they became idle. */
-  private readonly all = new Set<Idle>()
-  private readonly byHost = new Map<string, Idle[]>()
+  private readonly sessions = new Set<IdleSession>()
+  private readonly byHost = new Map<string, IdleSession[]>()
 
   constructor(timeout: number, quit: (session: SmtpSession) => void) {
     this.timeout = timeout
@@ -25,19 +25,19 @@ export class IdleSessions {
   }
 
   get size(): number {
-    return this.all.size
+    return this.sessions.size
   }
 
   /** Idle sessions with hosts of this MX name. */
-  countOf(mx: string): number {
+  countByMx(mx: string): number {
     let count = 0
-    for (const { host } of this.all) if (host.mx === mx) count++
+    for (const { host } of this.sessions) if (host.mx === mx) count++
     return count
   }
 
   put(host: Host, session: SmtpSession): void {
     const idle = { host, session, timer: setTimeout(() => this.dismiss(idle), this.timeout) }
-    this.all.add(idle)
+    this.sessions.add(idle)
     const key = keyOf(host)
     const sessions = this.byHost.get(key)
     if (sessions === undefined) this.byHost.set(key, [idle])
@@ -55,7 +55,7 @@ export class IdleSessions {
 
   /** Ends the session that has been idle longest; with `mx`: of that name. */
   evict(mx: string | null): void {
-    for (const idle of this.all) {
+    for (const idle of this.sessions) {
       if (mx !== null && idle.host.mx !== mx) continue
       this.dismiss(idle)
       return
@@ -63,17 +63,17 @@ export class IdleSessions {
   }
 
   clear(): void {
-    for (const idle of this.all) this.dismiss(idle)
+    for (const idle of this.sessions) this.dismiss(idle)
   }
 
-  private dismiss(idle: Idle): void {
+  private dismiss(idle: IdleSession): void {
     this.remove(idle)
     this.quit(idle.session)
   }
 
-  private remove(idle: Idle): void {
+  private remove(idle: IdleSession): void {
     clearTimeout(idle.timer)
-    this.all.delete(idle)
+    this.sessions.delete(idle)
     const key = keyOf(idle.host)
     const others = (this.byHost.get(key) ?? []).filter((other) => other !== idle)
     if (others.length === 0) this.byHost.delete(key)

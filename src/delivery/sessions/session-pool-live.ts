@@ -24,8 +24,8 @@ export class LiveSessions {
   }
 
   /** Is one of them good for another message? */
-  has(host: Host): boolean {
-    for (const session of this.byAddress.get(keyOf(host)) ?? []) if (session.usable) return true
+  hasUsable(host: Host): boolean {
+    for (const session of this.byAddress.get(keyOf(host)) ?? []) if (session.isUsable) return true
     return false
   }
 }

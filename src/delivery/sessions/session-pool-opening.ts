@@ -8,34 +8,34 @@
 import type { Clock } from '../../platform/clock.js'
 import type { Outage, UnreachableHosts } from '../attempt/attempt-unreachable.js'
 import type { Host } from '../hosts/destination.js'
-import { type Opened, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
-import { joinedTranscripts } from '../smtp/transcript.js'
-import { BrokenTls, fallsBackToPlain } from './tls-policy.js'
+import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
+import { joinTranscripts } from '../smtp/transcript.js'
+import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
 
-export interface Opening {
+export interface OpenOptions {
   readonly signal: AbortSignal
   /** The host is called even if it is remembered as unreachable. */
-  readonly insists: boolean
+  readonly ignoreOutages: boolean
   /** Is there a session with the host? */
   readonly hasSession: () => boolean
 }
 
-export type OpenHost = (host: Host, opening: Opening) => Promise<Opened | Outage>
+export type OpenSession = (host: Host, opening: OpenOptions) => Promise<OpenResult | Outage>
 
 export interface OpenerDeps extends SmtpClientDeps {
   readonly clock: Clock
-  readonly unreachable: UnreachableHosts
+  readonly unreachableHosts: UnreachableHosts
 }
 
-export function hostOpener(deps: OpenerDeps): OpenHost {
-  const { unreachable, clock } = deps
-  const brokenTls = new BrokenTls()
-  return async (host, { signal, insists, hasSession }) => {
-    const outage = insists ? null : unreachable.outage(host, clock())
+export function createSessionOpener(deps: OpenerDeps): OpenSession {
+  const { unreachableHosts, clock } = deps
+  const brokenTls = new BrokenTlsHosts()
+  return async (host, { signal, ignoreOutages, hasSession }) => {
+    const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
     const opened = await openWithFallback(host, deps, signal, brokenTls)
-    if (opened.kind === 'open') unreachable.learn(host, null, clock())
-    else if (!hasSession()) unreachable.learn(host, opened.trouble, clock())
+    if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
+    else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
   }
 }
@@ -44,13 +44,13 @@ async function openWithFallback(
   host: Host,
   deps: OpenerDeps,
   signal: AbortSignal,
-  brokenTls: BrokenTls,
-): Promise<Opened> {
-  const encryption = brokenTls.encryption(host, deps.clock())
+  brokenTls: BrokenTlsHosts,
+): Promise<OpenResult> {
+  const encryption = brokenTls.encryptionFor(host, deps.clock())
   const first = await openSession(host, deps, signal, encryption)
-  if (first.kind === 'open' || encryption === 'none' || !fallsBackToPlain(host, first.trouble)) return first
-  brokenTls.note(host, deps.clock())
+  if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) return first
+  brokenTls.remember(host, deps.clock())
   const second = await openSession(host, deps, signal, 'none')
   if (second.kind === 'open') return second
-  return { ...second, transcript: joinedTranscripts([first.transcript, second.transcript]) }
+  return { ...second, transcript: joinTranscripts([first.transcript, second.transcript]) }
 }

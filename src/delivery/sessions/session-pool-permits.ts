@@ -10,19 +10,19 @@
 import { setMaxListeners } from 'node:events'
 
 interface Waiter {
-  readonly party: string
+  readonly workspaceId: string
   readonly serve: () => void
 }
 
-interface Line {
+interface KeyState {
   inUse: number
-  readonly byParty: Map<string, number>
-  readonly waiting: Set<Waiter>
+  readonly inUseByWorkspace: Map<string, number>
+  readonly waiters: Set<Waiter>
 }
 
 export class Permits {
   private readonly limit: number
-  private readonly lines = new Map<string, Line>()
+  private readonly states = new Map<string, KeyState>()
   private held = 0
 
   constructor(limit: number) {
@@ -35,49 +35,49 @@ export class Permits {
   }
 
   inUse(key: string): number {
-    return this.lines.get(key)?.inUse ?? 0
+    return this.states.get(key)?.inUse ?? 0
   }
 
   /** Waits for a permit; call `release` for it once. Rejects with the signal's reason when that strikes first. */
   async acquire(key: string, party: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const line = this.lines.get(key) ?? { inUse: 0, byParty: new Map(), waiting: new Set() }
-    this.lines.set(key, line)
-    if (this.mayHave(line, party)) this.grant(line, party)
-    else await this.turn(line, party, signal)
+    const line = this.states.get(key) ?? { inUse: 0, inUseByWorkspace: new Map(), waiters: new Set() }
+    this.states.set(key, line)
+    if (this.mayAcquire(line, party)) this.grant(line, party)
+    else await this.waitForTurn(line, party, signal)
   }
 
   release(key: string, party: string): void {
-    const line = this.lines.get(key)
+    const line = this.states.get(key)
     if (line === undefined) return
-    const left = (line.byParty.get(party) ?? 1) - 1
-    if (left > 0) line.byParty.set(party, left)
-    else line.byParty.delete(party)
+    const left = (line.inUseByWorkspace.get(party) ?? 1) - 1
+    if (left > 0) line.inUseByWorkspace.set(party, left)
+    else line.inUseByWorkspace.delete(party)
     line.inUse--
     this.held--
-    for (const waiter of line.waiting) {
+    for (const waiter of line.waiters) {
       if (line.inUse >= this.limit) break
-      if (this.mayHave(line, waiter.party)) waiter.serve()
+      if (this.mayAcquire(line, waiter.workspaceId)) waiter.serve()
     }
-    if (line.inUse === 0) this.lines.delete(key)
+    if (line.inUse === 0) this.states.delete(key)
   }
 
-  private mayHave({ inUse, byParty }: Line, party: string): boolean {
-    return inUse < this.limit && (byParty.get(party) ?? 0) < Math.max(1, this.limit - 1)
+  private mayAcquire({ inUse, inUseByWorkspace }: KeyState, party: string): boolean {
+    return inUse < this.limit && (inUseByWorkspace.get(party) ?? 0) < Math.max(1, this.limit - 1)
   }
 
-  private grant(line: Line, party: string): void {
+  private grant(line: KeyState, party: string): void {
     line.inUse++
-    line.byParty.set(party, (line.byParty.get(party) ?? 0) + 1)
+    line.inUseByWorkspace.set(party, (line.inUseByWorkspace.get(party) ?? 0) + 1)
     this.held++
   }
 
-  private turn(line: Line, party: string, signal: AbortSignal): Promise<void> {
+  private waitForTurn(line: KeyState, workspaceId: string, signal: AbortSignal): Promise<void> {
     // One signal stops hundreds that wait: that many listeners are no leak.
     setMaxListeners(0, signal)
     return new Promise((resolve, reject) => {
       const end = (): void => {
-        line.waiting.delete(waiter)
+        line.waiters.delete(waiter)
         signal.removeEventListener('abort', aborted)
       }
       const aborted = (): void => {
@@ -85,14 +85,14 @@ export class Permits {
         reject(signal.reason)
       }
       const waiter: Waiter = {
-        party,
+        workspaceId,
         serve: () => {
           end()
-          this.grant(line, party)
+          this.grant(line, workspaceId)
           resolve()
         },
       }
-      line.waiting.add(waiter)
+      line.waiters.add(waiter)
       signal.addEventListener('abort', aborted, { once: true })
     })
   }

@@ -11,11 +11,11 @@
 import type { Outage } from '../attempt/attempt-unreachable.js'
 import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, Sent } from '../smtp/outcome.js'
-import { isFarewell } from '../smtp/transaction.js'
+import type { Exchange, SendResult } from '../smtp/outcome.js'
+import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './session-pool-idle.js'
 import { LiveSessions } from './session-pool-live.js'
-import type { OpenHost } from './session-pool-opening.js'
+import type { OpenSession } from './session-pool-opening.js'
 import { Permits } from './session-pool-permits.js'
 import type { SmtpSession } from './smtp-session.js'
 
@@ -36,28 +36,28 @@ export const defaultPoolSettings: SessionPoolSettings = {
 }
 
 /** How one message is sent. */
-export interface Terms {
+export interface SendOptions {
   /** A host is called even if it is remembered as unreachable. */
-  readonly insists?: boolean
+  readonly ignoreOutages?: boolean
   /** Called when the message has its place at the host: the signal under which it is sent from then on. */
   readonly begin?: () => AbortSignal
 }
 
 export class SessionPool {
-  private readonly open: OpenHost
+  private readonly openSession: OpenSession
   private readonly settings: SessionPoolSettings
   private readonly permits: Permits
-  private readonly idle: IdleSessions
-  private readonly live = new LiveSessions()
+  private readonly idleSessions: IdleSessions
+  private readonly liveSessions = new LiveSessions()
   /** Sessions that say QUIT. */
-  private readonly ending = new Set<Promise<void>>()
-  private closed = false
+  private readonly endingSessions = new Set<Promise<void>>()
+  private isClosed = false
 
-  constructor(open: OpenHost, settings: SessionPoolSettings) {
-    this.open = open
+  constructor(open: OpenSession, settings: SessionPoolSettings) {
+    this.openSession = open
     this.settings = settings
     this.permits = new Permits(settings.connectionsPerHost)
-    this.idle = new IdleSessions(settings.idleTimeout, (session) => this.quit(session))
+    this.idleSessions = new IdleSessions(settings.idleTimeout, (session) => this.quitSession(session))
   }
 
   /**
@@ -69,17 +69,17 @@ export class SessionPool {
     message: OutboundMessage,
     party: string,
     signal: AbortSignal,
-    { insists = false, begin = () => signal }: Terms = {},
+    { ignoreOutages = false, begin = () => signal }: SendOptions = {},
   ): Promise<Exchange | Outage> {
     await this.permits.acquire(host.mx, party, signal)
     try {
       const limit = begin()
-      const kept = this.idle.take(host)
+      const kept = this.idleSessions.take(host)
       if (kept !== null) {
-        const exchange = await this.use(host, kept, message, limit)
-        if (!wasDead(exchange.sent)) return exchange
+        const exchange = await this.sendOverSession(host, kept, message, limit)
+        if (!isStaleSession(exchange.sent)) return exchange
       }
-      return await this.sendAnew(host, message, insists, limit)
+      return await this.sendOnNewSession(host, message, ignoreOutages, limit)
     } finally {
       this.permits.release(host.mx, party)
     }
@@ -87,26 +87,26 @@ export class SessionPool {
 
   /** Ends the idle sessions. Sessions at work end after their message: stop the attempts first. */
   async close(): Promise<void> {
-    this.closed = true
-    this.idle.clear()
-    await Promise.all(this.ending)
+    this.isClosed = true
+    this.idleSessions.clear()
+    await Promise.all(this.endingSessions)
   }
 
-  private async sendAnew(
+  private async sendOnNewSession(
     host: Host,
     message: OutboundMessage,
-    insists: boolean,
+    ignoreOutages: boolean,
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
     this.makeRoom(host.mx)
-    const opened = await this.open(host, { signal, insists, hasSession: () => this.live.has(host) })
+    const opened = await this.openSession(host, { signal, ignoreOutages, hasSession: () => this.liveSessions.hasUsable(host) })
     if (opened.kind === 'outage') return opened
-    if (opened.kind === 'shut') return { sent: opened.trouble, tls: opened.tls, transcript: opened.transcript }
-    this.live.add(host, opened.session)
-    return this.use(host, opened.session, message, signal)
+    if (opened.kind === 'shut') return { sent: opened.failure, tls: opened.tls, transcript: opened.transcript }
+    this.liveSessions.add(host, opened.session)
+    return this.sendOverSession(host, opened.session, message, signal)
   }
 
-  private async use(
+  private async sendOverSession(
     host: Host,
     session: SmtpSession,
     message: OutboundMessage,
@@ -116,31 +116,31 @@ export class SessionPool {
       const sent = await session.send(message, signal)
       return { sent, tls: session.tls, transcript: session.transcript }
     } finally {
-      this.keep(host, session)
+      this.returnSession(host, session)
     }
   }
 
-  private keep(host: Host, session: SmtpSession): void {
-    if (this.closed || session.count >= this.settings.messagesPerSession) this.quit(session)
-    else if (session.usable) this.idle.put(host, session)
-    else this.live.remove(session)
+  private returnSession(host: Host, session: SmtpSession): void {
+    if (this.isClosed || session.sentCount >= this.settings.messagesPerSession) this.quitSession(session)
+    else if (session.isUsable) this.idleSessions.put(host, session)
+    else this.liveSessions.remove(session)
   }
 
   /** The permit for the connection to come is held already, and counted. */
   private makeRoom(mx: string): void {
     const { connections, connectionsPerHost } = this.settings
-    if (this.idle.countOf(mx) + this.permits.inUse(mx) > connectionsPerHost) this.idle.evict(mx)
-    if (this.idle.size + this.permits.total > connections) this.idle.evict(null)
+    if (this.idleSessions.countByMx(mx) + this.permits.inUse(mx) > connectionsPerHost) this.idleSessions.evict(mx)
+    if (this.idleSessions.size + this.permits.total > connections) this.idleSessions.evict(null)
   }
 
-  private quit(session: SmtpSession): void {
-    this.live.remove(session)
-    const ending = session.quit().finally(() => this.ending.delete(ending))
-    this.ending.add(ending)
+  private quitSession(session: SmtpSession): void {
+    this.liveSessions.remove(session)
+    const ending = session.quit().finally(() => this.endingSessions.delete(ending))
+    this.endingSessions.add(ending)
   }
 }
 
 /** A kept session that failed before it took anything, or was waiting with its goodbye. */
-function wasDead(sent: Sent): boolean {
-  return (sent.kind === 'failed' || (sent.kind === 'refused' && isFarewell(sent))) && sent.stage === 'mail'
+function isStaleSession(sent: SendResult): boolean {
+  return (sent.kind === 'failed' || (sent.kind === 'refused' && isServiceClosing(sent))) && sent.stage === 'mail'
 }

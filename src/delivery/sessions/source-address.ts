@@ -4,7 +4,7 @@
  */
 import { isIPv6 } from 'node:net'
 
-export function sourceAddress(configured: readonly string[]): (address: string) => string | null {
+export function createSourceAddressChooser(configured: readonly string[]): (address: string) => string | null {
   const byFamily = { 4: configured.filter((own) => !isIPv6(own)), 6: configured.filter((own) => isIPv6(own)) }
   let turn = 0
   return (address) => {

@@ -10,36 +10,36 @@
  * Known limit: somebody on the path can provoke the fallback, as they can strip STARTTLS.
  */
 import type { Host } from '../hosts/destination.js'
-import type { Trouble } from '../smtp/outcome.js'
+import type { SmtpFailure } from '../smtp/outcome.js'
 
 /** `offered`: STARTTLS where it is offered; `none`: plain text. */
 export type Encryption = 'offered' | 'none'
 
-const REMEMBERED = 3_600_000
+const REMEMBER_TIME = 3_600_000
 const MAX_HOSTS = 10_000
 
 /** TLS has failed in a way that plain text would not. */
-export function fallsBackToPlain(host: Host, trouble: Trouble): boolean {
+export function mayFallBackToPlain(host: Host, trouble: SmtpFailure): boolean {
   if (host.tls === 'implicit' || host.auth !== null) return false
   if (trouble.kind === 'failed' && trouble.failure === 'protocol') return false
   return trouble.stage === 'starttls' || (trouble.kind === 'failed' && trouble.failure === 'tls')
 }
 
 /** Hosts whose TLS is broken, for an hour each. */
-export class BrokenTls {
-  private readonly until = new Map<string, number>()
+export class BrokenTlsHosts {
+  private readonly brokenUntil = new Map<string, number>()
 
-  note(host: Host, now: number): void {
+  remember(host: Host, now: number): void {
     const key = keyOf(host)
-    this.until.delete(key)
-    this.until.set(key, now + REMEMBERED)
-    const [oldest] = this.until.keys()
-    if (this.until.size > MAX_HOSTS && oldest !== undefined) this.until.delete(oldest)
+    this.brokenUntil.delete(key)
+    this.brokenUntil.set(key, now + REMEMBER_TIME)
+    const [oldest] = this.brokenUntil.keys()
+    if (this.brokenUntil.size > MAX_HOSTS && oldest !== undefined) this.brokenUntil.delete(oldest)
   }
 
-  encryption(host: Host, now: number): Encryption {
+  encryptionFor(host: Host, now: number): Encryption {
     if (host.tls === 'implicit' || host.auth !== null) return 'offered'
-    return (this.until.get(keyOf(host)) ?? 0) > now ? 'none' : 'offered'
+    return (this.brokenUntil.get(keyOf(host)) ?? 0) > now ? 'none' : 'offered'
   }
 }
 

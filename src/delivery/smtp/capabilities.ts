@@ -13,7 +13,7 @@ export interface Capabilities {
   /** RFC 1870: bytes; null: not offered, or offered without a limit. */
   readonly size: number | null
   /** Takes the SIZE parameter. */
-  readonly sizes: boolean
+  readonly hasSize: boolean
   /** RFC 4954: mechanisms, upper case. */
   readonly auth: readonly string[]
 }
@@ -35,7 +35,7 @@ export function parseCapabilities(lines: readonly string[]): Capabilities {
     smtputf8: offers('SMTPUTF8'),
     dsn: offers('DSN'),
     size: /^[1-9]\d{0,14}$/.test(size) ? Number(size) : null,
-    sizes: offers('SIZE'),
+    hasSize: offers('SIZE'),
     // `AUTH=PLAIN` beside `AUTH PLAIN` is a relic of servers that were there before the RFC.
     auth: words.filter(([first]) => first === 'AUTH').flatMap(([, ...mechanisms]) => mechanisms),
   }

@@ -15,7 +15,7 @@ const MAX_ENVID = 100
 const MAX_ORCPT = 500
 
 /** What we say instead of the server when it cannot take the message at all; null: it can. */
-export function insteadOfSending(message: OutboundMessage, offered: Capabilities): Reply | null {
+export function checkSendable(message: OutboundMessage, offered: Capabilities): Reply | null {
   const size = sizeOf(message)
   if (offered.size !== null && size > offered.size) {
     const text = `the message has ${size} bytes, the server takes at most ${offered.size}; it was not sent`
@@ -28,12 +28,12 @@ export function insteadOfSending(message: OutboundMessage, offered: Capabilities
   return null
 }
 
-export function mailCommand(message: OutboundMessage, offered: Capabilities): string {
+export function buildMailCommand(message: OutboundMessage, offered: Capabilities): string {
   const { envid, ret } = message
-  const xenvid = envid === null ? null : xtext(envid, MAX_ENVID)
+  const xenvid = envid === null ? null : encodeXtext(envid, MAX_ENVID)
   return [
-    `MAIL FROM:<${bare(message.returnPath)}>`,
-    ...(offered.sizes ? [`SIZE=${sizeOf(message)}`] : []),
+    `MAIL FROM:<${checkAddress(message.returnPath)}>`,
+    ...(offered.hasSize ? [`SIZE=${sizeOf(message)}`] : []),
     ...(offered.eightBitMime && !message.pieces.every((piece) => isAscii(piece)) ? ['BODY=8BITMIME'] : []),
     ...(offered.smtputf8 && message.smtputf8 ? ['SMTPUTF8'] : []),
     ...(offered.dsn && ret !== null ? [`RET=${ret === 'full' ? 'FULL' : 'HDRS'}`] : []),
@@ -41,11 +41,11 @@ export function mailCommand(message: OutboundMessage, offered: Capabilities): st
   ].join(' ')
 }
 
-export function rcptCommand(message: OutboundMessage, offered: Capabilities): string {
+export function buildRcptCommand(message: OutboundMessage, offered: Capabilities): string {
   const { notify, orcpt } = message
-  const original = orcpt === null ? null : originalRecipient(orcpt)
+  const original = orcpt === null ? null : encodeOrcpt(orcpt)
   return [
-    `RCPT TO:<${bare(message.recipient)}>`,
+    `RCPT TO:<${checkAddress(message.recipient)}>`,
     ...(offered.dsn && notify !== null && notify.length > 0 ? [`NOTIFY=${notify.join(',').toUpperCase()}`] : []),
     ...(offered.dsn && original !== null ? [`ORCPT=${original}`] : []),
   ].join(' ')
@@ -57,21 +57,21 @@ export function sizeOf({ pieces }: OutboundMessage): number {
 }
 
 /** An address was parsed when it came in; that none ends the command early is checked all the same. */
-function bare(address: string): string {
+function checkAddress(address: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the command
   if (/[\x00-\x1f\x7f]/.test(address)) throw new TypeError('control character in an envelope address')
   return address
 }
 
 /** `rfc822;bob@example.test`, or null where it has no form on this wire. */
-function originalRecipient(orcpt: string): string | null {
+function encodeOrcpt(orcpt: string): string | null {
   const [, kind, value] = /^([a-z0-9-]+);(.+)$/is.exec(orcpt) ?? []
-  const encoded = value === undefined ? null : xtext(value, MAX_ORCPT)
+  const encoded = value === undefined ? null : encodeXtext(value, MAX_ORCPT)
   return kind === undefined || encoded === null ? null : `${kind};${encoded}`
 }
 
 /** RFC 3461 section 4: printable ASCII without `+` and `=`, else `+XX`. */
-function xtext(value: string, limit: number): string | null {
+function encodeXtext(value: string, limit: number): string | null {
   if (!isAscii(Buffer.from(value))) return null
   const hex = (char: string): string => `+${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
   const encoded = value.replace(/[^!-*,-<>-~]/g, hex)

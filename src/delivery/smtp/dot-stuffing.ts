@@ -7,7 +7,7 @@
  * bounded whatever the message holds. Only CRLF ends a line: bare CR and LF were refused
  * when the message was accepted.
  */
-const BLOCK = 128 * 1024
+const BLOCK_SIZE = 128 * 1024
 const DOT = 0x2e
 const CR = 0x0d
 const LF = 0x0a
@@ -18,12 +18,12 @@ const LINE_END = Buffer.from('\r\n.\r\n')
 /** Where the bytes so far have ended. */
 type Tail = 'line-start' | 'cr' | 'inside'
 
-export function* dotStuffed(pieces: readonly Buffer[]): Generator<Buffer> {
+export function* dotStuff(pieces: readonly Buffer[]): Generator<Buffer> {
   let tail: Tail = 'line-start'
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += BLOCK) {
-      const block = piece.subarray(at, at + BLOCK)
-      yield stuffed(block, tail)
+    for (let at = 0; at < piece.length; at += BLOCK_SIZE) {
+      const block = piece.subarray(at, at + BLOCK_SIZE)
+      yield stuffBlock(block, tail)
       tail = tailAfter(block, tail)
     }
   }
@@ -37,8 +37,8 @@ function tailAfter(block: Buffer, before: Tail): Tail {
   return last === LF && previousIsCr ? 'line-start' : 'inside'
 }
 
-function stuffed(block: Buffer, tail: Tail): Buffer {
-  const dots = lineDots(block, tail)
+function stuffBlock(block: Buffer, tail: Tail): Buffer {
+  const dots = findLineDots(block, tail)
   if (dots.length === 0) return block
   const out = Buffer.allocUnsafe(block.length + dots.length)
   let from = 0
@@ -53,7 +53,7 @@ function stuffed(block: Buffer, tail: Tail): Buffer {
 }
 
 /** Positions of the dots with which lines begin. */
-function lineDots(block: Buffer, tail: Tail): readonly number[] {
+function findLineDots(block: Buffer, tail: Tail): readonly number[] {
   const dots: number[] = []
   const start = tail === 'line-start' ? 0 : tail === 'cr' && block[0] === LF ? 1 : -1
   if (start !== -1 && block[start] === DOT) dots.push(start)

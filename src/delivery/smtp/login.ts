@@ -5,23 +5,23 @@
  * machine. Credentials are never in the transcript.
  */
 import type { Host } from '../hosts/destination.js'
-import type { Trouble } from './outcome.js'
-import { ask, type Question } from './question.js'
-import type { Wire } from './wire.js'
+import type { SmtpFailure } from './outcome.js'
+import { sendCommand, type ExpectedReply } from './question.js'
+import type { SmtpConnection } from './wire.js'
 
 const HIDDEN = '(credentials)'
 
 /** Null: the server knows us now. */
 export async function login(
-  wire: Wire,
+  wire: SmtpConnection,
   auth: NonNullable<Host['auth']>,
   mechanisms: readonly string[],
   timeout: number,
-): Promise<Trouble | null> {
-  const question: Question = { stage: 'auth', yes: 2, timeout }
+): Promise<SmtpFailure | null> {
+  const question: ExpectedReply = { stage: 'auth', yes: 2, timeout }
   if (mechanisms.includes('PLAIN')) {
-    const response = base64(`\0${auth.user}\0${auth.pass}`)
-    return troubleOf(await ask(wire, `AUTH PLAIN ${response}`, question, `AUTH PLAIN ${HIDDEN}`))
+    const response = encodeBase64(`\0${auth.user}\0${auth.pass}`)
+    return smtpFailureOf(await sendCommand(wire, `AUTH PLAIN ${response}`, question, `AUTH PLAIN ${HIDDEN}`))
   }
   if (mechanisms.includes('LOGIN')) return loginInSteps(wire, auth, question)
   return {
@@ -32,18 +32,18 @@ export async function login(
   }
 }
 
-async function loginInSteps(wire: Wire, auth: NonNullable<Host['auth']>, question: Question): Promise<Trouble | null> {
-  const begun = await ask(wire, 'AUTH LOGIN', { ...question, yes: 3 })
+async function loginInSteps(wire: SmtpConnection, auth: NonNullable<Host['auth']>, question: ExpectedReply): Promise<SmtpFailure | null> {
+  const begun = await sendCommand(wire, 'AUTH LOGIN', { ...question, yes: 3 })
   if (begun.kind !== 'yes') return begun
-  const named = await ask(wire, base64(auth.user), { ...question, yes: 3 }, HIDDEN)
+  const named = await sendCommand(wire, encodeBase64(auth.user), { ...question, yes: 3 }, HIDDEN)
   if (named.kind !== 'yes') return named
-  return troubleOf(await ask(wire, base64(auth.pass), question, HIDDEN))
+  return smtpFailureOf(await sendCommand(wire, encodeBase64(auth.pass), question, HIDDEN))
 }
 
-function troubleOf(answer: Awaited<ReturnType<typeof ask>>): Trouble | null {
+function smtpFailureOf(answer: Awaited<ReturnType<typeof sendCommand>>): SmtpFailure | null {
   return answer.kind === 'yes' ? null : answer
 }
 
-function base64(text: string): string {
+function encodeBase64(text: string): string {
   return Buffer.from(text).toString('base64')
 }

@@ -9,7 +9,7 @@
  * a code is nonsense, after which the parser takes nothing more.
  */
 import { MAX_REPLY_TEXT, type Reply } from '../../mail/reply.js'
-import { beginning, printable } from './reply-parser-text.js'
+import { truncateUtf8, toPrintable } from './reply-parser-text.js'
 
 const MAX_LINE = 4096
 const MAX_BYTES = 64 * 1024
@@ -18,39 +18,39 @@ const CR = 0x0d
 const LF = 0x0a
 
 /** A reply, and its lines without codes: EHLO says its extensions in lines. */
-export interface Heard {
+export interface ServerReply {
   readonly reply: Reply
   readonly lines: readonly string[]
 }
 
-export type Parsed = ({ readonly kind: 'reply' } & Heard) | { readonly kind: 'nonsense'; readonly why: string }
+export type ParseResult = ({ readonly kind: 'reply' } & ServerReply) | { readonly kind: 'nonsense'; readonly why: string }
 
-interface Line {
+interface ReplyLine {
   readonly code: number
-  readonly more: boolean
+  readonly isContinued: boolean
   readonly enhanced: string | null
   readonly text: string
 }
 
 export class ReplyParser {
   private partial: Buffer = Buffer.alloc(0)
-  private lines: Line[] = []
+  private lines: ReplyLine[] = []
   private bytes = 0
-  private broken = false
+  private isBroken = false
 
   /** Bytes of a reply that has not ended. */
-  get midway(): boolean {
+  get isMidway(): boolean {
     return this.partial.length > 0 || this.lines.length > 0
   }
 
   /** The replies that end in `chunk`, in order; nonsense is always the last. */
-  feed(chunk: Buffer): readonly Parsed[] {
-    if (this.broken) return []
-    const parsed: Parsed[] = []
+  feed(chunk: Buffer): readonly ParseResult[] {
+    if (this.isBroken) return []
+    const parsed: ParseResult[] = []
     const bytes = this.partial.length === 0 ? chunk : Buffer.concat([this.partial, chunk])
     let at = 0
     for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, at)) {
-      const one = this.line(bytes.subarray(at, end))
+      const one = this.takeLine(bytes.subarray(at, end))
       at = end + 1
       if (one === null) continue
       parsed.push(one)
@@ -58,46 +58,46 @@ export class ReplyParser {
     }
     // A copy: a slice would keep the network's whole chunk alive.
     this.partial = Buffer.from(bytes.subarray(at))
-    if (this.partial.length > MAX_LINE) parsed.push(this.nonsense('a line without end'))
+    if (this.partial.length > MAX_LINE) parsed.push(this.failParsing('a line without end'))
     return parsed
   }
 
-  private line(bytes: Buffer): Parsed | null {
+  private takeLine(bytes: Buffer): ParseResult | null {
     this.bytes += bytes.length
-    if (bytes.length > MAX_LINE) return this.nonsense('a line too long')
-    if (this.bytes > MAX_BYTES || this.lines.length >= MAX_LINES) return this.nonsense('a reply too long')
-    const line = parseLine(printable(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes))
-    if (line === null) return this.nonsense(`not a reply: ${printable(bytes).slice(0, 80)}`)
+    if (bytes.length > MAX_LINE) return this.failParsing('a line too long')
+    if (this.bytes > MAX_BYTES || this.lines.length >= MAX_LINES) return this.failParsing('a reply too long')
+    const line = parseLine(toPrintable(bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes))
+    if (line === null) return this.failParsing(`not a reply: ${toPrintable(bytes).slice(0, 80)}`)
     this.lines.push(line)
-    if (line.more) return null
-    const heard = joined(this.lines, line.code)
+    if (line.isContinued) return null
+    const heard = joinLines(this.lines, line.code)
     this.lines = []
     this.bytes = 0
     return { kind: 'reply', ...heard }
   }
 
-  private nonsense(why: string): Parsed {
-    this.broken = true
+  private failParsing(why: string): ParseResult {
+    this.isBroken = true
     this.partial = Buffer.alloc(0)
     this.lines = []
     return { kind: 'nonsense', why }
   }
 }
 
-function parseLine(line: string): Line | null {
+function parseLine(line: string): ReplyLine | null {
   const match = /^([2-5]\d\d)(?:([ -])(.*))?$/s.exec(line)
   if (match === null) return null
   const [, code = '', separator, rest = ''] = match
   const status = /^([245])\.\d{1,3}\.\d{1,3}(?= |$)/.exec(rest)
   const enhanced = status !== null && status[1] === code[0] ? status[0] : null
   const text = enhanced === null ? rest : rest.slice(enhanced.length)
-  return { code: Number(code), more: separator === '-', enhanced, text: text.trim() }
+  return { code: Number(code), isContinued: separator === '-', enhanced, text: text.trim() }
 }
 
-function joined(lines: readonly Line[], code: number): Heard {
+function joinLines(lines: readonly ReplyLine[], code: number): ServerReply {
   const kind = String(code).charAt(0)
   const enhanced = lines.find((line) => line.enhanced?.startsWith(kind))?.enhanced ?? null
   const texts = lines.map((line) => line.text)
   const text = texts.filter((part) => part !== '').join(' ')
-  return { reply: { code, enhanced, text: beginning(text, MAX_REPLY_TEXT) }, lines: texts }
+  return { reply: { code, enhanced, text: truncateUtf8(text, MAX_REPLY_TEXT) }, lines: texts }
 }

@@ -18,11 +18,11 @@ import { SmtpSession } from '../sessions/smtp-session.js'
 import type { Encryption } from '../sessions/tls-policy.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
 import { login } from './login.js'
-import type { Trouble } from './outcome.js'
-import { ask, failed, hear } from './question.js'
+import type { SmtpFailure } from './outcome.js'
+import { sendCommand, toSmtpFailure, readReply } from './question.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
-import { failureOf, Wire } from './wire.js'
+import { toConnectionFailure, SmtpConnection } from './wire.js'
 
 export interface SmtpClientDeps {
   readonly dialer: Dialer
@@ -30,14 +30,14 @@ export interface SmtpClientDeps {
   readonly helloName: string
   readonly timeouts: Timeouts
   /** Address of ours from which to dial `address`; null: the system's choice. */
-  readonly sourceAddress: (address: string) => string | null
+  readonly chooseSourceAddress: (address: string) => string | null
 }
 
-export type Opened =
+export type OpenResult =
   | { readonly kind: 'open'; readonly session: SmtpSession }
-  | { readonly kind: 'shut'; readonly trouble: Trouble; readonly tls: string | null; readonly transcript: string }
+  | { readonly kind: 'shut'; readonly failure: SmtpFailure; readonly tls: string | null; readonly transcript: string }
 
-type Ready = { readonly kind: 'ready'; readonly capabilities: Capabilities }
+type ReadyServer = { readonly kind: 'ready'; readonly capabilities: Capabilities }
 
 /** Rejects with the signal's reason when that strikes, and only then. */
 export async function openSession(
@@ -45,103 +45,103 @@ export async function openSession(
   deps: SmtpClientDeps,
   signal: AbortSignal,
   encryption: Encryption = 'offered',
-): Promise<Opened> {
-  const wire = await dialed(host, deps, signal)
-  if (!(wire instanceof Wire)) return wire
-  const aborted = (): void => wire.fail(failureOf(signal.reason))
+): Promise<OpenResult> {
+  const wire = await connect(host, deps, signal)
+  if (!(wire instanceof SmtpConnection)) return wire
+  const aborted = (): void => wire.fail(toConnectionFailure(signal.reason))
   signal.addEventListener('abort', aborted, { once: true })
   try {
-    const outcome = await introduce({ wire, host, deps, signal, encryption })
+    const outcome = await performHandshake({ wire, host, deps, signal, encryption })
     signal.throwIfAborted()
     if (outcome.kind === 'ready') {
       return { kind: 'open', session: new SmtpSession(wire, outcome.capabilities, deps.timeouts) }
     }
-    leave(wire)
-    return { kind: 'shut', trouble: outcome, tls: wire.tls, transcript: wire.transcript.toString() }
+    quit(wire)
+    return { kind: 'shut', failure: outcome, tls: wire.tls, transcript: wire.transcript.toString() }
   } finally {
     signal.removeEventListener('abort', aborted)
-    if (signal.aborted) wire.fail(failureOf(signal.reason))
+    if (signal.aborted) wire.fail(toConnectionFailure(signal.reason))
   }
 }
 
 /** A server that refused us still gets its goodbye. */
-function leave(wire: Wire): void {
-  wire.say(['QUIT'])
+function quit(wire: SmtpConnection): void {
+  wire.writeLines(['QUIT'])
   wire.fail({ failure: 'closed', detail: 'session ended' })
 }
 
-async function dialed(host: Host, deps: SmtpClientDeps, signal: AbortSignal): Promise<Wire | Opened> {
+async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): Promise<SmtpConnection | OpenResult> {
   const transcript = new Transcript()
   const where = `${host.mx} [${host.address}]:${host.port}`
-  const localAddress = deps.sourceAddress(host.address) ?? undefined
+  const localAddress = deps.chooseSourceAddress(host.address) ?? undefined
   try {
     const limits = { timeout: deps.timeouts.connect, signal, localAddress }
     const socket = await deps.dialer.dial(host.address, host.port, limits)
-    transcript.note(`connected to ${where}`)
-    return new Wire(socket, transcript)
+    transcript.logEvent(`connected to ${where}`)
+    return new SmtpConnection(socket, transcript)
   } catch (error) {
     signal.throwIfAborted()
-    const why = failureOf(error)
-    transcript.note(`not connected to ${where}: ${why.detail}`)
-    return { kind: 'shut', trouble: failed('connect', why), tls: null, transcript: transcript.toString() }
+    const why = toConnectionFailure(error)
+    transcript.logEvent(`not connected to ${where}: ${why.detail}`)
+    return { kind: 'shut', failure: toSmtpFailure('connect', why), tls: null, transcript: transcript.toString() }
   }
 }
 
-interface Introduction {
-  readonly wire: Wire
+interface HandshakeContext {
+  readonly wire: SmtpConnection
   readonly host: Host
   readonly deps: SmtpClientDeps
   readonly signal: AbortSignal
   readonly encryption: Encryption
 }
 
-async function introduce(introduction: Introduction): Promise<Ready | Trouble> {
+async function performHandshake(introduction: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
   const { wire, host, deps, encryption } = introduction
   const { timeouts } = deps
   if (host.tls === 'implicit') {
     const trouble = await encrypt(introduction, 'connect')
     if (trouble !== null) return trouble
   }
-  const banner = await hear(wire, { stage: 'banner', yes: 2, timeout: timeouts.banner })
+  const banner = await readReply(wire, { stage: 'banner', yes: 2, timeout: timeouts.banner })
   if (banner.kind !== 'yes') return banner
-  let greeted = await greet(introduction)
-  if (greeted.kind === 'ready' && greeted.capabilities.starttls && wire.tls === null && encryption === 'offered') {
-    greeted = await startTls(introduction)
+  let hello = await sendHello(introduction)
+  if (hello.kind === 'ready' && hello.capabilities.starttls && wire.tls === null && encryption === 'offered') {
+    hello = await startTls(introduction)
   }
-  if (greeted.kind !== 'ready' || host.auth === null) return greeted
+  if (hello.kind !== 'ready' || host.auth === null) return hello
   if (wire.tls === null && !isLoopback(host.address)) {
     return { kind: 'failed', stage: 'auth', failure: 'tls', detail: 'no encryption offered, credentials were not sent' }
   }
-  const trouble = await login(wire, host.auth, greeted.capabilities.auth, timeouts.auth)
-  return trouble ?? greeted
+  const trouble = await login(wire, host.auth, hello.capabilities.auth, timeouts.auth)
+  return trouble ?? hello
 }
 
-async function greet({ wire, deps }: Introduction): Promise<Ready | Trouble> {
+async function sendHello({ wire, deps }: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
   const question = { stage: 'ehlo', yes: 2, timeout: deps.timeouts.ehlo } as const
-  const extended = await ask(wire, `EHLO ${deps.helloName}`, question)
-  if (extended.kind === 'yes') return { kind: 'ready', capabilities: parseCapabilities(extended.heard.lines) }
+  const extended = await sendCommand(wire, `EHLO ${deps.helloName}`, question)
+  if (extended.kind === 'yes') return { kind: 'ready', capabilities: parseCapabilities(extended.serverReply.lines) }
   if (extended.kind === 'failed' || extended.reply.code < 500) return extended
-  const plain = await ask(wire, `HELO ${deps.helloName}`, question)
+  const plain = await sendCommand(wire, `HELO ${deps.helloName}`, question)
   return plain.kind === 'yes' ? { kind: 'ready', capabilities: noCapabilities } : plain
 }
 
-async function startTls(introduction: Introduction): Promise<Ready | Trouble> {
+async function startTls(introduction: HandshakeContext): Promise<ReadyServer | SmtpFailure> {
   const { wire, deps } = introduction
-  const go = await ask(wire, 'STARTTLS', { stage: 'starttls', yes: 2, timeout: deps.timeouts.starttls })
+  const go = await sendCommand(wire, 'STARTTLS', { stage: 'starttls', yes: 2, timeout: deps.timeouts.starttls })
   if (go.kind !== 'yes') return go
-  if (wire.unread) {
+  if (wire.hasUnread) {
     const why = { failure: 'protocol', detail: 'bytes in plain text after the go-ahead to STARTTLS' } as const
     wire.fail(why)
-    return failed('starttls', why)
+    return toSmtpFailure('starttls', why)
   }
-  return (await encrypt(introduction, 'starttls')) ?? (await greet(introduction))
+  return (await encrypt(introduction, 'starttls')) ?? (await sendHello(introduction))
 }
 
-async function encrypt({ wire, host, deps, signal }: Introduction, stage: Stage): Promise<Trouble | null> {
+async function encrypt({ wire, host, deps, signal }: HandshakeContext, stage: Stage): Promise<SmtpFailure | null> {
   const verify = host.tls === 'implicit' || (host.auth !== null && !isLoopback(host.address))
   const limits = { timeout: deps.timeouts.starttls, signal }
-  const why = await wire.secure(deps.dialer, { host: host.mx, verify, ...limits })
-  return why === null ? null : failed(stage, why)
+  const why = await wire.upgradeToTls(deps.dialer, { host: host.mx, verify, ...limits })
+  return why === null ? null : toSmtpFailure(stage, why)
 }
 
 function isLoopback(address: string): boolean {

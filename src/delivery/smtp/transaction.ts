@@ -15,146 +15,146 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Capabilities } from './capabilities.js'
-import { mailCommand, rcptCommand, sizeOf } from './commands.js'
-import { dotStuffed } from './dot-stuffing.js'
-import type { Sent, Trouble } from './outcome.js'
-import { type Answer, ask, failed, hear, type Question } from './question.js'
+import { buildMailCommand, buildRcptCommand, sizeOf } from './commands.js'
+import { dotStuff } from './dot-stuffing.js'
+import type { SendResult, SmtpFailure } from './outcome.js'
+import { type CommandResult, sendCommand, toSmtpFailure, readReply, type ExpectedReply } from './question.js'
 import type { Timeouts } from './timeouts.js'
-import type { Wire } from './wire.js'
+import type { SmtpConnection } from './wire.js'
 
 /** What may lie unsent before we wait for the peer to take it. */
 const MAX_BACKLOG = 256 * 1024
 const LONE_DOT = Buffer.from('.\r\n')
 
-export interface Transaction {
-  readonly sent: Sent
+export interface TransactionResult {
+  readonly sent: SendResult
   /** The server may still hold half a transaction: the next one begins with RSET. */
-  readonly dirty: boolean
+  readonly needsReset: boolean
 }
 
-interface Step extends Question {
+interface TransactionStep extends ExpectedReply {
   readonly name: 'RSET' | 'MAIL' | 'RCPT' | 'DATA'
   readonly command: string
 }
 
-export async function transact(
-  wire: Wire,
+export async function runTransaction(
+  wire: SmtpConnection,
   message: OutboundMessage,
   offered: Capabilities,
   timeouts: Timeouts,
   reset: boolean,
-): Promise<Transaction> {
-  const { trouble, ready } = await sendEnvelope(wire, stepsFor(message, offered, timeouts, reset), offered.pipelining)
+): Promise<TransactionResult> {
+  const { failure: trouble, awaitsData: ready } = await sendEnvelope(wire, buildSteps(message, offered, timeouts, reset), offered.pipelining)
   if (trouble !== null) {
-    if (ready) await sendNothing(wire, timeouts)
-    return { sent: trouble, dirty: !ready }
+    if (ready) await sendEmptyMessage(wire, timeouts)
+    return { sent: trouble, needsReset: !ready }
   }
   // The go-ahead came with something after it: the two sides disagree about who speaks.
-  if (wire.unread) wire.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
+  if (wire.hasUnread) wire.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
   const answer = await sendMessage(wire, message, timeouts)
-  if (answer.kind !== 'yes') return { sent: answer, dirty: false }
-  return { sent: { kind: 'accepted', reply: answer.heard.reply, dsnRelayed: offered.dsn }, dirty: false }
+  if (answer.kind !== 'yes') return { sent: answer, needsReset: false }
+  return { sent: { kind: 'accepted', reply: answer.serverReply.reply, dsnRelayed: offered.dsn }, needsReset: false }
 }
 
-function stepsFor(
+function buildSteps(
   message: OutboundMessage,
   offered: Capabilities,
   timeouts: Timeouts,
   reset: boolean,
-): readonly Step[] {
+): readonly TransactionStep[] {
   const { mail, rcpt, data } = timeouts
   return [
     ...(reset ? [{ name: 'RSET', command: 'RSET', stage: 'mail', yes: 2, timeout: mail } as const] : []),
-    { name: 'MAIL', command: mailCommand(message, offered), stage: 'mail', yes: 2, timeout: mail },
-    { name: 'RCPT', command: rcptCommand(message, offered), stage: 'rcpt', yes: 2, timeout: rcpt },
+    { name: 'MAIL', command: buildMailCommand(message, offered), stage: 'mail', yes: 2, timeout: mail },
+    { name: 'RCPT', command: buildRcptCommand(message, offered), stage: 'rcpt', yes: 2, timeout: rcpt },
     { name: 'DATA', command: 'DATA', stage: 'data', yes: 3, timeout: data },
   ]
 }
 
-interface Envelope {
+interface EnvelopeResult {
   /** The first thing that went wrong. */
-  readonly trouble: Trouble | null
+  readonly failure: SmtpFailure | null
   /** The server waits for message bytes. */
-  readonly ready: boolean
+  readonly awaitsData: boolean
 }
 
-async function sendEnvelope(wire: Wire, steps: readonly Step[], pipelining: boolean): Promise<Envelope> {
+async function sendEnvelope(wire: SmtpConnection, steps: readonly TransactionStep[], pipelining: boolean): Promise<EnvelopeResult> {
   if (pipelining) {
-    for (const { command } of steps) wire.transcript.sent(command)
-    wire.say(steps.map(({ command }) => command))
+    for (const { command } of steps) wire.transcript.logSent(command)
+    wire.writeLines(steps.map(({ command }) => command))
   }
-  let trouble: Trouble | null = null
-  let ready = false
+  let failure: SmtpFailure | null = null
+  let awaitsData = false
   for (const step of steps) {
-    const answer = pipelining ? await hear(wire, step) : await ask(wire, step.command, step)
+    const answer = pipelining ? await readReply(wire, step) : await sendCommand(wire, step.command, step)
     if (answer.kind === 'yes') {
-      ready = step.name === 'DATA'
+      awaitsData = step.name === 'DATA'
       continue
     }
-    trouble ??= step.name === 'RSET' ? resetTrouble(answer) : answer
-    if (!pipelining || answer.kind === 'failed' || isFarewell(answer)) break
+    failure ??= step.name === 'RSET' ? toResetFailure(answer) : answer
+    if (!pipelining || answer.kind === 'failed' || isServiceClosing(answer)) break
   }
-  return { trouble, ready }
+  return { failure, awaitsData }
 }
 
 /** 421 is the server's goodbye, whatever it answers (RFC 5321 section 3.8). */
-export function isFarewell(trouble: Trouble): boolean {
+export function isServiceClosing(trouble: SmtpFailure): boolean {
   return trouble.kind === 'refused' && trouble.reply.code === 421
 }
 
 /** RSET cannot be refused: a no to it says nothing about the sender whose MAIL would follow. */
-function resetTrouble(trouble: Trouble): Trouble {
-  if (trouble.kind === 'failed' || isFarewell(trouble)) return trouble
+function toResetFailure(trouble: SmtpFailure): SmtpFailure {
+  if (trouble.kind === 'failed' || isServiceClosing(trouble)) return trouble
   return { kind: 'failed', stage: 'mail', failure: 'protocol', detail: 'RSET was refused' }
 }
 
 /** The server wants a message that has no recipient: it gets an empty one, and its reply is only for the record. */
-async function sendNothing(wire: Wire, timeouts: Timeouts): Promise<void> {
-  wire.transcript.sent('.')
+async function sendEmptyMessage(wire: SmtpConnection, timeouts: Timeouts): Promise<void> {
+  wire.transcript.logSent('.')
   wire.write(LONE_DOT)
-  await hear(wire, { stage: 'message', yes: 2, timeout: timeouts.message })
+  await readReply(wire, { stage: 'message', yes: 2, timeout: timeouts.message })
 }
 
-async function sendMessage(wire: Wire, message: OutboundMessage, timeouts: Timeouts): Promise<Answer> {
-  wire.transcript.sent(`(${sizeOf(message)} bytes)`)
-  const reply: Question = { stage: 'message', yes: 2, timeout: timeouts.message }
+async function sendMessage(wire: SmtpConnection, message: OutboundMessage, timeouts: Timeouts): Promise<CommandResult> {
+  wire.transcript.logSent(`(${sizeOf(message)} bytes)`)
+  const reply: ExpectedReply = { stage: 'message', yes: 2, timeout: timeouts.message }
   if (await sendBytes(wire, message.pieces, timeouts.block)) {
-    message.handedOver?.()
-    const answer = await hear(wire, reply)
+    message.onHandedOver?.()
+    const answer = await readReply(wire, reply)
     if (answer.kind !== 'yes' || (await hasTakenAll(wire))) return answer
-    return endInTheMiddle(wire, answer)
+    return failMidMessage(wire, answer)
   }
-  return endInTheMiddle(wire, await hear(wire, reply))
+  return failMidMessage(wire, await readReply(wire, reply))
 }
 
 /** What was written is known to be taken after one turn of the event loop at the latest. */
-async function hasTakenAll(wire: Wire): Promise<boolean> {
+async function hasTakenAll(wire: SmtpConnection): Promise<boolean> {
   if (wire.backlog > 0) await turn()
   return wire.backlog === 0
 }
 
-function endInTheMiddle(wire: Wire, early: Answer): Answer {
+function failMidMessage(wire: SmtpConnection, early: CommandResult): CommandResult {
   // In the middle of a message there is no way back to commands.
   wire.fail({ failure: 'protocol', detail: 'a reply in the middle of the message' })
-  return early.kind === 'refused' || wire.failed === null ? early : failed('data', wire.failed)
+  return early.kind === 'refused' || wire.failure === null ? early : toSmtpFailure('data', wire.failure)
 }
 
 /** False: the peer spoke or left before it had everything. */
-async function sendBytes(wire: Wire, pieces: readonly Buffer[], timeout: number): Promise<boolean> {
-  const blocks = dotStuffed(pieces)
+async function sendBytes(wire: SmtpConnection, pieces: readonly Buffer[], timeout: number): Promise<boolean> {
+  const blocks = dotStuff(pieces)
   for (let more = true; more; ) {
-    wire.together(() => {
-      more = writeSome(wire, blocks)
+    wire.batchWrites(() => {
+      more = writeBlocks(wire, blocks)
     })
     if (!more) break
-    await wire.drained(timeout)
-    if (wire.failed !== null || wire.unread) return false
+    await wire.waitForDrain(timeout)
+    if (wire.failure !== null || wire.hasUnread) return false
   }
-  return wire.failed === null
+  return wire.failure === null
 }
 
 /** Writes blocks up to the backlog; false: that was the last one. */
-function writeSome(wire: Wire, blocks: Generator<Buffer>): boolean {
+function writeBlocks(wire: SmtpConnection, blocks: Generator<Buffer>): boolean {
   while (wire.backlog < MAX_BACKLOG) {
     const next = blocks.next()
     if (next.done === true) return false

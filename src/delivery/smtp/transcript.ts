@@ -6,7 +6,7 @@
  * Both parts have room of their own, so that a server's long greeting cannot push out the
  * reply that matters; of several connections the last ones are kept.
  */
-import { beginning } from './reply-parser-text.js'
+import { truncateUtf8 } from './reply-parser-text.js'
 
 export const MAX_TRANSCRIPT = 8192
 
@@ -18,24 +18,24 @@ const MAX_LINE = 400
 export class Transcript {
   private opening = ''
   private transaction = ''
-  private opened = false
+  private inTransaction = false
 
   /** From here on it is a transaction; the one before it is forgotten. */
-  begin(): void {
-    this.opened = true
+  beginTransaction(): void {
+    this.inTransaction = true
     this.transaction = ''
   }
 
-  sent(line: string): void {
+  logSent(line: string): void {
     this.add(`> ${line}`)
   }
 
-  heard(line: string): void {
+  logReceived(line: string): void {
     this.add(`< ${line}`)
   }
 
   /** What happened without words: `* connected`. */
-  note(line: string): void {
+  logEvent(line: string): void {
     this.add(`* ${line}`)
   }
 
@@ -44,19 +44,19 @@ export class Transcript {
   }
 
   private add(line: string): void {
-    const text = `${beginning(line, MAX_LINE)}\n`
-    if (this.opened) this.transaction = longer(this.transaction, text, MAX_TRANSACTION)
-    else this.opening = longer(this.opening, text, MAX_OPENING)
+    const text = `${truncateUtf8(line, MAX_LINE)}\n`
+    if (this.inTransaction) this.transaction = appendWithin(this.transaction, text, MAX_TRANSACTION)
+    else this.opening = appendWithin(this.opening, text, MAX_OPENING)
   }
 }
 
 /** With `line`, if there is room for it. */
-function longer(text: string, line: string, limit: number): string {
+function appendWithin(text: string, line: string, limit: number): string {
   return Buffer.byteLength(text) + Buffer.byteLength(line) <= limit ? text + line : text
 }
 
 /** Transcripts of one attempt in the order of its connections. */
-export function joinedTranscripts(parts: readonly string[]): string {
+export function joinTranscripts(parts: readonly string[]): string {
   const text = parts.filter((part) => part !== '').join('\n')
   if (Buffer.byteLength(text) <= MAX_TRANSCRIPT) return text
   const bytes = Buffer.from(text)

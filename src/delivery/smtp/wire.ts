@@ -9,46 +9,46 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Failure } from '../../messages/replies/classify-reply.js'
-import { DialError, type Dialer, dialError } from '../../platform/dialer.js'
-import { type Heard, ReplyParser } from './reply-parser.js'
+import { DialError, type Dialer, toDialError } from '../../platform/dialer.js'
+import { type ServerReply, ReplyParser } from './reply-parser.js'
 import type { Transcript } from './transcript.js'
 
 /** More than any pipelined transaction can leave unread. */
-const MAX_UNREAD = 16
+const MAX_UNREAD_REPLIES = 16
 
 /** The connection is over. `detail` ends a sentence: `connection closed`. */
-export interface WireFailure {
+export interface ConnectionFailure {
   readonly failure: Failure
   readonly detail: string
 }
 
-export type Arrival =
-  | { readonly kind: 'heard'; readonly heard: Heard }
-  | { readonly kind: 'failed'; readonly why: WireFailure }
+export type ReplyResult =
+  | { readonly kind: 'heard'; readonly serverReply: ServerReply }
+  | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 
-interface Waiting<T> {
+interface Waiter<T> {
   readonly timer: NodeJS.Timeout
   readonly resolve: (value: T) => void
 }
 
-export class Wire {
+export class SmtpConnection {
   private socket: Socket
   private parser = new ReplyParser()
-  private readonly replies: Heard[] = []
-  private failure: WireFailure | null = null
-  private reader: Waiting<Arrival> | null = null
-  private writer: Waiting<WireFailure | null> | null = null
+  private readonly replies: ServerReply[] = []
+  private endCause: ConnectionFailure | null = null
+  private replyWaiter: Waiter<ReplyResult> | null = null
+  private drainWaiter: Waiter<ConnectionFailure | null> | null = null
   private watcher: (() => void) | null = null
   private tlsProtocol: string | null = null
   /** Takes our listeners off the socket. */
-  private deafen: () => void
+  private removeListeners: () => void
 
   constructor(
     socket: Socket,
     readonly transcript: Transcript,
   ) {
     this.socket = socket
-    this.deafen = this.listen(socket)
+    this.removeListeners = this.addListeners(socket)
   }
 
   /** As `TLSv1.3`; null: plain text. */
@@ -56,13 +56,13 @@ export class Wire {
     return this.tlsProtocol
   }
 
-  get failed(): WireFailure | null {
-    return this.failure
+  get failure(): ConnectionFailure | null {
+    return this.endCause
   }
 
   /** Something has arrived that nobody has read. */
-  get unread(): boolean {
-    return this.replies.length > 0 || this.parser.midway
+  get hasUnread(): boolean {
+    return this.replies.length > 0 || this.parser.isMidway
   }
 
   /** Bytes that neither the peer nor the kernel has taken yet. */
@@ -71,35 +71,35 @@ export class Wire {
   }
 
   /** Lines without their ends, in one write. */
-  say(lines: readonly string[]): void {
-    if (this.failure === null) this.socket.write(`${lines.join('\r\n')}\r\n`)
+  writeLines(lines: readonly string[]): void {
+    if (this.endCause === null) this.socket.write(`${lines.join('\r\n')}\r\n`)
   }
 
   /** What is written by `work` leaves in one piece, as far as the kernel takes it. */
-  together(work: () => void): void {
+  batchWrites(work: () => void): void {
     this.socket.cork()
     work()
     this.socket.uncork()
   }
 
   write(bytes: Buffer): void {
-    if (this.failure === null) this.socket.write(bytes)
+    if (this.endCause === null) this.socket.write(bytes)
   }
 
-  reply(timeout: number): Promise<Arrival> {
-    const heard = this.replies.shift()
-    if (heard !== undefined) return Promise.resolve({ kind: 'heard', heard })
-    if (this.failure !== null) return Promise.resolve({ kind: 'failed', why: this.failure })
+  nextReply(timeout: number): Promise<ReplyResult> {
+    const serverReply = this.replies.shift()
+    if (serverReply !== undefined) return Promise.resolve({ kind: 'heard', serverReply })
+    if (this.endCause !== null) return Promise.resolve({ kind: 'failed', why: this.endCause })
     return new Promise((resolve) => {
-      this.reader = { resolve, timer: this.deadline(timeout) }
+      this.replyWaiter = { resolve, timer: this.startDeadline(timeout) }
     })
   }
 
   /** Resolves when the backlog is taken, or something arrives, or the wire has failed. */
-  drained(timeout: number): Promise<WireFailure | null> {
-    if (this.failure !== null || !this.socket.writableNeedDrain) return Promise.resolve(this.failure)
+  waitForDrain(timeout: number): Promise<ConnectionFailure | null> {
+    if (this.endCause !== null || !this.socket.writableNeedDrain) return Promise.resolve(this.endCause)
     return new Promise((resolve) => {
-      this.writer = { resolve, timer: this.deadline(timeout) }
+      this.drainWaiter = { resolve, timer: this.startDeadline(timeout) }
     })
   }
 
@@ -109,37 +109,37 @@ export class Wire {
   }
 
   /** Speaks TLS from here on. What the peer said in plain text before counts no more. */
-  async secure(dialer: Dialer, options: Parameters<Dialer['upgrade']>[1]): Promise<WireFailure | null> {
-    this.deafen()
+  async upgradeToTls(dialer: Dialer, options: Parameters<Dialer['upgrade']>[1]): Promise<ConnectionFailure | null> {
+    this.removeListeners()
     try {
       const socket = await dialer.upgrade(this.socket, options)
       this.socket = socket
       this.parser = new ReplyParser()
       this.tlsProtocol = socket instanceof TLSSocket ? socket.getProtocol() : null
-      this.transcript.note(`encrypted, ${this.tlsProtocol ?? 'unknown'}`)
-      this.deafen = this.listen(socket)
+      this.transcript.logEvent(`encrypted, ${this.tlsProtocol ?? 'unknown'}`)
+      this.removeListeners = this.addListeners(socket)
     } catch (error) {
-      this.fail(failureOf(error))
+      this.fail(toConnectionFailure(error))
     }
-    return this.failure
+    return this.endCause
   }
 
   /** Ends the connection at once, and everything that waits for it. */
-  fail(why: WireFailure): void {
-    if (this.failure !== null) return
-    this.failure = why
-    this.transcript.note(why.detail)
+  fail(why: ConnectionFailure): void {
+    if (this.endCause !== null) return
+    this.endCause = why
+    this.transcript.logEvent(why.detail)
     this.socket.destroy()
-    settle(this.reader, { kind: 'failed', why })
-    settle(this.writer, why)
-    this.reader = this.writer = null
-    this.alarm()
+    resolveWaiter(this.replyWaiter, { kind: 'failed', why })
+    resolveWaiter(this.drainWaiter, why)
+    this.replyWaiter = this.drainWaiter = null
+    this.notifyWatcher()
   }
 
-  private listen(socket: Socket): () => void {
-    const data = (chunk: Buffer): void => this.take(chunk)
-    const drain = (): void => this.writable()
-    const error = (cause: Error): void => this.fail(failureOf(dialError(cause, 'reset')))
+  private addListeners(socket: Socket): () => void {
+    const data = (chunk: Buffer): void => this.onData(chunk)
+    const drain = (): void => this.onDrain()
+    const error = (cause: Error): void => this.fail(toConnectionFailure(toDialError(cause, 'reset')))
     const close = (): void => this.fail({ failure: 'closed', detail: 'connection closed' })
     socket.on('data', data).on('drain', drain).on('error', error).on('end', close).on('close', close)
     return () => {
@@ -147,49 +147,49 @@ export class Wire {
     }
   }
 
-  private take(chunk: Buffer): void {
+  private onData(chunk: Buffer): void {
     for (const parsed of this.parser.feed(chunk)) {
       if (parsed.kind === 'nonsense') this.fail({ failure: 'protocol', detail: parsed.why })
-      else this.pass(parsed)
+      else this.deliverReply(parsed)
     }
-    if (!this.unread) return
-    this.writable()
-    this.alarm()
+    if (!this.hasUnread) return
+    this.onDrain()
+    this.notifyWatcher()
   }
 
-  private pass(heard: Heard): void {
-    const reader = this.reader
-    this.reader = null
-    if (reader !== null) settle(reader, { kind: 'heard', heard })
-    else if (this.replies.push(heard) > MAX_UNREAD) {
+  private deliverReply(serverReply: ServerReply): void {
+    const reader = this.replyWaiter
+    this.replyWaiter = null
+    if (reader !== null) resolveWaiter(reader, { kind: 'heard', serverReply })
+    else if (this.replies.push(serverReply) > MAX_UNREAD_REPLIES) {
       this.fail({ failure: 'protocol', detail: 'replies that nobody asked for' })
     }
   }
 
-  private writable(): void {
-    settle(this.writer, null)
-    this.writer = null
+  private onDrain(): void {
+    resolveWaiter(this.drainWaiter, null)
+    this.drainWaiter = null
   }
 
-  private alarm(): void {
+  private notifyWatcher(): void {
     const watcher = this.watcher
     this.watcher = null
     watcher?.()
   }
 
-  private deadline(timeout: number): NodeJS.Timeout {
+  private startDeadline(timeout: number): NodeJS.Timeout {
     return setTimeout(() => this.fail({ failure: 'timeout', detail: `no answer within ${timeout / 1000} s` }), timeout)
   }
 }
 
-function settle<T>(waiting: Waiting<T> | null, value: T): void {
+function resolveWaiter<T>(waiting: Waiter<T> | null, value: T): void {
   if (waiting === null) return
   clearTimeout(waiting.timer)
   waiting.resolve(value)
 }
 
 /** Of an error of the dialer. Whatever else was thrown is an abort: the end of the wire all the same. */
-export function failureOf(error: unknown): WireFailure {
+export function toConnectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DialError) return { failure: error.failure, detail: error.message }
   return { failure: 'closed', detail: 'given up' }
 }

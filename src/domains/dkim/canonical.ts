@@ -16,7 +16,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { HeaderField } from '../../mail/header-fields.js'
 
 /** Bytes hashed in one turn: about a millisecond. */
-const WINDOW = 524_288
+const WINDOW_BYTES = 524_288
 
 const TAB = 0x09
 const LF = 0x0a
@@ -24,22 +24,22 @@ const CR = 0x0d
 const SPACE = 0x20
 
 /** `name:value` and CRLF, as Latin-1: each character one byte of the message. */
-export function relaxedField(raw: Buffer, field: HeaderField): string {
+export function canonicalizeField(raw: Buffer, field: HeaderField): string {
   const out = Buffer.allocUnsafe(field.end - field.colon)
   return `${field.name}:${out.toString('latin1', 0, unfold(raw, field.colon + 1, field.end, out))}\r\n`
 }
 
 /** SHA-256 of the canonical body, base64: the `bh=` tag. */
-export function relaxedBodyHash(raw: Buffer, bodyStart: number): string {
-  const steps = hashing(raw, bodyStart)
+export function hashRelaxedBody(raw: Buffer, bodyStart: number): string {
+  const steps = hashBodySteps(raw, bodyStart)
   let step = steps.next()
   while (step.done !== true) step = steps.next()
   return step.value
 }
 
 /** The same, for a thread that has other things to do. */
-export async function relaxedBodyHashInTurns(raw: Buffer, bodyStart: number): Promise<string> {
-  const steps = hashing(raw, bodyStart)
+export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number): Promise<string> {
+  const steps = hashBodySteps(raw, bodyStart)
   let step = steps.next()
   while (step.done !== true) {
     await setImmediate()
@@ -49,13 +49,13 @@ export async function relaxedBodyHashInTurns(raw: Buffer, bodyStart: number): Pr
 }
 
 /** Yields between two windows. */
-function* hashing(raw: Buffer, bodyStart: number): Generator<void, string> {
+function* hashBodySteps(raw: Buffer, bodyStart: number): Generator<void, string> {
   const hash = createHash('sha256')
-  const end = lastContent(raw, bodyStart)
+  const end = findContentEnd(raw, bodyStart)
   let at = bodyStart
   while (at < end) {
-    const next = windowEnd(raw, at, end)
-    hash.update(relaxedPart(raw, at, next))
+    const next = findWindowEnd(raw, at, end)
+    hash.update(relaxWhitespace(raw, at, next))
     at = next
     if (at < end) yield
   }
@@ -80,7 +80,7 @@ function unfold(raw: Buffer, start: number, end: number, out: Buffer): number {
 }
 
 /** Offset after the last byte of the body that is neither blank nor part of a CRLF. */
-function lastContent(raw: Buffer, bodyStart: number): number {
+function findContentEnd(raw: Buffer, bodyStart: number): number {
   let end = raw.length
   while (end > bodyStart) {
     const byte = raw[end - 1]
@@ -92,21 +92,21 @@ function lastContent(raw: Buffer, bodyStart: number): number {
 }
 
 /** A window ends after a line feed: no state crosses it. */
-function windowEnd(raw: Buffer, at: number, end: number): number {
-  if (end - at <= WINDOW) return end
-  const lf = raw.indexOf(LF, at + WINDOW)
+function findWindowEnd(raw: Buffer, at: number, end: number): number {
+  if (end - at <= WINDOW_BYTES) return end
+  const lf = raw.indexOf(LF, at + WINDOW_BYTES)
   return lf === -1 || lf >= end ? end : lf + 1
 }
 
 /** The bytes from `start` to `end` with blanks relaxed; the same memory where there is nothing to change. */
-function relaxedPart(raw: Buffer, start: number, end: number): Buffer {
+function relaxWhitespace(raw: Buffer, start: number, end: number): Buffer {
   const part = raw.subarray(start, end)
-  const dirty = firstChange(part)
-  return dirty === -1 ? part : collapse(part, dirty)
+  const dirty = findFirstChange(part)
+  return dirty === -1 ? part : collapseWhitespace(part, dirty)
 }
 
 /** Offset of the first blank that does not stay as it is; -1: none. */
-function firstChange(part: Buffer): number {
+function findFirstChange(part: Buffer): number {
   const tab = part.indexOf(TAB)
   const end = tab === -1 ? part.length : tab
   // Base64 has no spaces: found natively, in far less time than the loop would take.
@@ -118,7 +118,7 @@ function firstChange(part: Buffer): number {
   return tab
 }
 
-function collapse(part: Buffer, from: number): Buffer {
+function collapseWhitespace(part: Buffer, from: number): Buffer {
   const out = Buffer.allocUnsafe(part.length)
   part.copy(out, 0, 0, from)
   let size = from

@@ -7,12 +7,12 @@
  */
 
 /** Bounds the work on what strangers publish: no key record is longer, and no name has more of them. */
-const LONGEST = 4096
-const MOST = 20
+const MAX_RECORD_LENGTH = 4096
+const MAX_RECORDS = 20
 
 /** The value of a tag may fold; its name may not. */
-export function keyTags(text: string): ReadonlyMap<string, string> | null {
-  if (text.length > LONGEST) return null
+export function parseKeyTags(text: string): ReadonlyMap<string, string> | null {
+  if (text.length > MAX_RECORD_LENGTH) return null
   const tags = new Map<string, string>()
   const parts = text.split(';')
   if (parts.at(-1)?.trim() === '') parts.pop()
@@ -25,28 +25,28 @@ export function keyTags(text: string): ReadonlyMap<string, string> | null {
 }
 
 /** The public key of a record that a verifier would use for mail; null: it would not. */
-export function publicKeyOf(text: string): Buffer | null {
-  const tags = keyTags(text)
+export function parsePublicKey(text: string): Buffer | null {
+  const tags = parseKeyTags(text)
   if (tags === null) return null
   const version = tags.get('v')
   if (version !== undefined && (version !== 'DKIM1' || tags.keys().next().value !== 'v')) return null
   if ((tags.get('k') ?? 'rsa') !== 'rsa') return null
-  if (!listed(tags, 'h', ['sha256']) || !listed(tags, 's', ['*', 'email'])) return null
+  if (!tagAllows(tags, 'h', ['sha256']) || !tagAllows(tags, 's', ['*', 'email'])) return null
   const encoded = (tags.get('p') ?? '').replace(/\s+/g, '')
   if (encoded === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return null
   return Buffer.from(encoded, 'base64')
 }
 
 /** Whether a colon-separated tag is missing, or names one of these. */
-function listed(tags: ReadonlyMap<string, string>, name: string, words: readonly string[]): boolean {
+function tagAllows(tags: ReadonlyMap<string, string>, name: string, words: readonly string[]): boolean {
   const value = tags.get(name)
   return value === undefined || value.split(':').some((word) => words.includes(word.trim().toLowerCase()))
 }
 
 /** Whether every key record among `texts`, and at least one, holds the key of `publicRecord`. */
 export function holdsKey(texts: readonly string[], publicRecord: string): boolean {
-  const wanted = publicKeyOf(publicRecord)
-  const records = texts.filter((text) => /(?:^|;)\s*p\s*=/i.test(text.slice(0, LONGEST)))
-  if (wanted === null || records.length === 0 || records.length > MOST) return false
-  return records.every((text) => publicKeyOf(text)?.equals(wanted) === true)
+  const wanted = parsePublicKey(publicRecord)
+  const records = texts.filter((text) => /(?:^|;)\s*p\s*=/i.test(text.slice(0, MAX_RECORD_LENGTH)))
+  if (wanted === null || records.length === 0 || records.length > MAX_RECORDS) return false
+  return records.every((text) => parsePublicKey(text)?.equals(wanted) === true)
 }

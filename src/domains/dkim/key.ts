@@ -25,12 +25,12 @@ const generate = promisify(generateKeyPair)
 
 export async function generateDkimKey(): Promise<DkimKeyPair> {
   const { privateKey } = await generate('rsa', { modulusLength: NEW_BITS })
-  return pairOf(privateKey, NEW_BITS)
+  return toKeyPair(privateKey, NEW_BITS)
 }
 
 /** A private key from a PEM text, PKCS#1 or PKCS#8, not encrypted. */
 export function importDkimKey(pem: string): DkimKeyPair {
-  const key = privateKeyIn(pem)
+  const key = parsePrivateKey(pem)
   if (key.asymmetricKeyType !== 'rsa') {
     throw new Refusal('invalid-parameter', `the key is of type ${key.asymmetricKeyType}: DKIM keys here are RSA`)
   }
@@ -38,10 +38,10 @@ export function importDkimKey(pem: string): DkimKeyPair {
   if (bits < MIN_BITS || bits > MAX_BITS) {
     throw new Refusal('invalid-parameter', `the key has ${bits} bits: allowed are ${MIN_BITS} to ${MAX_BITS}`)
   }
-  return pairOf(key, bits)
+  return toKeyPair(key, bits)
 }
 
-function privateKeyIn(pem: string): KeyObject {
+function parsePrivateKey(pem: string): KeyObject {
   if (/ENCRYPTED/.test(pem)) {
     throw new Refusal('invalid-parameter', 'the key is encrypted: write it out without its passphrase first')
   }
@@ -52,7 +52,7 @@ function privateKeyIn(pem: string): KeyObject {
   }
 }
 
-function pairOf(key: KeyObject, bits: number): DkimKeyPair {
+function toKeyPair(key: KeyObject, bits: number): DkimKeyPair {
   const spki = createPublicKey(key).export({ type: 'spki', format: 'der' })
   return {
     privateKey: key.export({ type: 'pkcs8', format: 'pem' }).toString(),

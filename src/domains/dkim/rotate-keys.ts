@@ -6,38 +6,38 @@
  * at the domain next takes it further, be it the daemon or a command. Each step is one commit
  * that misses when somebody else has made it.
  */
-import { type Actor, daemonItself, recordAct } from '../../accounts/audit-log.js'
+import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
-import { replacedKey } from '../new-domain.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { replaceIdleKey } from '../new-domain.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import { nextCheckAt } from '../verification/check-outcome.js'
-import { keyTarget, type Selector } from '../verification/dns-records.js'
+import { keyTargetOf, type Selector } from '../verification/dns-records.js'
 import type { CheckDeps } from '../verification/domain-checks.js'
 import { judgeKey } from '../verification/judge-records.js'
 import { lookUpKey } from '../verification/look-up-records.js'
-import { type RotationStep, rotationStep } from './rotation-step.js'
+import { type RotationStep, decideRotationStep } from './rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf, startSigning, stopSigning } from './signing-keys.js'
 
 export interface RotationDeps extends CheckDeps {
   /** Milliseconds for which a key that has signed is left in place. */
-  readonly retirement: number
+  readonly retirementTime: number
   /** How long a key is published before it signs, where another stood in its place. */
-  readonly settling: number
+  readonly settlingTime: number
 }
 
 /** What remains to be waited for; `done`: another key signs now, or somebody else saw to it. */
-export type Rotation = Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }> | { readonly kind: 'done' }
+export type RotationProgress = Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }> | { readonly kind: 'done' }
 
-interface Place {
+interface DomainRef {
   readonly workspaceId: string
   readonly id: string
 }
 
 /** Misses when one is under way, or the domain is not verified any more. */
-const askRotation = prepareWrite<Place & { now: number }>(
+const startRotation = prepareWrite<DomainRef & { now: number }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -50,7 +50,7 @@ const askRotation = prepareWrite<Place & { now: number }>(
 )
 
 /** Misses when somebody else has ended it. */
-const endRotation = prepareWrite<Place & { next: number | null }>(
+const endRotation = prepareWrite<DomainRef & { next: number | null }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -69,14 +69,14 @@ export async function rotateKeys(
   deps: RotationDeps,
   row: SendingDomain,
   { actor, now, forced = false }: { readonly actor: Actor; readonly now: number; readonly forced?: boolean },
-): Promise<Rotation> {
+): Promise<RotationProgress> {
   const { id, workspace_id: workspaceId, domain, status } = row
   if (status !== 'verified') {
     throw new Refusal('domain-not-verified', `${domain} is not verified: no other key could be seen in DNS`, { domain })
   }
   const details = { domain, ...(forced ? { forced } : {}) }
-  const act = recordAct({ workspaceId, actor, action: 'domain.rotation_started', target: id, at: now, details })
-  await unlessMissed(deps.commit([askRotation({ workspaceId, id, now }), act]))
+  const act = recordAuditEntry({ workspaceId, actor, action: 'domain.rotation_started', target: id, at: now, details })
+  await tryCommit(deps.commit([startRotation({ workspaceId, id, now }), act]))
   return advanceRotation(deps, row, now, actor, forced)
 }
 
@@ -85,23 +85,23 @@ export async function advanceRotation(
   deps: RotationDeps,
   { id, workspace_id: workspaceId }: Pick<SendingDomain, 'id' | 'workspace_id'>,
   now: number,
-  actor: Actor = daemonItself,
+  actor: Actor = daemonActor,
   forced = false,
-): Promise<Rotation> {
+): Promise<RotationProgress> {
   for (;;) {
     const [row] = domainById(deps.read, { workspaceId, id })
     if (row === undefined || row.rotation_asked_at === null) return { kind: 'done' }
     const keys = dkimKeysOf(deps.read, { workspaceId, domain: row.domain })
-    const step = await nextStep(deps, row, keys, now, forced)
+    const step = await findNextStep(deps, row, keys, now, forced)
     const key = keys.find(({ selector }) => selector === step.selector)
-    if (step.kind === 'replace') await replace(deps, row, key?.id ?? null, step.selector, now)
+    if (step.kind === 'replace') await replaceKey(deps, row, key?.id ?? null, step.selector, now)
     else if (step.kind !== 'switch') return step
-    else if (key !== undefined) await switchTo(deps, row, key, actor, now)
+    else if (key !== undefined) await switchSigningKey(deps, row, key, actor, now)
   }
 }
 
 /** DNS is asked only where its answer is what is waited for. */
-async function nextStep(
+async function findNextStep(
   deps: RotationDeps,
   row: SendingDomain,
   keys: readonly DkimKeyRow[],
@@ -110,38 +110,38 @@ async function nextStep(
 ): Promise<RotationStep> {
   if (forced) {
     const ready = keys.map((key) => ({ ...key, usable_at: 0 }))
-    return rotationStep({ keys: ready, retirement: 0, shown: true, now })
+    return decideRotationStep({ keys: ready, retirementTime: 0, visible: true, now })
   }
-  const { retirement } = deps
-  const step = rotationStep({ keys, retirement, shown: false, now })
+  const { retirementTime } = deps
+  const step = decideRotationStep({ keys, retirementTime, visible: false, now })
   const key = keys.find(({ selector }) => selector === step.selector)
   if (step.kind !== 'unseen' || key === undefined) return step
-  return rotationStep({ keys, retirement, shown: await isShown(deps, row, step.selector, key), now })
+  return decideRotationStep({ keys, retirementTime, visible: await isKeyVisible(deps, row, step.selector, key), now })
 }
 
-async function isShown(
-  { ask, names }: RotationDeps,
+async function isKeyVisible(
+  { resolver, names }: RotationDeps,
   row: SendingDomain,
   selector: Selector,
   key: DkimKeyRow,
 ): Promise<boolean> {
-  const answers = await lookUpKey(ask, row.domain, selector)
-  return judgeKey(answers, keyTarget(row, selector, names.zone), key.public_record).shown
+  const answers = await lookUpKey(resolver, row.domain, selector)
+  return judgeKey(answers, keyTargetOf(row, selector, names.zone), key.public_record).visible
 }
 
-async function replace(
-  { commit, settling }: RotationDeps,
+async function replaceKey(
+  { commit, settlingTime }: RotationDeps,
   { workspace_id: workspaceId, domain }: SendingDomain,
   old: string | null,
   selector: Selector,
   now: number,
 ): Promise<void> {
   const place = { workspaceId, domain: domain as DomainName, selector, now }
-  await unlessMissed(commit(await replacedKey(place, old, now + settling)))
+  await tryCommit(commit(await replaceIdleKey(place, old, now + settlingTime)))
 }
 
-async function switchTo(
-  { commit, dice }: RotationDeps,
+async function switchSigningKey(
+  { commit, random }: RotationDeps,
   row: SendingDomain,
   key: DkimKeyRow,
   actor: Actor,
@@ -152,8 +152,8 @@ async function switchTo(
   const writes = [
     stopSigning({ workspaceId, domain, now }),
     startSigning({ workspaceId, id: key.id }),
-    endRotation({ workspaceId, id, next: nextCheckAt({ ...row, rotation_asked_at: null }, now, dice) }),
-    recordAct({ workspaceId, actor, action: 'domain.rotated', target: id, at: now, details }),
+    endRotation({ workspaceId, id, next: nextCheckAt({ ...row, rotation_asked_at: null }, now, random) }),
+    recordAuditEntry({ workspaceId, actor, action: 'domain.rotated', target: id, at: now, details }),
   ]
-  await unlessMissed(commit(writes))
+  await tryCommit(commit(writes))
 }

@@ -19,14 +19,14 @@ export type RotationStep =
   | { readonly kind: 'replace'; readonly selector: Selector }
   | { readonly kind: 'switch'; readonly selector: Selector }
 
-type Key = Pick<DkimKeyRow, 'selector' | 'signing' | 'usable_at' | 'retired_at'>
+type RotationKey = Pick<DkimKeyRow, 'selector' | 'signing' | 'usable_at' | 'retired_at'>
 
 export interface RotationFacts {
-  readonly keys: readonly Key[]
+  readonly keys: readonly RotationKey[]
   /** Milliseconds for which a key that has signed is left in place. */
-  readonly retirement: number
+  readonly retirementTime: number
   /** Whether DNS shows the key of the idle selector. */
-  readonly shown: boolean
+  readonly visible: boolean
   readonly now: number
 }
 
@@ -34,28 +34,28 @@ export interface RotationFacts {
  * The selector that the next rotation moves to. Where an imported key signs under a selector
  * of its own both are idle: then the one that has rested longest.
  */
-export function idleSelector(keys: readonly Omit<Key, 'usable_at'>[]): Selector {
-  const restedSince = (wanted: Selector): number => {
+export function findIdleSelector(keys: readonly Omit<RotationKey, 'usable_at'>[]): Selector {
+  const idleSince = (wanted: Selector): number => {
     const key = keys.find(({ selector }) => selector === wanted)
     if (key === undefined) return 0
     return key.signing === 1 ? Number.POSITIVE_INFINITY : (key.retired_at ?? 0)
   }
-  return restedSince('dkim1') <= restedSince('dkim2') ? 'dkim1' : 'dkim2'
+  return idleSince('dkim1') <= idleSince('dkim2') ? 'dkim1' : 'dkim2'
 }
 
-export function rotationStep({ keys, retirement, shown, now }: RotationFacts): RotationStep {
-  const selector = idleSelector(keys)
+export function decideRotationStep({ keys, retirementTime, visible, now }: RotationFacts): RotationStep {
+  const selector = findIdleSelector(keys)
   const key = keys.find((one) => one.selector === selector)
   if (key === undefined) return { kind: 'replace', selector }
   if (key.retired_at !== null) {
-    const until = key.retired_at + retirement
+    const until = key.retired_at + retirementTime
     return now < until ? { kind: 'retiring', selector, until } : { kind: 'replace', selector }
   }
   if (now < key.usable_at) return { kind: 'settling', selector, until: key.usable_at }
-  return { kind: shown ? 'switch' : 'unseen', selector }
+  return { kind: visible ? 'switch' : 'unseen', selector }
 }
 
 /** A key that a rotation has put there, and that has not signed yet: DNS need not show it. */
-export function isArriving({ signing, usable_at, retired_at }: Omit<Key, 'selector'>): boolean {
+export function isIncomingKey({ signing, usable_at, retired_at }: Omit<RotationKey, 'selector'>): boolean {
   return signing === 0 && usable_at > 0 && retired_at === null
 }

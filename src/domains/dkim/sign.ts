@@ -14,7 +14,7 @@
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { type HeaderField, scanHeader } from '../../mail/header-fields.js'
-import { relaxedBodyHash, relaxedField } from './canonical.js'
+import { hashRelaxedBody, canonicalizeField } from './canonical.js'
 
 export interface DkimKey {
   /** The `d=` tag: a domain name in A-labels. */
@@ -42,51 +42,51 @@ const signedNames = [
   'list-unsubscribe-post',
 ] as const
 
-const MAX_LINE = 78
+const MAX_LINE_LENGTH = 78
 const FOLD = '\r\n '
 
 /**
  * The whole field, folded, with its CRLF; it goes on top of `raw`. With `bodyHash`, the body
  * has been hashed before and need not be in `raw`.
  */
-export function dkimSign(raw: Buffer, key: DkimKey, now: number, bodyHash?: string): string {
+export function signDkim(raw: Buffer, key: DkimKey, now: number, bodyHash?: string): string {
   const { fields, bodyStart } = scanHeader(raw)
-  const signed = signedFields(fields)
+  const signed = selectSignedFields(fields)
   const names = [...signed.map((field) => field.name), 'from']
-  const unsigned = signatureField(key, now, names, bodyHash ?? relaxedBodyHash(raw, bodyStart))
-  const canonical = signed.map((field) => relaxedField(raw, field)).join('') + relaxedSignature(unsigned)
+  const unsigned = buildSignatureField(key, now, names, bodyHash ?? hashRelaxedBody(raw, bodyStart))
+  const canonical = signed.map((field) => canonicalizeField(raw, field)).join('') + canonicalizeSignatureField(unsigned)
   const signature = sign('sha256', Buffer.from(canonical, 'latin1'), key.keyObject)
-  return `${unsigned}${folded(signature.toString('base64'), 'b='.length + 1)}\r\n`
+  return `${unsigned}${foldBase64(signature.toString('base64'), 'b='.length + 1)}\r\n`
 }
 
 /** By name in the order of the tag, and of one name the lowest first. */
-function signedFields(fields: readonly HeaderField[]): readonly HeaderField[] {
+function selectSignedFields(fields: readonly HeaderField[]): readonly HeaderField[] {
   const byName = new Map<string, HeaderField[]>(signedNames.map((name) => [name, []]))
   for (const field of fields) byName.get(field.name)?.unshift(field)
   return [...byName.values()].flat()
 }
 
 /** The field up to and with `b=`. */
-function signatureField(key: DkimKey, now: number, names: readonly string[], bodyHash: string): string {
+function buildSignatureField(key: DkimKey, now: number, names: readonly string[], bodyHash: string): string {
   return [
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed;',
     `d=${key.domain};`,
     `s=${key.selector}; t=${Math.floor(now / 1000)};`,
-    `h=${listed(names)};`,
+    `h=${foldNames(names)};`,
     `bh=${bodyHash};`,
     'b=',
   ].join(FOLD)
 }
 
 /** The names with colons between them, folded after a colon. */
-function listed(names: readonly string[]): string {
+function foldNames(names: readonly string[]): string {
   let text = ''
-  let room = MAX_LINE - ' h='.length
+  let room = MAX_LINE_LENGTH - ' h='.length
   for (const [index, name] of names.entries()) {
     const part = index < names.length - 1 ? `${name}:` : name
     if (part.length + 1 > room) {
       text += FOLD
-      room = MAX_LINE - 1
+      room = MAX_LINE_LENGTH - 1
     }
     text += part
     room -= part.length
@@ -95,13 +95,13 @@ function listed(names: readonly string[]): string {
 }
 
 /** `text` in lines, the first of which already holds `used` octets. */
-function folded(text: string, used: number): string {
-  const lines = [text.slice(0, MAX_LINE - used)]
-  for (let at = MAX_LINE - used; at < text.length; at += MAX_LINE - 1) lines.push(text.slice(at, at + MAX_LINE - 1))
+function foldBase64(text: string, used: number): string {
+  const lines = [text.slice(0, MAX_LINE_LENGTH - used)]
+  for (let at = MAX_LINE_LENGTH - used; at < text.length; at += MAX_LINE_LENGTH - 1) lines.push(text.slice(at, at + MAX_LINE_LENGTH - 1))
   return lines.join(FOLD)
 }
 
 /** The field that we wrote, canonical: our folds are the only blanks in it that are not single spaces. */
-function relaxedSignature(field: string): string {
+function canonicalizeSignatureField(field: string): string {
   return field.replace('DKIM-Signature: ', 'dkim-signature:').replaceAll('\r\n', '')
 }

@@ -87,36 +87,36 @@ export interface SigningKey {
   readonly keyObject: KeyObject
 }
 
-export interface KeyChain {
+export interface SigningKeyCache {
   /** The key that signs for the domain, or undefined where there is none. */
-  readonly signing: (workspaceId: string, domain: string) => SigningKey | undefined
+  readonly find: (workspaceId: string, domain: string) => SigningKey | undefined
   readonly forget: (workspaceId: string, domain: string) => void
   readonly drop: () => void
 }
 
 const MAX_KEYS = 1_000
 
-export function keyChain({ read }: { readonly read: Read }): KeyChain {
-  const kept = new Map<string, SigningKey>()
+export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
+  const cache = new Map<string, SigningKey>()
   return {
-    signing: (workspaceId, domain) => {
-      const name = nameOf(workspaceId, domain)
-      const known = kept.get(name)
-      if (known !== undefined) return known
+    find: (workspaceId, domain) => {
+      const name = cacheKeyOf(workspaceId, domain)
+      const cached = cache.get(name)
+      if (cached !== undefined) return cached
       const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
       if (row === undefined) return undefined
       const key = { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
-      if (kept.size >= MAX_KEYS) kept.clear()
-      kept.set(name, key)
+      if (cache.size >= MAX_KEYS) cache.clear()
+      cache.set(name, key)
       return key
     },
     forget: (workspaceId, domain) => {
-      kept.delete(nameOf(workspaceId, domain))
+      cache.delete(cacheKeyOf(workspaceId, domain))
     },
-    drop: () => kept.clear(),
+    drop: () => cache.clear(),
   }
 }
 
-function nameOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: string): string {
   return `${workspaceId} ${domain}`
 }

@@ -8,7 +8,7 @@
  */
 import type { DkimKey } from './sign.js'
 
-export type ToSigner =
+export type SignerMessage =
   | SigningBatch
   /** Keys given before are not needed any more; numbers begin again at 0. */
   | { readonly kind: 'forget' }

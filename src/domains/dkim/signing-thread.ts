@@ -16,18 +16,18 @@
 import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../mail/header-fields.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
-import { relaxedBodyHashInTurns } from './canonical.js'
+import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
-import type { SigningAnswer, SigningBatch, SigningJob, ToSigner } from './signing-protocol.js'
+import type { SigningAnswer, SigningBatch, SigningJob, SignerMessage } from './signing-protocol.js'
 
 /** Bytes of one message that are copied, and about as many as a batch holds. */
-const MAX_MESSAGE = 262_144
-const MAX_BATCH = 1_048_576
+const MAX_COPIED_BYTES = 262_144
+const MAX_BATCH_BYTES = 1_048_576
 const MAX_KEYS = 1_000
 /** It holds one batch at a time; the default would let it gather garbage for longer. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 }
 
-interface Wanted {
+interface PendingSignature {
   readonly raw: Buffer
   readonly key: DkimKey
   readonly now: number
@@ -40,64 +40,64 @@ const startWorker = (): Worker =>
   new Worker(new URL('./signing-worker.js', import.meta.url), { ...threadOptions, resourceLimits })
 
 export class SigningThread {
-  private readonly start: () => Worker
+  private readonly createWorker: () => Worker
   private worker: Worker | null = null
-  private gathered: Wanted[] = []
+  private pending: PendingSignature[] = []
   /** The batch under way. */
-  private posted: readonly Wanted[] = []
-  private posting: NodeJS.Immediate | null = null
+  private inFlight: readonly PendingSignature[] = []
+  private postTimer: NodeJS.Immediate | null = null
   /** Keys that the thread knows, with their numbers. */
-  private readonly numbers = new Map<DkimKey, number>()
-  private stopped = false
+  private readonly keyNumbers = new Map<DkimKey, number>()
+  private isStopped = false
 
   /** `start`: a test keeps the thread, to end it. */
   constructor(start: () => Worker = startWorker) {
-    this.start = start
+    this.createWorker = start
   }
 
   /** The field that goes on top of `raw`. `key` is known by its identity: the same object for each message. */
   async sign(raw: Buffer, key: DkimKey, now: number): Promise<string> {
-    if (raw.length <= MAX_MESSAGE) return this.ask(raw, key, now, undefined)
+    if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(raw, key, now, undefined)
     const { bodyStart } = scanHeader(raw)
-    const bodyHash = await relaxedBodyHashInTurns(raw, bodyStart)
-    return this.ask(raw.subarray(0, bodyStart), key, now, bodyHash)
+    const bodyHash = await hashRelaxedBodyAsync(raw, bodyStart)
+    return this.enqueue(raw.subarray(0, bodyStart), key, now, bodyHash)
   }
 
   /** Keys may have changed: the thread drops those that it has. */
-  forget(): void {
-    this.numbers.clear()
-    this.worker?.postMessage({ kind: 'forget' } satisfies ToSigner)
+  forgetKeys(): void {
+    this.keyNumbers.clear()
+    this.worker?.postMessage({ kind: 'forget' } satisfies SignerMessage)
   }
 
   /** Ends the thread; what was not signed is rejected. */
   async stop(): Promise<void> {
-    this.stopped = true
-    if (this.posting !== null) clearImmediate(this.posting)
+    this.isStopped = true
+    if (this.postTimer !== null) clearImmediate(this.postTimer)
     const worker = this.worker
     await worker?.terminate()
-    this.lose(worker, new Error('signing has ended'))
+    this.handleWorkerLoss(worker, new Error('signing has ended'))
   }
 
-  private ask(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
+  private enqueue(raw: Buffer, key: DkimKey, now: number, bodyHash: string | undefined): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.stopped) return reject(new Error('signing has ended'))
-      this.gathered.push({ raw, key, now, bodyHash, resolve, reject })
-      this.postSoon()
+      if (this.isStopped) return reject(new Error('signing has ended'))
+      this.pending.push({ raw, key, now, bodyHash, resolve, reject })
+      this.schedulePost()
     })
   }
 
   /** In the next turn, so that all who ask in this one are in the batch. */
-  private postSoon(): void {
-    if (this.posting !== null || this.posted.length > 0 || this.gathered.length === 0 || this.stopped) return
-    this.posting = setImmediate(() => {
-      this.posting = null
-      this.post()
+  private schedulePost(): void {
+    if (this.postTimer !== null || this.inFlight.length > 0 || this.pending.length === 0 || this.isStopped) return
+    this.postTimer = setImmediate(() => {
+      this.postTimer = null
+      this.postBatch()
     })
   }
 
-  private post(): void {
+  private postBatch(): void {
     const wanted = this.takeBatch()
-    this.posted = wanted
+    this.inFlight = wanted
     const bytes = new Uint8Array(wanted.reduce((sum, { raw }) => sum + raw.length, 0))
     let at = 0
     for (const { raw } of wanted) {
@@ -105,27 +105,27 @@ export class SigningThread {
       at += raw.length
     }
     this.worker ??= this.startWorker()
-    const batch: SigningBatch = { kind: 'batch', ...this.numbered(wanted), bytes }
+    const batch: SigningBatch = { kind: 'batch', ...this.numberKeys(wanted), bytes }
     this.worker.postMessage(batch, [bytes.buffer])
   }
 
-  private takeBatch(): readonly Wanted[] {
+  private takeBatch(): readonly PendingSignature[] {
     let bytes = 0
-    const over = this.gathered.findIndex(({ raw }) => {
+    const over = this.pending.findIndex(({ raw }) => {
       bytes += raw.length
-      return bytes > MAX_BATCH
+      return bytes > MAX_BATCH_BYTES
     })
-    return this.gathered.splice(0, over === -1 ? this.gathered.length : Math.max(1, over))
+    return this.pending.splice(0, over === -1 ? this.pending.length : Math.max(1, over))
   }
 
-  private numbered(wanted: readonly Wanted[]): Pick<SigningBatch, 'keys' | 'jobs'> {
-    if (this.numbers.size + wanted.length > MAX_KEYS) this.forget()
+  private numberKeys(wanted: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
+    if (this.keyNumbers.size + wanted.length > MAX_KEYS) this.forgetKeys()
     const keys: DkimKey[] = []
     const jobs = wanted.map(({ key, now, raw, bodyHash }): SigningJob => {
-      let number = this.numbers.get(key)
+      let number = this.keyNumbers.get(key)
       if (number === undefined) {
-        number = this.numbers.size
-        this.numbers.set(key, number)
+        number = this.keyNumbers.size
+        this.keyNumbers.set(key, number)
         keys.push(key)
       }
       return [number, now, raw.length, bodyHash]
@@ -134,20 +134,20 @@ export class SigningThread {
   }
 
   private startWorker(): Worker {
-    const worker = this.start()
+    const worker = this.createWorker()
     worker.on('message', (answers: readonly SigningAnswer[]) => {
       // What a thread says after it was given up would be taken for answers to the next batch.
-      if (worker === this.worker) this.hear(answers)
+      if (worker === this.worker) this.handleAnswers(answers)
     })
-    worker.on('error', (error) => this.lose(worker, error))
-    worker.once('exit', () => this.lose(worker, new Error('its thread is gone')))
+    worker.on('error', (error) => this.handleWorkerLoss(worker, error))
+    worker.once('exit', () => this.handleWorkerLoss(worker, new Error('its thread is gone')))
     return worker
   }
 
-  private hear(answers: readonly SigningAnswer[]): void {
-    const wanted = this.posted
-    this.posted = []
-    this.postSoon()
+  private handleAnswers(answers: readonly SigningAnswer[]): void {
+    const wanted = this.inFlight
+    this.inFlight = []
+    this.schedulePost()
     wanted.forEach(({ resolve, reject }, at) => {
       const answer = answers[at]
       if (typeof answer === 'string') resolve(answer)
@@ -156,13 +156,13 @@ export class SigningThread {
   }
 
   /** A new thread knows no keys, and is started by the next batch. */
-  private lose(worker: Worker | null, cause: Error): void {
+  private handleWorkerLoss(worker: Worker | null, cause: Error): void {
     if (worker !== this.worker) return
-    const lost = this.stopped ? [...this.posted, ...this.gathered.splice(0)] : this.posted
+    const lost = this.isStopped ? [...this.inFlight, ...this.pending.splice(0)] : this.inFlight
     this.worker = null
-    this.posted = []
-    this.numbers.clear()
+    this.inFlight = []
+    this.keyNumbers.clear()
     for (const { reject } of lost) reject(new Error('a signature was not made', { cause }))
-    this.postSoon()
+    this.schedulePost()
   }
 }

@@ -4,35 +4,35 @@
  * A message that cannot be signed harms no other of its batch.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { type DkimKey, dkimSign } from './sign.js'
-import type { SigningAnswer, SigningBatch, SigningJob, ToSigner } from './signing-protocol.js'
+import { type DkimKey, signDkim } from './sign.js'
+import type { SigningAnswer, SigningBatch, SigningJob, SignerMessage } from './signing-protocol.js'
 
 function serve(port: MessagePort): void {
   let keys: DkimKey[] = []
-  port.on('message', (message: ToSigner) => {
+  port.on('message', (message: SignerMessage) => {
     if (message.kind === 'forget') {
       keys = []
       return
     }
     keys.push(...message.keys)
-    port.postMessage(answersOf(message, keys))
+    port.postMessage(signBatch(message, keys))
   })
 }
 
-function answersOf({ jobs, bytes }: SigningBatch, keys: readonly DkimKey[]): readonly SigningAnswer[] {
+function signBatch({ jobs, bytes }: SigningBatch, keys: readonly DkimKey[]): readonly SigningAnswer[] {
   let at = bytes.byteOffset
   return jobs.map((job) => {
     const raw = Buffer.from(bytes.buffer, at, job[2])
     at += raw.length
-    return answerOf(job, raw, keys)
+    return signJob(job, raw, keys)
   })
 }
 
-function answerOf([number, now, , bodyHash]: SigningJob, raw: Buffer, keys: readonly DkimKey[]): SigningAnswer {
+function signJob([number, now, , bodyHash]: SigningJob, raw: Buffer, keys: readonly DkimKey[]): SigningAnswer {
   try {
     const key = keys[number]
     if (key === undefined) throw new Error(`no key has the number ${number}`)
-    return dkimSign(raw, key, now, bodyHash)
+    return signDkim(raw, key, now, bodyHash)
   } catch (error) {
     return { failure: error instanceof Error ? error.message : String(error) }
   }

@@ -7,27 +7,27 @@ import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import { openResolver } from '../../platform/dns/resolver.js'
 import type { RotationDeps } from '../dkim/rotate-keys.js'
-import type { AskDns } from './look-up-records.js'
+import type { DomainResolver } from './look-up-records.js'
 
-const patience = { timeout: 2000, tries: 2, cacheSize: 0 }
+const resolverOptions = { timeout: 2000, tries: 2, cacheSize: 0 }
 
 /** Questions under way end as failures once `signal` is aborted. */
-export function openAsk({ dns: { servers } }: Pick<Config, 'dns'>, clock: Clock, signal: AbortSignal): AskDns {
-  return openResolver({ ...patience, servers }, clock, signal)
+export function openDomainResolver({ dns: { servers } }: Pick<Config, 'dns'>, clock: Clock, signal: AbortSignal): DomainResolver {
+  return openResolver({ ...resolverOptions, servers }, clock, signal)
 }
 
-const A_DAY = 24 * 3_600_000
+const DAY = 24 * 3_600_000
 /** A message that waits to the last keeps its signature; on its way, and at those who verify late, it may take longer. */
-const ON_THE_WAY = 3 * A_DAY
+const TRANSIT_MARGIN = 3 * DAY
 
-export function checkingIn(
+export function buildRotationDeps(
   { service, outbound, dns }: Pick<Config, 'service' | 'outbound' | 'dns'>,
-  edges: Pick<RotationDeps, 'read' | 'commit' | 'ask' | 'dice'>,
+  edges: Pick<RotationDeps, 'read' | 'commit' | 'resolver' | 'random'>,
 ): RotationDeps {
   return {
     ...edges,
     names: service,
-    retirement: outbound.expire_after + ON_THE_WAY,
-    settling: Math.max(A_DAY, dns.ttl),
+    retirementTime: outbound.expire_after + TRANSIT_MARGIN,
+    settlingTime: Math.max(DAY, dns.ttl),
   }
 }

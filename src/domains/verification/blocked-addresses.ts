@@ -6,7 +6,7 @@
  * `postmaster` cannot be blocked: a domain that takes mail must take mail to it (RFC 5321
  * section 4.5.1).
  */
-import { addressOrNull, type DomainName, domainOf, shown } from '../../mail/address.js'
+import { tryParseAddress, type DomainName, domainOf, formatForDisplay } from '../../mail/address.js'
 import { localPartKey } from '../../mail/mailbox-key.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
@@ -16,33 +16,33 @@ import type { SendingDomain } from '../sending-domains.js'
 
 export const MAX_BLOCKED = 1_000
 
-type Place = Pick<SendingDomain, 'id' | 'workspace_id'>
+type DomainRef = Pick<SendingDomain, 'id' | 'workspace_id'>
 
 /**
  * The key of a local part, or of an address in that domain, as somebody gave it. Throws a
  * Refusal `invalid-parameter` that names the field.
  */
-export function blockableKey(given: string, domain: DomainName, field: string): string {
-  const address = addressOrNull(given) ?? addressOrNull(`${given}@${domain}`)
+export function parseBlockedLocalPart(given: string, domain: DomainName, field: string): string {
+  const address = tryParseAddress(given) ?? tryParseAddress(`${given}@${domain}`)
   if (address === null || domainOf(address) !== domain) {
-    throw refusal(given, field, `allowed: a local part, or an address of ${domain}`)
+    throw buildRefusal(given, field, `allowed: a local part, or an address of ${domain}`)
   }
   const key = localPartKey(address)
-  if (key === 'postmaster') throw refusal(given, field, 'a domain that takes mail must take mail to its postmaster')
+  if (key === 'postmaster') throw buildRefusal(given, field, 'a domain that takes mail must take mail to its postmaster')
   return key
 }
 
-function refusal(given: string, field: string, rule: string): Refusal {
-  return new Refusal('invalid-parameter', `${field}: found "${shown(given)}"; ${rule}`, { field, value: shown(given) })
+function buildRefusal(given: string, field: string, rule: string): Refusal {
+  return new Refusal('invalid-parameter', `${field}: found "${formatForDisplay(given)}"; ${rule}`, { field, value: formatForDisplay(given) })
 }
 
-export function refuseTooMany(count: number, field: string): void {
+export function requireBlockedCapacity(count: number, field: string): void {
   if (count <= MAX_BLOCKED) return
   const message = `${field}: a domain may have ${MAX_BLOCKED} blocked addresses, this would be ${count}`
   throw new Refusal('invalid-parameter', message, { field, value: count })
 }
 
-const blockedRows = prepareRead<Place>()(({ db, slot }) =>
+const blockedRows = prepareRead<DomainRef>()(({ db, slot }) =>
   db
     .selectFrom('blocked_addresses')
     .select('local_part')
@@ -51,7 +51,7 @@ const blockedRows = prepareRead<Place>()(({ db, slot }) =>
     .orderBy('local_part'),
 )
 
-const insert = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
+const insertBlocked = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
   db
     .insertInto('blocked_addresses')
     .values({
@@ -62,7 +62,7 @@ const insert = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const remove = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
+const removeBlocked = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
   db
     .deleteFrom('blocked_addresses')
     .where('workspace_id', '=', slot('workspace_id'))
@@ -70,7 +70,7 @@ const remove = prepareWrite<Tables['blocked_addresses']>(({ db, slot }) =>
     .where('local_part', '=', slot('local_part')),
 )
 
-const removeAll = prepareWrite<Place>(({ db, slot }) =>
+const removeAllBlocked = prepareWrite<DomainRef>(({ db, slot }) =>
   db
     .deleteFrom('blocked_addresses')
     .where('workspace_id', '=', slot('workspace_id'))
@@ -78,19 +78,19 @@ const removeAll = prepareWrite<Place>(({ db, slot }) =>
 )
 
 /** In alphabetical order. */
-export function blockedKeys(read: Read, place: Place): string[] {
+export function listBlockedLocalParts(read: Read, place: DomainRef): string[] {
   return blockedRows(read, place).map(({ local_part }) => local_part)
 }
 
-export function block({ id: domain_id, workspace_id }: Place, keys: readonly string[]): Write[] {
-  return keys.map((local_part) => insert({ workspace_id, domain_id, local_part }))
+export function blockAddresses({ id: domain_id, workspace_id }: DomainRef, keys: readonly string[]): Write[] {
+  return keys.map((local_part) => insertBlocked({ workspace_id, domain_id, local_part }))
 }
 
-export function unblock({ id: domain_id, workspace_id }: Place, keys: readonly string[]): Write[] {
-  return keys.map((local_part) => remove({ workspace_id, domain_id, local_part }))
+export function unblockAddresses({ id: domain_id, workspace_id }: DomainRef, keys: readonly string[]): Write[] {
+  return keys.map((local_part) => removeBlocked({ workspace_id, domain_id, local_part }))
 }
 
 /** In the commit that deletes the domain. */
-export function unblockAll(place: Place): Write {
-  return removeAll(place)
+export function unblockAllAddresses(place: DomainRef): Write {
+  return removeAllBlocked(place)
 }

@@ -11,15 +11,15 @@
  * grace; of any other the moment from which its pace is counted: hourly for three days, daily
  * for thirty, then only when somebody asks.
  */
-import type { Dice } from '../../platform/dice.js'
+import type { RandomSource } from '../../platform/dice.js'
 import type { SendingDomain } from '../sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-export const GRACE = 72 * HOUR
-const HOURLY_FOR = 3 * DAY
-const ASKED_FOR = 33 * DAY
+export const GRACE_PERIOD = 72 * HOUR
+const HOURLY_PERIOD = 3 * DAY
+const RECHECK_PERIOD = 33 * DAY
 
 export type RecordState = 'pending' | 'verified' | 'failed'
 
@@ -31,40 +31,40 @@ export type CheckedRow = Pick<
   'status' | 'verified_at' | 'unproved_since' | 'record_states' | 'checked_at' | 'next_check_at'
 >
 
-export type News = 'domain.verified' | 'domain.broken' | 'domain.failed'
+export type DomainEventType = 'domain.verified' | 'domain.broken' | 'domain.failed'
 
-export interface Outcome {
+export interface CheckOutcome {
   readonly row: CheckedRow
-  readonly news: News | null
+  readonly event: DomainEventType | null
 }
 
-export interface Check {
+export interface CheckResult {
   readonly verdict: Verdict
   readonly findings: readonly Finding[]
   readonly mx: 'verified' | 'failed' | null
   readonly dmarc: 'verified' | 'pending' | null
   /** Somebody asked for it and waits. */
-  readonly asked: boolean
+  readonly onDemand: boolean
 }
 
-export function outcomeOf(row: SendingDomain, check: Check, now: number, dice: Dice): Outcome {
+export function decideCheckOutcome(row: SendingDomain, check: CheckResult, now: number, dice: RandomSource): CheckOutcome {
   if (check.verdict === 'no-answer') {
-    return { row: { ...row, next_check_at: row.next_check_at === null ? null : againAt(row, now, dice) }, news: null }
+    return { row: { ...row, next_check_at: row.next_check_at === null ? null : nextCheckAfterNoAnswer(row, now, dice) }, event: null }
   }
   const proved = check.verdict === 'proved'
-  const { status, since } = proved ? { status: 'verified' as const, since: null } : unproved(row, check.asked, now)
+  const { status, since } = proved ? { status: 'verified' as const, since: null } : decideUnprovedStatus(row, check.onDemand, now)
   const next = {
     ...row,
     status,
     unproved_since: since,
     verified_at: status !== 'verified' ? null : row.status === 'verified' ? row.verified_at : now,
-    record_states: JSON.stringify(statesAfter(statesOf(row), check)),
+    record_states: JSON.stringify(mergeRecordStates(parseRecordStates(row), check)),
     checked_at: now,
   }
-  return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, news: newsOf(row, next) }
+  return { row: { ...next, next_check_at: nextCheckAt(next, now, dice) }, event: decideEvent(row, next) }
 }
 
-function unproved(
+function decideUnprovedStatus(
   { status, forced, unproved_since: since }: SendingDomain,
   asked: boolean,
   now: number,
@@ -72,21 +72,21 @@ function unproved(
   if (status !== 'verified') return { status: asked ? 'failed' : status, since: asked ? now : (since ?? now) }
   if (forced === 1) return { status, since: null }
   const begun = since ?? now
-  return now - begun >= GRACE ? { status: 'failed', since: now } : { status, since: begun }
+  return now - begun >= GRACE_PERIOD ? { status: 'failed', since: now } : { status, since: begun }
 }
 
-function newsOf(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unproved_since'>): News | null {
+function decideEvent(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unproved_since'>): DomainEventType | null {
   if (before.status !== after.status) return after.status === 'verified' ? 'domain.verified' : 'domain.failed'
   if (after.status !== 'verified') return null
   return before.unproved_since === null && after.unproved_since !== null ? 'domain.broken' : null
 }
 
 /** After silence: who waits for records keeps its pace, or names whose servers are dead would be asked for ever. */
-function againAt(row: SendingDomain, now: number, dice: Dice): number | null {
-  return row.status === 'verified' ? hourlyFrom(now, dice) : nextCheckAt(row, now, dice)
+function nextCheckAfterNoAnswer(row: SendingDomain, now: number, dice: RandomSource): number | null {
+  return row.status === 'verified' ? addJitteredHour(now, dice) : nextCheckAt(row, now, dice)
 }
 
-function hourlyFrom(now: number, dice: Dice): number {
+function addJitteredHour(now: number, dice: RandomSource): number {
   return Math.round(now + HOUR * (1 - dice() / 10))
 }
 
@@ -94,26 +94,26 @@ function hourlyFrom(now: number, dice: Dice): number {
 export function nextCheckAt(
   row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
   now: number,
-  dice: Dice,
+  dice: RandomSource,
 ): number | null {
-  const hourly = hourlyFrom(now, dice)
+  const hourly = addJitteredHour(now, dice)
   const daily = now + DAY * (1 - dice() / 10)
   const { status, forced, unproved_since: since, rotation_asked_at: rotating } = row
   if (status === 'verified') {
     if (rotating !== null) return hourly
     if (forced === 1) return null
-    return Math.round(since === null ? daily : Math.min(hourly, Math.max(since + GRACE, now)))
+    return Math.round(since === null ? daily : Math.min(hourly, Math.max(since + GRACE_PERIOD, now)))
   }
   const age = now - (since ?? now)
-  if (age >= ASKED_FOR) return null
-  return Math.round(age < HOURLY_FOR ? hourly : daily)
+  if (age >= RECHECK_PERIOD) return null
+  return Math.round(age < HOURLY_PERIOD ? hourly : daily)
 }
 
-export function statesOf({ record_states: text }: Pick<SendingDomain, 'record_states'>): RecordStates {
+export function parseRecordStates({ record_states: text }: Pick<SendingDomain, 'record_states'>): RecordStates {
   return JSON.parse(text) as RecordStates
 }
 
-function statesAfter(before: RecordStates, { findings, mx, dmarc }: Check): RecordStates {
+function mergeRecordStates(before: RecordStates, { findings, mx, dmarc }: CheckResult): RecordStates {
   const found = findings.flatMap(({ purpose, state }) =>
     state === 'unknown' ? [] : [[purpose, state === 'awaited' ? 'pending' : state] as const],
   )

@@ -11,7 +11,7 @@
  */
 
 import { selectors } from '../dkim/signing-keys.js'
-import { mailHost, type SendingDomain } from '../sending-domains.js'
+import { mailHostOf, type SendingDomain } from '../sending-domains.js'
 
 export type Selector = (typeof selectors)[number]
 
@@ -23,12 +23,12 @@ export interface DnsRecord {
 }
 
 /** The host whose addresses, MX and SPF every mail host of a customer stands for. */
-export function mailTarget(zone: string): string {
+export function mailTargetOf(zone: string): string {
   return `mail.${zone}`
 }
 
 /** Where in the service zone a key of that registration is published. */
-export function keyTarget({ id }: Pick<SendingDomain, 'id'>, selector: string, zone: string): string {
+export function keyTargetOf({ id }: Pick<SendingDomain, 'id'>, selector: string, zone: string): string {
   return `${selector}.${labelOf(id)}._domainkey.${zone}`
 }
 
@@ -37,13 +37,13 @@ function labelOf(id: string): string {
   return id.replaceAll('-', '').slice(-20)
 }
 
-export function dnsRecords(row: Pick<SendingDomain, 'id' | 'domain'>, zone: string): DnsRecord[] {
+export function dnsRecordsOf(row: Pick<SendingDomain, 'id' | 'domain'>, zone: string): DnsRecord[] {
   return [
-    { type: 'CNAME', name: mailHost(row.domain), value: mailTarget(zone), purpose: 'mail_cname' },
+    { type: 'CNAME', name: mailHostOf(row.domain), value: mailTargetOf(zone), purpose: 'mail_cname' },
     ...selectors.map((selector) => ({
       type: 'CNAME' as const,
       name: `${selector}._domainkey.${row.domain}`,
-      value: keyTarget(row, selector, zone),
+      value: keyTargetOf(row, selector, zone),
       purpose: selector,
     })),
   ]

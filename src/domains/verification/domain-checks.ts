@@ -6,36 +6,36 @@
  * the row as it is now. Of two workspaces that prove the same name at the same moment the
  * unique index lets one have it.
  */
-import { type Actor, daemonItself, recordAct } from '../../accounts/audit-log.js'
+import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
-import { timestamp } from '../../platform/clock.js'
-import type { Dice } from '../../platform/dice.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import type { RandomSource } from '../../platform/dice.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit, Write } from '../../storage/writer/write.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
-import { type Check, type CheckedRow, GRACE, type News, outcomeOf } from './check-outcome.js'
+import { type CheckResult, type CheckedRow, GRACE_PERIOD, type DomainEventType, decideCheckOutcome } from './check-outcome.js'
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
-import { type AskDns, lookUpRecords, type ZoneNames } from './look-up-records.js'
+import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
 export interface CheckDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly ask: AskDns
+  readonly resolver: DomainResolver
   readonly names: ZoneNames
-  readonly dice: Dice
+  readonly random: RandomSource
 }
 
-export interface Checked {
+export interface CheckedDomain {
   /** As it is afterwards. */
   readonly row: SendingDomain
   readonly verdict: Verdict
   readonly findings: readonly Finding[]
-  readonly news: News | null
+  readonly event: DomainEventType | null
 }
 
-interface Guarded extends CheckedRow {
+interface GuardedCheck extends CheckedRow {
   readonly workspaceId: string
   readonly id: string
   readonly wasStatus: SendingDomain['status']
@@ -44,7 +44,7 @@ interface Guarded extends CheckedRow {
 }
 
 /** Misses when the domain is gone, or is not as it was. */
-const keepCheck = prepareWrite<Guarded>(
+const saveCheck = prepareWrite<GuardedCheck>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -63,7 +63,7 @@ const keepCheck = prepareWrite<Guarded>(
   1,
 )
 
-interface Place {
+interface DuePage {
   readonly now: number
   readonly afterTime: number
   readonly afterId: string
@@ -71,7 +71,7 @@ interface Place {
 }
 
 /** Of all workspaces, those whose time has come, the longest overdue first. */
-export const domainsToCheck = prepareRead<Place>()(({ db, slot }) =>
+export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .selectAll()
@@ -92,9 +92,9 @@ export async function checkDomain(
   row: SendingDomain,
   asker: Actor | null,
   now: number,
-): Promise<Checked | undefined> {
-  const { read, commit, ask, names, dice } = deps
-  const answers = await lookUpRecords(ask, row, names)
+): Promise<CheckedDomain | undefined> {
+  const { read, commit, resolver, names, random } = deps
+  const answers = await lookUpRecords(resolver, row, names)
   const place = { workspaceId: row.workspace_id, id: row.id }
   for (;;) {
     const [before] = domainById(read, place)
@@ -103,40 +103,40 @@ export async function checkDomain(
     const findings = judgeRecords(answers, before, keys, names)
     const verdict = verdictOf(findings)
     const mx = judgeInboundMx(answers.inboundMx, names.inbound_mx_host)
-    const check: Check = { verdict, findings, mx, dmarc: judgeDmarc(answers.dmarc), asked: asker !== null }
-    const { row: after, news } = outcomeOf(before, check, now, dice)
+    const check: CheckResult = { verdict, findings, mx, dmarc: judgeDmarc(answers.dmarc), onDemand: asker !== null }
+    const { row: after, event } = decideCheckOutcome(before, check, now, random)
     const guarded = { ...after, ...place, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }
     // Who tries and is answered needs no letter about it; that a domain worked until now is news to others too.
     const answered = asker !== null && before.status !== 'verified'
-    const writes = [keepCheck(guarded), ...told({ row: next, verdict, findings, news }, asker, answered, now)]
-    if (await unlessMissed(commit(writes))) return { row: next, verdict, findings, news }
+    const writes = [saveCheck(guarded), ...buildEventWrites({ row: next, verdict, findings, event }, asker, answered, now)]
+    if (await tryCommit(commit(writes))) return { row: next, verdict, findings, event }
   }
 }
 
-function told({ row, news, findings }: Checked, asker: Actor | null, asked: boolean, at: number): readonly Write[] {
+function buildEventWrites({ row, event: news, findings }: CheckedDomain, asker: Actor | null, asked: boolean, at: number): readonly Write[] {
   if (news === null) return []
   const { id, workspace_id: workspaceId, domain, status } = row
-  const data = { domain_id: id, domain, status, asked, ...dataOf(row, news, at), records: shownFindings(findings) }
+  const data = { domain_id: id, domain, status, asked, ...eventTimesOf(row, news, at), records: toFindingResources(findings) }
   const event = recordEvent({ workspaceId, type: news, emailId: null, recipient: null, at, data })
   if (news === 'domain.broken') return [event]
-  const actor = asker ?? daemonItself
-  return [event, recordAct({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
+  const actor = asker ?? daemonActor
+  return [event, recordAuditEntry({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
 }
 
-function dataOf({ unproved_since }: SendingDomain, news: News, at: number): Readonly<Record<string, string>> {
+function eventTimesOf({ unproved_since }: SendingDomain, news: DomainEventType, at: number): Readonly<Record<string, string>> {
   switch (news) {
     case 'domain.verified':
-      return { verified_at: timestamp(at) }
+      return { verified_at: formatTimestamp(at) }
     case 'domain.failed':
-      return { failed_at: timestamp(at) }
+      return { failed_at: formatTimestamp(at) }
     case 'domain.broken':
-      return { broken_at: timestamp(at), fails_at: timestamp((unproved_since ?? at) + GRACE) }
+      return { broken_at: formatTimestamp(at), fails_at: formatTimestamp((unproved_since ?? at) + GRACE_PERIOD) }
   }
 }
 
 /** As `details.records` of the interface. */
-export interface ShownFinding {
+export interface FindingResource {
   readonly type: 'CNAME'
   readonly name: string
   readonly expected: string
@@ -144,7 +144,7 @@ export interface ShownFinding {
   readonly status: 'pending' | 'verified' | 'failed'
 }
 
-export function shownFindings(findings: readonly Finding[]): readonly ShownFinding[] {
+export function toFindingResources(findings: readonly Finding[]): readonly FindingResource[] {
   return findings.map(({ type, name, value, found, state }) => ({
     type,
     name,

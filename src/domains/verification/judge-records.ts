@@ -10,17 +10,17 @@
  * The label in a key's target belongs to one registration alone, and so does the key: that is
  * what proves whose domain it is. The mail host's target is the same for everybody.
  */
-import type { Lookup, MxRecord } from '../../platform/dns/resolver.js'
+import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { holdsKey } from '../dkim/key-record.js'
-import { isArriving } from '../dkim/rotation-step.js'
+import { isIncomingKey } from '../dkim/rotation-step.js'
 import type { DkimKeyRow } from '../dkim/signing-keys.js'
 import type { SendingDomain } from '../sending-domains.js'
-import { letsUsSend, reachesUs } from '../zone/mail-host-records.js'
-import { type DnsRecord, dnsRecords } from './dns-records.js'
+import { spfAuthorizesUs, mxPointsToUs } from '../zone/mail-host-records.js'
+import { type DnsRecord, dnsRecordsOf } from './dns-records.js'
 import {
   type DomainAnswers,
   type KeyAnswers,
-  leadsTo,
+  pointsTo,
   type MailHostAnswers,
   type ZoneNames,
 } from './look-up-records.js'
@@ -30,7 +30,7 @@ export interface Finding extends DnsRecord {
   /** What stands there, shortened; null: nothing, or DNS did not say. */
   readonly found: string | null
   /** Of a DKIM key: whether verifiers see it now. A CNAME alone does not show it. */
-  readonly shown: boolean
+  readonly visible: boolean
 }
 
 export function judgeRecords(
@@ -39,12 +39,12 @@ export function judgeRecords(
   keys: readonly DkimKeyRow[],
   names: ZoneNames,
 ): readonly Finding[] {
-  return dnsRecords(row, names.zone).map((record) => {
+  return dnsRecordsOf(row, names.zone).map((record) => {
     const { purpose, value } = record
-    if (purpose === 'mail_cname') return { ...record, ...judgeMailHost(answers.mailHost, value, names), shown: false }
+    if (purpose === 'mail_cname') return { ...record, ...judgeMailHost(answers.mailHost, value, names), visible: false }
     const key = keys.find(({ selector }) => selector === purpose)
     const judged = judgeKey(answers.keys[purpose], value, key?.public_record ?? '')
-    const awaited = judged.state === 'failed' && row.status === 'verified' && key !== undefined && isArriving(key)
+    const awaited = judged.state === 'failed' && row.status === 'verified' && key !== undefined && isIncomingKey(key)
     return { ...record, ...judged, ...(awaited ? { state: 'awaited' as const } : {}) }
   })
 }
@@ -53,13 +53,13 @@ export function judgeKey(
   { cname, txt }: KeyAnswers,
   target: string,
   publicRecord: string,
-): Pick<Finding, 'state' | 'found' | 'shown'> {
-  const shown = holdsKey(recordsOf(txt), publicRecord)
-  const found = foundOf(cname, txt)
-  if (shown || leadsTo(cname, target)) return { state: 'verified', found, shown }
-  if (cname.kind === 'records') return { state: 'failed', found, shown }
+): Pick<Finding, 'state' | 'found' | 'visible'> {
+  const visible = holdsKey(recordsOf(txt), publicRecord)
+  const found = describeAnswer(cname, txt)
+  if (visible || pointsTo(cname, target)) return { state: 'verified', found, visible }
+  if (cname.kind === 'records') return { state: 'failed', found, visible }
   const silent = cname.kind === 'failure' || txt.kind === 'failure'
-  return { state: silent ? 'unknown' : 'failed', found, shown }
+  return { state: silent ? 'unknown' : 'failed', found, visible }
 }
 
 function judgeMailHost(
@@ -67,13 +67,13 @@ function judgeMailHost(
   target: string,
   { inbound_mx_host: inboundMxHost }: ZoneNames,
 ): Pick<Finding, 'state' | 'found'> {
-  if (leadsTo(cname, target)) return { state: 'verified', found: target }
+  if (pointsTo(cname, target)) return { state: 'verified', found: target }
   if (content === null) return { state: cname.kind === 'failure' ? 'unknown' : 'failed', found: null }
   const { mx, txt, addresses, targetTxt, targetAddresses } = content
-  const found = foundOf(cname, mx, txt, addresses)
+  const found = describeAnswer(cname, mx, txt, addresses)
   const there = { mx: recordsOf(mx), txt: recordsOf(txt), addresses: recordsOf(addresses) }
   const wanted = { target, inboundMxHost, txt: recordsOf(targetTxt), addresses: recordsOf(targetAddresses) }
-  if (mx.kind !== 'failure' && reachesUs(there, wanted) && letsUsSend(there, wanted))
+  if (mx.kind !== 'failure' && mxPointsToUs(there, wanted) && spfAuthorizesUs(there, wanted))
     return { state: 'verified', found }
   if (cname.kind === 'records') return { state: 'failed', found }
   return { state: isUndecided(content) ? 'unknown' : 'failed', found }
@@ -87,8 +87,8 @@ function isUndecided({
   targetTxt,
   targetAddresses,
 }: NonNullable<MailHostAnswers['content']>): boolean {
-  const silent = (...lookups: readonly Lookup<unknown>[]): boolean => lookups.some(({ kind }) => kind === 'failure')
-  return silent(mx, txt, addresses) || (txt.kind === 'records' && silent(targetTxt, targetAddresses))
+  const anyFailed = (...lookups: readonly LookupResult<unknown>[]): boolean => lookups.some(({ kind }) => kind === 'failure')
+  return anyFailed(mx, txt, addresses) || (txt.kind === 'records' && anyFailed(targetTxt, targetAddresses))
 }
 
 export type Verdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'
@@ -102,35 +102,35 @@ export function verdictOf(findings: readonly Finding[]): Verdict {
 }
 
 /** Of the records that are only suggested; null: not asked for, or no answer. */
-export function judgeInboundMx(mx: Lookup<MxRecord> | null, host: string): 'verified' | 'failed' | null {
+export function judgeInboundMx(mx: LookupResult<MxRecord> | null, host: string): 'verified' | 'failed' | null {
   if (mx === null || mx.kind === 'failure') return null
   return recordsOf(mx).some(({ exchange }) => exchange.toLowerCase() === host) ? 'verified' : 'failed'
 }
 
 /** Any policy will do: which one is the owner's affair. */
-export function judgeDmarc(txt: Lookup<string>): 'verified' | 'pending' | null {
+export function judgeDmarc(txt: LookupResult<string>): 'verified' | 'pending' | null {
   if (txt.kind === 'failure') return null
   return recordsOf(txt).some((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text)) ? 'verified' : 'pending'
 }
 
-function recordsOf<T>(lookup: Lookup<T>): readonly T[] {
+function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
   return lookup.kind === 'records' ? lookup.records : []
 }
 
-const LONGEST_FOUND = 500
+const MAX_FOUND_LENGTH = 500
 
 /** A CNAME tells where to look; without one what stands there itself. */
-function foundOf(cname: Lookup<string>, ...others: readonly Lookup<string | MxRecord>[]): string | null {
+function describeAnswer(cname: LookupResult<string>, ...others: readonly LookupResult<string | MxRecord>[]): string | null {
   const [target] = recordsOf(cname)
-  const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(textOf)) : [target]
-  return texts.length === 0 ? null : harmless(texts.join(', ')).slice(0, LONGEST_FOUND)
+  const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(formatRecord)) : [target]
+  return texts.length === 0 ? null : sanitizeText(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
 }
 
-function textOf(record: string | MxRecord): string {
+function formatRecord(record: string | MxRecord): string {
   return typeof record === 'string' ? record : `${record.preference} ${record.exchange}.`
 }
 
 /** Strangers write it, terminals and pages show it. */
-function harmless(text: string): string {
+function sanitizeText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?')
 }

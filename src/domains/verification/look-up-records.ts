@@ -6,9 +6,9 @@
  * it leads to, and some people copy our records by hand.
  * At most twelve questions for a domain.
  */
-import type { Lookup, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
-import { mailHost, type SendingDomain } from '../sending-domains.js'
-import { mailTarget, type Selector } from './dns-records.js'
+import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
+import { mailHostOf, type SendingDomain } from '../sending-domains.js'
+import { mailTargetOf, type Selector } from './dns-records.js'
 
 /** What of the service's names the records of domains lead to. */
 export interface ZoneNames {
@@ -16,22 +16,22 @@ export interface ZoneNames {
   readonly inbound_mx_host: string
 }
 
-export type AskDns = Pick<RecordResolver, 'records'> & Resolver
+export type DomainResolver = Pick<RecordResolver, 'resolveRecords'> & Resolver
 
 export interface KeyAnswers {
-  readonly cname: Lookup<string>
-  readonly txt: Lookup<string>
+  readonly cname: LookupResult<string>
+  readonly txt: LookupResult<string>
 }
 
 export interface MailHostAnswers {
-  readonly cname: Lookup<string>
+  readonly cname: LookupResult<string>
   /** Null: the CNAME says all, or there is nothing. */
   readonly content: {
-    readonly mx: Lookup<MxRecord>
-    readonly txt: Lookup<string>
-    readonly addresses: Lookup<string>
-    readonly targetTxt: Lookup<string>
-    readonly targetAddresses: Lookup<string>
+    readonly mx: LookupResult<MxRecord>
+    readonly txt: LookupResult<string>
+    readonly addresses: LookupResult<string>
+    readonly targetTxt: LookupResult<string>
+    readonly targetAddresses: LookupResult<string>
   } | null
 }
 
@@ -39,47 +39,47 @@ export interface DomainAnswers {
   readonly mailHost: MailHostAnswers
   readonly keys: Readonly<Record<Selector, KeyAnswers>>
   /** Null: it takes no mail in. */
-  readonly inboundMx: Lookup<MxRecord> | null
-  readonly dmarc: Lookup<string>
+  readonly inboundMx: LookupResult<MxRecord> | null
+  readonly dmarc: LookupResult<string>
 }
 
-export async function lookUpRecords(ask: AskDns, row: SendingDomain, { zone }: ZoneNames): Promise<DomainAnswers> {
+export async function lookUpRecords(resolver: DomainResolver, row: SendingDomain, { zone }: ZoneNames): Promise<DomainAnswers> {
   const { domain } = row
   const [host, dkim1, dkim2, inboundMx, dmarc] = await Promise.all([
-    lookUpMailHost(ask, mailHost(domain), mailTarget(zone)),
-    lookUpKey(ask, domain, 'dkim1'),
-    lookUpKey(ask, domain, 'dkim2'),
-    row.inbound === 1 ? ask.mx(domain) : null,
-    ask.records(dmarcName(domain), 'TXT'),
+    lookUpMailHost(resolver, mailHostOf(domain), mailTargetOf(zone)),
+    lookUpKey(resolver, domain, 'dkim1'),
+    lookUpKey(resolver, domain, 'dkim2'),
+    row.inbound === 1 ? resolver.resolveMx(domain) : null,
+    resolver.resolveRecords(dmarcNameOf(domain), 'TXT'),
   ])
   return { mailHost: host, keys: { dkim1, dkim2 }, inboundMx, dmarc }
 }
 
-export function dmarcName(domain: string): string {
+export function dmarcNameOf(domain: string): string {
   return `_dmarc.${domain}`
 }
 
-export async function lookUpKey(ask: AskDns, domain: string, selector: Selector): Promise<KeyAnswers> {
+export async function lookUpKey(resolver: DomainResolver, domain: string, selector: Selector): Promise<KeyAnswers> {
   const name = `${selector}._domainkey.${domain}`
-  const [cname, txt] = await Promise.all([ask.records(name, 'CNAME'), ask.records(name, 'TXT')])
+  const [cname, txt] = await Promise.all([resolver.resolveRecords(name, 'CNAME'), resolver.resolveRecords(name, 'TXT')])
   return { cname, txt }
 }
 
-async function lookUpMailHost(ask: AskDns, host: string, target: string): Promise<MailHostAnswers> {
-  const cname = await ask.records(host, 'CNAME')
-  if (cname.kind === 'failure' || cname.kind === 'no-domain' || leadsTo(cname, target)) return { cname, content: null }
+async function lookUpMailHost(resolver: DomainResolver, host: string, target: string): Promise<MailHostAnswers> {
+  const cname = await resolver.resolveRecords(host, 'CNAME')
+  if (cname.kind === 'failure' || cname.kind === 'no-domain' || pointsTo(cname, target)) return { cname, content: null }
   const [mx, txt, addresses, targetTxt, targetAddresses] = await Promise.all([
-    ask.mx(host),
-    ask.records(host, 'TXT'),
-    ask.addresses(host),
-    ask.records(target, 'TXT'),
-    ask.addresses(target),
+    resolver.resolveMx(host),
+    resolver.resolveRecords(host, 'TXT'),
+    resolver.resolveAddresses(host),
+    resolver.resolveRecords(target, 'TXT'),
+    resolver.resolveAddresses(target),
   ])
   return { cname, content: { mx, txt, addresses, targetTxt, targetAddresses } }
 }
 
 /** Whether a CNAME is there and is ours. */
-export function leadsTo(cname: Lookup<string>, target: string): boolean {
+export function pointsTo(cname: LookupResult<string>, target: string): boolean {
   return (
     cname.kind === 'records' && cname.records.length === 1 && cname.records[0].toLowerCase() === target.toLowerCase()
   )

@@ -10,23 +10,23 @@ import type { Log } from '../../platform/log.js'
 import { prepareWrite } from '../../storage/prepared.js'
 import { ConstraintViolated, StorageFault } from '../../storage/writer/write.js'
 import { advanceRotation, type RotationDeps } from '../dkim/rotate-keys.js'
-import { type SendingDomain, verifiedAnywhere } from '../sending-domains.js'
-import type { News } from './check-outcome.js'
-import { type Checked, checkDomain, domainsToCheck } from './domain-checks.js'
+import { type SendingDomain, verifiedByName } from '../sending-domains.js'
+import type { DomainEventType } from './check-outcome.js'
+import { type CheckedDomain, checkDomain, domainsToCheck } from './domain-checks.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const PAGE = 5
+const PAGE_SIZE = 5
 const PAUSE = 20
 
 export interface RecheckDeps extends RotationDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   /** Nothing that was remembered of it counts any more. */
-  readonly changed: (place: { readonly workspaceId: string; readonly domain: string }) => void
+  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: string }) => void
 }
 
-const putOff = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>
+const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>
   db
     .updateTable('domains')
     .set({ next_check_at: slot('until') })
@@ -42,7 +42,7 @@ export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Pr
   const { read, clock } = deps
   let place = { afterTime: -1, afterId: '' }
   while (!signal.aborted) {
-    const page = domainsToCheck(read, { ...place, now: clock(), limit: PAGE })
+    const page = domainsToCheck(read, { ...place, now: clock(), limit: PAGE_SIZE })
     const last = page.at(-1)
     if (last === undefined) return
     await Promise.all(page.map((row) => recheck(deps, row)))
@@ -54,10 +54,10 @@ export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Pr
 async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
   const { read, commit, clock, log } = deps
   const { id, workspace_id: workspaceId, domain } = row
-  const postpone = (wait: number): Promise<void> => commit([putOff({ workspaceId, id, until: clock() + wait })])
+  const postpone = (wait: number): Promise<void> => commit([postponeCheck({ workspaceId, id, until: clock() + wait })])
   try {
-    if (verifiedAnywhere(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
-    else await lookedAt(deps, row, await checkDomain(deps, row, null, clock()))
+    if (verifiedByName(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
+    else await handleChecked(deps, row, await checkDomain(deps, row, null, clock()))
   } catch (err) {
     if (err instanceof StorageFault) throw err
     // Whether another workspace was faster, or something is broken: neither is mended by a look at once.
@@ -66,33 +66,33 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
   }
 }
 
-async function lookedAt(deps: RecheckDeps, before: SendingDomain, checked: Checked | undefined): Promise<void> {
+async function handleChecked(deps: RecheckDeps, before: SendingDomain, checked: CheckedDomain | undefined): Promise<void> {
   if (checked === undefined) return
-  const { row, news, findings } = checked
+  const { row, event, findings } = checked
   const place = { workspaceId: row.workspace_id, domain: row.domain }
-  if (news !== null) tell(deps.log, row, news)
+  if (event !== null) logEvent(deps.log, row, event)
   const unseen = findings.filter(
-    ({ state, purpose, shown }) => state === 'verified' && purpose !== 'mail_cname' && !shown,
+    ({ state, purpose, visible }) => state === 'verified' && purpose !== 'mail_cname' && !visible,
   )
   if (unseen.length > 0) {
     const names = unseen.map(({ name }) => name)
     deps.log.warn({ ...place, names }, 'the CNAME is right, but the service zone does not answer with the key')
   }
-  if (row.status !== before.status) deps.changed(place)
+  if (row.status !== before.status) deps.onChanged(place)
   if (row.status !== 'verified' || row.rotation_asked_at === null) return
   if ((await advanceRotation(deps, row, deps.clock())).kind !== 'done') return
   deps.log.info(place, 'another DKIM key signs from now on')
-  deps.changed(place)
+  deps.onChanged(place)
 }
 
-const words: Readonly<Record<News, string>> = {
+const logMessages: Readonly<Record<DomainEventType, string>> = {
   'domain.verified': 'DNS has all records of the domain: it is verified',
   'domain.broken': 'DNS does not have all records of the domain any more: it fails in 72 hours',
   'domain.failed': 'DNS did not have all records of the domain for 72 hours: nothing is sent from it any more',
 }
 
-function tell(log: RecheckDeps['log'], { workspace_id: workspaceId, domain }: SendingDomain, news: News): void {
+function logEvent(log: RecheckDeps['log'], { workspace_id: workspaceId, domain }: SendingDomain, news: DomainEventType): void {
   const about = { workspaceId, domain }
-  if (news === 'domain.verified') log.info(about, words[news])
-  else log.warn(about, words[news])
+  if (news === 'domain.verified') log.info(about, logMessages[news])
+  else log.warn(about, logMessages[news])
 }

@@ -4,16 +4,16 @@
  * A look at DNS is a dozen questions to servers of the asker's choice, so one domain gets
  * no more than somebody needs who tries every second.
  */
-import { type Actor, recordAct } from '../../accounts/audit-log.js'
+import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
 import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { ConstraintViolated, type Write } from '../../storage/writer/write.js'
-import { refuseTaken } from '../new-domain.js'
+import { requireNotTaken } from '../new-domain.js'
 import { forceVerified, type SendingDomain } from '../sending-domains.js'
-import { type CheckDeps, type Checked, checkDomain, shownFindings } from './domain-checks.js'
+import { type CheckDeps, type CheckedDomain, checkDomain, toFindingResources } from './domain-checks.js'
 import type { Verdict } from './judge-records.js'
 
 /**
@@ -26,20 +26,20 @@ export async function verifyDomain(
   actor: Actor,
   now: number,
 ): Promise<SendingDomain | undefined> {
-  refuseTaken(deps.read, row.workspace_id, row.domain as DomainName)
+  requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
     // Another workspace was faster: the same look as before says so.
-    if (error instanceof ConstraintViolated) refuseTaken(deps.read, row.workspace_id, row.domain as DomainName)
+    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
     throw error
   })
   if (checked === undefined || checked.verdict === 'proved') return checked?.row
-  throw unproved(checked.row.domain, checked.verdict, checked)
+  throw buildUnprovedRefusal(checked.row.domain, checked.verdict, checked)
 }
 
 /** Verified by the operator's word. Throws a Refusal `domain-taken`. */
-export function forcedVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
+export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
   const { id, workspace_id: workspaceId, domain, status } = row
-  refuseTaken(read, workspaceId, domain as DomainName)
+  requireNotTaken(read, workspaceId, domain as DomainName)
   const act = {
     workspaceId,
     actor,
@@ -48,52 +48,52 @@ export function forcedVerification(read: Read, row: SendingDomain, actor: Actor,
     at,
     details: { domain, forced: true },
   } as const
-  const writes = [forceVerified({ workspaceId, domain, at }), recordAct(act)]
+  const writes = [forceVerified({ workspaceId, domain, at }), recordAuditEntry(act)]
   if (status === 'verified') return writes
-  const data = { domain_id: id, domain, status: 'verified', asked: true, verified_at: timestamp(at), records: [] }
+  const data = { domain_id: id, domain, status: 'verified', asked: true, verified_at: formatTimestamp(at), records: [] }
   return [...writes, recordEvent({ workspaceId, type: 'domain.verified', emailId: null, recipient: null, at, data })]
 }
 
-const meaning: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {
+const verdictMessages: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {
   'no-answer': 'DNS does not answer for the records of',
   'dkim-not-proved': 'DKIM records are missing or wrong for',
   'spf-not-proved': 'the record of the mail host is missing or wrong for',
   'domain-not-proved': 'DNS records are missing or wrong for',
 }
 
-function unproved(domain: string, kind: Exclude<Verdict, 'proved'>, { findings }: Checked): Refusal {
+function buildUnprovedRefusal(domain: string, kind: Exclude<Verdict, 'proved'>, { findings }: CheckedDomain): Refusal {
   const wrong = findings.filter(({ state }) => state !== 'verified').map(({ name }) => name)
-  return new Refusal(kind, `${meaning[kind]} ${domain}: ${wrong.join(', ')}`, {
+  return new Refusal(kind, `${verdictMessages[kind]} ${domain}: ${wrong.join(', ')}`, {
     domain,
-    records: shownFindings(findings),
+    records: toFindingResources(findings),
   })
 }
 
-const LOOKS = 60
+const MAX_CHECKS_PER_MINUTE = 60
 const MINUTE = 60_000
-const MOST_DOMAINS = 10_000
+const MAX_DOMAINS = 10_000
 
 /** Counts a look at a domain; throws a Refusal `rate-limited` where it has had all of a minute. */
-export type CountLook = (domainId: string, now: number) => void
+export type CheckLimiter = (domainId: string, now: number) => void
 
-export function lookLimit(): CountLook {
-  const looks = new Map<string, readonly number[]>()
+export function createCheckLimiter(): CheckLimiter {
+  const checks = new Map<string, readonly number[]>()
   return (domainId, now) => {
-    const recent = (looks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
+    const recent = (checks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
     const [oldest] = recent
-    if (oldest !== undefined && recent.length >= LOOKS) throw tooMany(oldest + MINUTE, now)
-    if (looks.size >= MOST_DOMAINS) looks.clear()
-    looks.set(domainId, [...recent, now])
+    if (oldest !== undefined && recent.length >= MAX_CHECKS_PER_MINUTE) throw buildRateRefusal(oldest + MINUTE, now)
+    if (checks.size >= MAX_DOMAINS) checks.clear()
+    checks.set(domainId, [...recent, now])
   }
 }
 
-function tooMany(free: number, now: number): Refusal {
+function buildRateRefusal(free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  const message = `DNS is asked about a domain ${LOOKS} times in a minute: try again in ${seconds} s`
+  const message = `DNS is asked about a domain ${MAX_CHECKS_PER_MINUTE} times in a minute: try again in ${seconds} s`
   return new Refusal('rate-limited', message, {
     retry_after: seconds,
-    limit: LOOKS,
+    limit: MAX_CHECKS_PER_MINUTE,
     remaining: 0,
-    reset_at: timestamp(free),
+    reset_at: formatTimestamp(free),
   })
 }

@@ -15,7 +15,7 @@ export interface MailHostRecords {
 }
 
 /** What `records` must be equal to. */
-export interface MailHostWanted {
+export interface ExpectedMailHost {
   readonly target: string
   readonly inboundMxHost: string
   /** What stands at `target`. */
@@ -23,7 +23,7 @@ export interface MailHostWanted {
   readonly txt: readonly string[]
 }
 
-export function reachesUs({ mx, addresses }: MailHostRecords, wanted: MailHostWanted): boolean {
+export function mxPointsToUs({ mx, addresses }: MailHostRecords, wanted: ExpectedMailHost): boolean {
   if (mx.length === 0) return addresses.length > 0 && addresses.every((address) => wanted.addresses.includes(address))
   const best = Math.min(...mx.map(({ preference }) => preference))
   const ours = [wanted.target, wanted.inboundMxHost].map((name) => name.toLowerCase())
@@ -31,30 +31,30 @@ export function reachesUs({ mx, addresses }: MailHostRecords, wanted: MailHostWa
 }
 
 /** More than one record is an error to every receiver (RFC 7208 section 4.5). */
-export function letsUsSend({ txt }: Pick<MailHostRecords, 'txt'>, wanted: MailHostWanted): boolean {
-  const [record, ...others] = spfRecords(txt)
+export function spfAuthorizesUs({ txt }: Pick<MailHostRecords, 'txt'>, wanted: ExpectedMailHost): boolean {
+  const [record, ...others] = filterSpfRecords(txt)
   if (record === undefined || others.length > 0) return false
-  const terms = termsOf(record)
+  const terms = parseTerms(record)
   const target = wanted.target.toLowerCase()
   const last = terms.findIndex((term) => /^[-+~?]?all$/.test(term))
   // What stands behind "all" counts no more, and "redirect=" counts only without it.
-  const heard = last === -1 ? terms : terms.slice(0, last)
-  if (heard.some((term) => term === `include:${target}` || term === `+include:${target}`)) return true
+  const effective = last === -1 ? terms : terms.slice(0, last)
+  if (effective.some((term) => term === `include:${target}` || term === `+include:${target}`)) return true
   if (last === -1 && terms.includes(`redirect=${target}`)) return true
-  const [own] = spfRecords(wanted.txt)
-  return own !== undefined && sameTerms(terms, termsOf(own))
+  const [own] = filterSpfRecords(wanted.txt)
+  return own !== undefined && hasSameTerms(terms, parseTerms(own))
 }
 
-export function spfRecords(txt: readonly string[]): readonly string[] {
+export function filterSpfRecords(txt: readonly string[]): readonly string[] {
   return txt.filter((text) => /^v=spf1(?: |$)/i.test(text))
 }
 
-function termsOf(record: string): readonly string[] {
+function parseTerms(record: string): readonly string[] {
   const [, ...terms] = record.toLowerCase().trim().split(/ +/)
   return terms
 }
 
 /** The order decides where a term matches first, but not among those that let us send: the last one is `all`. */
-function sameTerms(terms: readonly string[], others: readonly string[]): boolean {
+function hasSameTerms(terms: readonly string[], others: readonly string[]): boolean {
   return terms.at(-1) === others.at(-1) && [...terms].sort().join(' ') === [...others].sort().join(' ')
 }

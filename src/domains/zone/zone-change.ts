@@ -4,22 +4,22 @@
  */
 import { createHash } from 'node:crypto'
 import type { Database } from '../../storage/database.js'
-import { serviceState, setServiceState } from '../../storage/service-state.js'
+import { readServiceState, setServiceState } from '../../storage/service-state.js'
 import { raiseZoneSerial } from '../../storage/zone-serial.js'
-import { fixedRecords, type ZoneSettings } from './zone-records.js'
+import { buildFixedRecords, type ZoneSettings } from './zone-records.js'
 
-const CONFIGURED = 'zone_configured'
+const SETTINGS_HASH_KEY = 'zone_configured'
 
 /** `restarted`: raised in any case. The database may have been restored, to a serial that secondaries have passed. */
-export async function noticeZoneSettings(
+export async function syncZoneSerial(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   settings: ZoneSettings,
   { now, restarted }: { readonly now: number; readonly restarted: boolean },
 ): Promise<void> {
   const value = createHash('sha256')
-    .update(JSON.stringify(fixedRecords(settings, [])))
+    .update(JSON.stringify(buildFixedRecords(settings, [])))
     .digest('hex')
-  const same = serviceState(read, { key: CONFIGURED })[0]?.value === value
+  const same = readServiceState(read, { key: SETTINGS_HASH_KEY })[0]?.value === value
   if (same && !restarted) return
-  await commit([raiseZoneSerial({ now: Math.floor(now / 1000) }), setServiceState({ key: CONFIGURED, value })])
+  await commit([raiseZoneSerial({ now: Math.floor(now / 1000) }), setServiceState({ key: SETTINGS_HASH_KEY, value })])
 }

@@ -7,29 +7,29 @@ import { assertNever } from '../../mail/assert-never.js'
 import type { RecordData, SoaData, ZoneRecord } from './zone-records.js'
 
 /** Octets of one string of a TXT record. */
-const LONGEST_STRING = 255
+const MAX_STRING_LENGTH = 255
 
 /** What we publish is ASCII. */
-export function textStrings(text: string): readonly string[] {
-  return text.match(new RegExp(`.{1,${LONGEST_STRING}}`, 'gs')) ?? ['']
+export function splitTxtStrings(text: string): readonly string[] {
+  return text.match(new RegExp(`.{1,${MAX_STRING_LENGTH}}`, 'gs')) ?? ['']
 }
 
-export function zoneLine({ name, ttl, data }: ZoneRecord): string {
-  return `${name}. ${ttl} IN ${data.type} ${written(data)}`
+export function formatZoneLine({ name, ttl, data }: ZoneRecord): string {
+  return `${name}. ${ttl} IN ${data.type} ${formatData(data)}`
 }
 
-function written(data: RecordData): string {
+function formatData(data: RecordData): string {
   switch (data.type) {
     case 'TXT':
-      return textStrings(data.text).map(quoted).join(' ')
+      return splitTxtStrings(data.text).map(quoteString).join(' ')
     case 'CAA':
-      return `0 issue ${quoted(data.issuer)}`
+      return `0 issue ${quoteString(data.issuer)}`
     case 'NS':
       return `${data.host}.`
     case 'MX':
       return `${data.preference} ${data.host}.`
     case 'SOA':
-      return `${data.primary}. ${data.contact}. ${numbers(data)}`
+      return `${data.primary}. ${data.contact}. ${formatSoaNumbers(data)}`
     case 'A':
     case 'AAAA':
       return data.address
@@ -38,12 +38,12 @@ function written(data: RecordData): string {
   }
 }
 
-function quoted(text: string): string {
+function quoteString(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-function numbers({ serial, refresh, retry, expire, negative }: SoaData): string {
-  return [serial, refresh, retry, expire, negative].join(' ')
+function formatSoaNumbers({ serial, refresh, retry, expire, negativeTtl }: SoaData): string {
+  return [serial, refresh, retry, expire, negativeTtl].join(' ')
 }
 
 export interface PlainRecord {
@@ -54,11 +54,11 @@ export interface PlainRecord {
 }
 
 /** Names without the last dot, the text of a TXT record in one piece. */
-export function plainRecord({ name, ttl, data }: ZoneRecord): PlainRecord {
-  return { name, type: data.type, ttl, value: plainValue(data) }
+export function toPlainRecord({ name, ttl, data }: ZoneRecord): PlainRecord {
+  return { name, type: data.type, ttl, value: formatPlainValue(data) }
 }
 
-function plainValue(data: RecordData): string {
+function formatPlainValue(data: RecordData): string {
   switch (data.type) {
     case 'TXT':
       return data.text
@@ -69,7 +69,7 @@ function plainValue(data: RecordData): string {
     case 'MX':
       return `${data.preference} ${data.host}`
     case 'SOA':
-      return `${data.primary} ${data.contact} ${numbers(data)}`
+      return `${data.primary} ${data.contact} ${formatSoaNumbers(data)}`
     case 'A':
     case 'AAAA':
       return data.address

@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../storage/prepared.js'
-import { keyTarget } from '../verification/dns-records.js'
+import { keyTargetOf } from '../verification/dns-records.js'
 
 export interface PublishedKey {
   readonly id: string
@@ -14,7 +14,7 @@ export interface PublishedKey {
   readonly public_record: string
 }
 
-const published = prepareRead<{ tail: string }>()(({ db, slot }) =>
+const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .innerJoin('dkim_keys', (join) =>
@@ -31,7 +31,7 @@ const published = prepareRead<{ tail: string }>()(({ db, slot }) =>
 /** The keys of the registration whose names in the zone bear `label`: the last twenty digits of its id. */
 export function keysOfLabel(read: Read, label: string): readonly PublishedKey[] {
   if (!/^[0-9a-f]{20}$/.test(label)) return []
-  return published(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
+  return keysByIdTail(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
 }
 
 const idsAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
@@ -54,19 +54,19 @@ const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }
 )
 
 /** Registrations of one page: a short read. */
-const PAGE = 100
+const PAGE_SIZE = 100
 
 /** In the order of the registrations' ids. Whoever takes a page later sees the database as it is then. */
-export function* keyPages(read: Read): Generator<readonly PublishedKey[]> {
+export function* readKeyPages(read: Read): Generator<readonly PublishedKey[]> {
   let after = ''
   for (;;) {
-    const last = idsAfter(read, { after, limit: PAGE }).at(-1)?.id
+    const last = idsAfter(read, { after, limit: PAGE_SIZE }).at(-1)?.id
     if (last === undefined) return
     yield keysBetween(read, { after, last })
     after = last
   }
 }
 
-export function publishedName({ id, selector }: PublishedKey, zone: string): string {
-  return keyTarget({ id }, selector, zone)
+export function publishedNameOf({ id, selector }: PublishedKey, zone: string): string {
+  return keyTargetOf({ id }, selector, zone)
 }

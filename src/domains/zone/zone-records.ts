@@ -12,7 +12,7 @@
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../../config/complete.js'
 import { domainOf, parseAddress } from '../../mail/address.js'
-import { mailTarget } from '../verification/dns-records.js'
+import { mailTargetOf } from '../verification/dns-records.js'
 
 export type RecordData =
   | { readonly type: 'A' | 'AAAA'; readonly address: string }
@@ -33,7 +33,7 @@ export interface SoaData {
   readonly retry: number
   readonly expire: number
   /** For how long it is remembered that something is not there. */
-  readonly negative: number
+  readonly negativeTtl: number
 }
 
 /** Names are lower case without the last dot; `ttl` in seconds. */
@@ -57,14 +57,14 @@ export interface ZoneSettings {
   readonly mailDomain: string
   readonly addresses: readonly string[]
   /** Where mail leaves from. */
-  readonly senders: readonly string[]
+  readonly sendingAddresses: readonly string[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
   /** Seconds. */
   readonly ttl: number
 }
 
-export function zoneSettings({ service, dns, outbound }: Config): ZoneSettings {
+export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings {
   const { zone, hostname, public_addresses: addresses } = service
   return {
     zone,
@@ -73,7 +73,7 @@ export function zoneSettings({ service, dns, outbound }: Config): ZoneSettings {
     mxHost: service.inbound_mx_host,
     mailDomain: domainOf(parseAddress(service.mail_from)),
     addresses,
-    senders: [...addresses, ...outbound.source_addresses.filter(isPublic)],
+    sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
     nameservers: dns.nameservers,
     issuers: dns.caa,
     ttl: Math.round(dns.ttl / 1000),
@@ -96,9 +96,9 @@ export interface ServiceKey {
 }
 
 /** All but the SOA record: the apex first, then by name. */
-export function fixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
+export function buildFixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
   const { zone, ttl } = settings
-  const all = [...apex(settings), ...hosts(settings), ...addressesOnly(settings), ...ownMail(settings, keys)].filter(
+  const all = [...buildApexRecords(settings), ...buildHostRecords(settings), ...buildAddressRecords(settings), ...buildServiceMailRecords(settings, keys)].filter(
     ([name]) => isInside(name, zone),
   )
   const distinct = new Map(all.map(([name, data]) => [`${name} ${JSON.stringify(data)}`, { name, ttl, data }]))
@@ -106,37 +106,37 @@ export function fixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]
   return [...distinct.values()].sort((a, b) => (rank(a.name) < rank(b.name) ? -1 : rank(a.name) > rank(b.name) ? 1 : 0))
 }
 
-type Named = readonly [name: string, data: RecordData]
+type NamedData = readonly [name: string, data: RecordData]
 
-function apex({ zone, nameservers, issuers }: ZoneSettings): readonly Named[] {
+function buildApexRecords({ zone, nameservers, issuers }: ZoneSettings): readonly NamedData[] {
   return [
-    ...nameservers.map((host): Named => [zone, { type: 'NS', host }]),
-    ...issuers.map((issuer): Named => [zone, { type: 'CAA', issuer }]),
+    ...nameservers.map((host): NamedData => [zone, { type: 'NS', host }]),
+    ...issuers.map((issuer): NamedData => [zone, { type: 'CAA', issuer }]),
   ]
 }
 
-function hosts(settings: ZoneSettings): readonly Named[] {
+function buildHostRecords(settings: ZoneSettings): readonly NamedData[] {
   const { zone, hostname, mailDomain } = settings
   return [
-    ...[zone, hostname, mailTarget(zone)].flatMap((name) => [
-      ...addressesAt(name, settings),
-      ...mailAt(name, settings),
+    ...[zone, hostname, mailTargetOf(zone)].flatMap((name) => [
+      ...toAddressRecords(name, settings),
+      ...toMailRecords(name, settings),
     ]),
-    ...mailAt(mailDomain, settings),
+    ...toMailRecords(mailDomain, settings),
   ]
 }
 
-function addressesOnly(settings: ZoneSettings): readonly Named[] {
+function buildAddressRecords(settings: ZoneSettings): readonly NamedData[] {
   const { mxHost, linkHost, nameservers } = settings
-  return [mxHost, linkHost, ...nameservers].flatMap((name) => addressesAt(name, settings))
+  return [mxHost, linkHost, ...nameservers].flatMap((name) => toAddressRecords(name, settings))
 }
 
-function addressesAt(name: string, { addresses }: ZoneSettings): readonly Named[] {
+function toAddressRecords(name: string, { addresses }: ZoneSettings): readonly NamedData[] {
   return addresses.map((address) => [name, { type: address.includes(':') ? 'AAAA' : 'A', address }])
 }
 
-function mailAt(name: string, { mxHost, senders }: ZoneSettings): readonly Named[] {
-  const spf = senders.map((address) => `ip${address.includes(':') ? 6 : 4}:${address}`)
+function toMailRecords(name: string, { mxHost, sendingAddresses }: ZoneSettings): readonly NamedData[] {
+  const spf = sendingAddresses.map((address) => `ip${address.includes(':') ? 6 : 4}:${address}`)
   return [
     [name, { type: 'MX', preference: 10, host: mxHost }],
     ...(spf.length === 0 ? [] : [[name, { type: 'TXT', text: `v=spf1 ${spf.join(' ')} -all` }] as const]),
@@ -144,13 +144,13 @@ function mailAt(name: string, { mxHost, senders }: ZoneSettings): readonly Named
 }
 
 /** The service signs all that it sends: who cannot prove to be it may be refused. */
-function ownMail({ zone, mailDomain }: ZoneSettings, keys: readonly ServiceKey[]): readonly Named[] {
+function buildServiceMailRecords({ zone, mailDomain }: ZoneSettings, keys: readonly ServiceKey[]): readonly NamedData[] {
   const policy = `v=DMARC1; p=reject; rua=mailto:dmarc@${zone}`
   return [
     [`_dmarc.${zone}`, { type: 'TXT', text: policy }],
     [`_dmarc.${mailDomain}`, { type: 'TXT', text: policy }],
     ...keys.map(
-      ({ selector, public_record: text }): Named => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
+      ({ selector, public_record: text }): NamedData => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
     ),
   ]
 }
@@ -159,9 +159,9 @@ const REFRESH = 900
 const RETRY = 300
 const EXPIRE = 14 * 86_400
 /** Whoever asks a moment too early is to see soon what came. */
-const NEGATIVE = 300
+const NEGATIVE_TTL = 300
 
-export function soaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): SoaRecord {
+export function buildSoaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): SoaRecord {
   const [primary = hostname] = nameservers
   const data: SoaData = {
     type: 'SOA',
@@ -171,7 +171,7 @@ export function soaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, se
     refresh: REFRESH,
     retry: RETRY,
     expire: EXPIRE,
-    negative: Math.min(NEGATIVE, ttl),
+    negativeTtl: Math.min(NEGATIVE_TTL, ttl),
   }
   return { name: zone, ttl, data }
 }

@@ -6,27 +6,27 @@
  * that are not there cost one look at an index and are not.
  */
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
-import { zoneSerial } from '../../storage/zone-serial.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { readZoneSerial } from '../../storage/zone-serial.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
-import { keyPages, keysOfLabel, type PublishedKey, publishedName } from './zone-keys.js'
+import { readKeyPages, keysOfLabel, type PublishedKey, publishedNameOf } from './zone-keys.js'
 import {
-  fixedRecords,
+  buildFixedRecords,
   type ServiceKey,
   type SoaRecord,
-  soaRecord,
+  buildSoaRecord,
   type ZoneRecord,
   type ZoneSettings,
 } from './zone-records.js'
 
 export interface ServiceZone {
   readonly name: string
-  readonly serial: () => number
-  readonly soa: () => SoaRecord
+  readonly readSerial: () => number
+  readonly readSoa: () => SoaRecord
   /** By a name of the zone in lower case; empty: it only holds other names; null: there is no such name. */
-  readonly at: (name: string) => readonly ZoneRecord[] | null
+  readonly findRecords: (name: string) => readonly ZoneRecord[] | null
   /** All records but the SOA, in one order; a page is read when it is asked for. */
-  readonly pages: () => Generator<readonly ZoneRecord[]>
+  readonly readPages: () => Generator<readonly ZoneRecord[]>
 }
 
 const MAX_NAMES = 5_000
@@ -36,78 +36,78 @@ interface Snapshot {
   readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
   /** Of keys. */
-  readonly known: Map<string, readonly ZoneRecord[]>
+  readonly keyRecords: Map<string, readonly ZoneRecord[]>
 }
 
-export function serviceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
+export function createServiceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
   const { zone, ttl } = settings
   const keysBelow = `._domainkey.${zone}`
-  const record = (key: PublishedKey): ZoneRecord => ({
-    name: publishedName(key, zone),
+  const toRecord = (key: PublishedKey): ZoneRecord => ({
+    name: publishedNameOf(key, zone),
     ttl,
     data: { type: 'TXT', text: key.public_record },
   })
-  let last: Snapshot | undefined
+  let snapshot: Snapshot | undefined
 
-  function now(): Snapshot {
-    const serial = zoneSerial(read)
-    if (last?.serial === serial) return last
-    const fixed = byName(settings, [
-      soaRecord(settings, serial),
-      ...fixedRecords(settings, serviceKeys(read, settings)),
+  function currentSnapshot(): Snapshot {
+    const serial = readZoneSerial(read)
+    if (snapshot?.serial === serial) return snapshot
+    const fixed = indexByName(settings, [
+      buildSoaRecord(settings, serial),
+      ...buildFixedRecords(settings, readServiceKeys(read, settings)),
     ])
-    last = { serial, soa: soaRecord(settings, serial), fixed, known: new Map() }
-    return last
+    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: new Map() }
+    return snapshot
   }
 
-  function keysAt(name: string): readonly ZoneRecord[] | null {
+  function findKeyRecords(name: string): readonly ZoneRecord[] | null {
     const parts = name.slice(0, -keysBelow.length).split('.')
     const label = parts.pop() ?? ''
     const keys = keysOfLabel(read, label)
-    const found = keys.map(record).filter((published) => published.name === name)
-    const holds = keys.some((key) => publishedName(key, zone).endsWith(`.${name}`))
+    const found = keys.map(toRecord).filter((published) => published.name === name)
+    const holds = keys.some((key) => publishedNameOf(key, zone).endsWith(`.${name}`))
     return found.length > 0 ? found : holds ? [] : null
   }
 
   return {
     name: zone,
-    serial: () => now().serial,
-    soa: () => now().soa,
-    at: (name) => {
-      const { fixed, known } = now()
-      const there = fixed.get(name) ?? known.get(name)
+    readSerial: () => currentSnapshot().serial,
+    readSoa: () => currentSnapshot().soa,
+    findRecords: (name) => {
+      const { fixed, keyRecords } = currentSnapshot()
+      const there = fixed.get(name) ?? keyRecords.get(name)
       if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
-      const found = keysAt(name)
+      const found = findKeyRecords(name)
       if (found === null) return null
-      if (known.size >= MAX_NAMES) known.clear()
-      known.set(name, found)
+      if (keyRecords.size >= MAX_NAMES) keyRecords.clear()
+      keyRecords.set(name, found)
       return found
     },
-    *pages() {
-      yield fixedRecords(settings, serviceKeys(read, settings))
-      for (const keys of keyPages(read)) yield keys.map(record)
+    *readPages() {
+      yield buildFixedRecords(settings, readServiceKeys(read, settings))
+      for (const keys of readKeyPages(read)) yield keys.map(toRecord)
     },
   }
 }
 
-function serviceKeys(read: Read, { mailDomain: domain }: ZoneSettings): readonly ServiceKey[] {
-  return dkimKeysOf(read, { workspaceId: SERVICE, domain })
+function readServiceKeys(read: Read, { mailDomain: domain }: ZoneSettings): readonly ServiceKey[] {
+  return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain })
 }
 
 /** With the names between those that have records and the zone's own: they exist (RFC 8020), and have none. */
-function byName({ zone }: ZoneSettings, records: readonly ZoneRecord[]): ReadonlyMap<string, readonly ZoneRecord[]> {
+function indexByName({ zone }: ZoneSettings, records: readonly ZoneRecord[]): ReadonlyMap<string, readonly ZoneRecord[]> {
   const names = new Map<string, ZoneRecord[]>([[`_domainkey.${zone}`, []]])
   for (const record of records) {
     const there = names.get(record.name)
     if (there === undefined) names.set(record.name, [record])
     else there.push(record)
-    for (let name = parent(record.name); name.length > zone.length; name = parent(name)) {
+    for (let name = parentName(record.name); name.length > zone.length; name = parentName(name)) {
       if (!names.has(name)) names.set(name, [])
     }
   }
   return names
 }
 
-function parent(name: string): string {
+function parentName(name: string): string {
   return name.slice(name.indexOf('.') + 1)
 }

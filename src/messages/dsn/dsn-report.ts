@@ -37,7 +37,7 @@ export interface DsnReport {
 }
 
 /** `text` on one line, fit for a header field: blanks single, nothing that ends a line, nothing invisible. */
-export function oneLine(text: string): string {
+export function toOneLine(text: string): string {
   return text
     .replace(/\s+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
@@ -45,10 +45,10 @@ export function oneLine(text: string): string {
 }
 
 /** Words in lines of at most 76 characters, each after `indent`. A longer word stands alone; one over 900 octets is cut. */
-export function wrapped(text: string, indent: string): readonly string[] {
+export function wrapText(text: string, indent: string): readonly string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(/\s+/).flatMap(pieces)) {
+  for (const word of text.split(/\s+/).flatMap(splitLongWord)) {
     if (line !== '' && indent.length + line.length + 1 + word.length > 76) {
       lines.push(indent + line)
       line = ''
@@ -58,6 +58,6 @@ export function wrapped(text: string, indent: string): readonly string[] {
   return line === '' ? lines : [...lines, indent + line]
 }
 
-function pieces(word: string): readonly string[] {
+function splitLongWord(word: string): readonly string[] {
   return Buffer.byteLength(word) <= 900 ? [word] : (word.match(/.{1,225}/gu) ?? [])
 }

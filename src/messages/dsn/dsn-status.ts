@@ -6,8 +6,8 @@
  * by us, and in the ASCII form every other character becomes a question mark.
  */
 import { needsUtf8 } from '../../mail/address.js'
-import { messageDate } from '../../mail/message-date.js'
-import { type DsnRecipient, type DsnReport, oneLine, wrapped } from './dsn-report.js'
+import { formatMessageDate } from '../../mail/message-date.js'
+import { type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
 
 export interface DeliveryStatus {
   readonly type: 'message/delivery-status' | 'message/global-delivery-status'
@@ -15,22 +15,22 @@ export interface DeliveryStatus {
   readonly text: string
 }
 
-export function deliveryStatus(report: DsnReport): DeliveryStatus {
+export function buildDeliveryStatus(report: DsnReport): DeliveryStatus {
   const { envid, reportingMta, arrivedAt, recipients } = report
   const global = recipients.some(({ address, orcpt }) => needsUtf8(address) || !isPrintable(orcpt ?? ''))
-  const field: WriteField = (name, value) => (value === null ? '' : written(name, value, global))
+  const writeField: FieldWriter = (name, value) => (value === null ? '' : formatField(name, value, global))
   const groups = [
-    field('Original-Envelope-Id', envid) +
-      field('Reporting-MTA', `dns; ${reportingMta}`) +
-      field('Arrival-Date', messageDate(arrivedAt)),
-    ...recipients.map((recipient) => recipientFields(recipient, field)),
+    writeField('Original-Envelope-Id', envid) +
+      writeField('Reporting-MTA', `dns; ${reportingMta}`) +
+      writeField('Arrival-Date', formatMessageDate(arrivedAt)),
+    ...recipients.map((recipient) => formatRecipientFields(recipient, writeField)),
   ]
   return { type: global ? 'message/global-delivery-status' : 'message/delivery-status', text: groups.join('\r\n') }
 }
 
-type WriteField = (name: string, value: string | null) => string
+type FieldWriter = (name: string, value: string | null) => string
 
-function recipientFields(recipient: DsnRecipient, field: WriteField): string {
+function formatRecipientFields(recipient: DsnRecipient, field: FieldWriter): string {
   const { address, orcpt, action, status, diagnostic, remoteMta, lastAttemptAt, willRetryUntil } = recipient
   const spoken = remoteMta === null ? 'x-posthorn' : 'smtp'
   return [
@@ -40,15 +40,15 @@ function recipientFields(recipient: DsnRecipient, field: WriteField): string {
     field('Status', status),
     field('Remote-MTA', remoteMta === null ? null : `dns; ${remoteMta}`),
     field('Diagnostic-Code', diagnostic === null ? null : `${spoken}; ${diagnostic}`),
-    field('Last-Attempt-Date', lastAttemptAt === null ? null : messageDate(lastAttemptAt)),
-    field('Will-Retry-Until', willRetryUntil === null || action !== 'delayed' ? null : messageDate(willRetryUntil)),
+    field('Last-Attempt-Date', lastAttemptAt === null ? null : formatMessageDate(lastAttemptAt)),
+    field('Will-Retry-Until', willRetryUntil === null || action !== 'delayed' ? null : formatMessageDate(willRetryUntil)),
   ].join('')
 }
 
-function written(name: string, value: string, global: boolean): string {
-  const line = oneLine(value)
+function formatField(name: string, value: string, global: boolean): string {
+  const line = toOneLine(value)
   const text = global ? line : line.replace(/[^\x20-\x7e]/gu, '?')
-  return `${wrapped(`${name}: ${text}`, ' ').join('\r\n').slice(1)}\r\n`
+  return `${wrapText(`${name}: ${text}`, ' ').join('\r\n').slice(1)}\r\n`
 }
 
 function isPrintable(text: string): boolean {

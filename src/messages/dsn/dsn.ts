@@ -13,12 +13,12 @@ import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
 import type { DsnNotify } from '../../mail/dsn-parameters.js'
-import { fieldsNamed, fieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
-import { messageDate } from '../../mail/message-date.js'
+import { findFields, readFieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
+import { formatMessageDate } from '../../mail/message-date.js'
 import { isMessageId } from '../../mail/message-id.js'
 import type { DsnKind, DsnReport } from './dsn-report.js'
-import { deliveryStatus } from './dsn-status.js'
-import { dsnSubject, dsnText } from './dsn-text.js'
+import { buildDeliveryStatus } from './dsn-status.js'
+import { formatDsnSubject, formatDsnText } from './dsn-text.js'
 
 export interface Dsn extends DsnReport {
   readonly from: Address
@@ -35,28 +35,28 @@ interface Part {
 
 const MAX_RETURNED = 51_200
 
-const word: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
+const notifyKeywords: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
 
 /** Whether a recipient's NOTIFY asks for such a report; without one, for trouble alone (RFC 3461 section 4.1). */
-export function wantsDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
-  return notify === null ? kind !== 'success' : notify.includes(word[kind])
+export function shouldSendDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
+  return notify === null ? kind !== 'success' : notify.includes(notifyKeywords[kind])
 }
 
 /** The whole message, header and body. */
 export function buildDsn(dsn: Dsn): Buffer {
   const header = scanHeader(dsn.original)
   const whole = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
-  const status = deliveryStatus(dsn)
+  const status = buildDeliveryStatus(dsn)
   const parts: readonly Part[] = [
-    { type: 'text/plain; charset=utf-8', bytes: Buffer.from(dsnText(dsn, whole ? 'message' : 'header')) },
+    { type: 'text/plain; charset=utf-8', bytes: Buffer.from(formatDsnText(dsn, whole ? 'message' : 'header')) },
     { type: status.type, bytes: Buffer.from(status.text) },
-    whole ? returnedMessage(dsn.original, header) : returnedHeader(dsn.original, header),
+    whole ? toMessagePart(dsn.original, header) : toHeaderPart(dsn.original, header),
   ]
   const boundary = `=_${createHash('sha256').update(dsn.messageId).digest('hex').slice(0, 32)}`
   return Buffer.concat([
-    Buffer.from(dsnHeader(dsn, header, boundary, encodingOf(parts))),
+    Buffer.from(buildDsnHeader(dsn, header, boundary, encodingFieldOf(parts))),
     ...parts.flatMap((part) => [
-      Buffer.from(`--${boundary}\r\nContent-Type: ${part.type}\r\n${encodingOf([part])}\r\n`),
+      Buffer.from(`--${boundary}\r\nContent-Type: ${part.type}\r\n${encodingFieldOf([part])}\r\n`),
       part.bytes,
       Buffer.from('\r\n'),
     ]),
@@ -64,14 +64,14 @@ export function buildDsn(dsn: Dsn): Buffer {
   ])
 }
 
-function dsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: string): string {
+function buildDsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: string): string {
   return [
     `From: Mail Delivery System <${dsn.from}>`,
     `To: <${dsn.to}>`,
-    `Subject: ${dsnSubject(dsn)}`,
-    `Date: ${messageDate(dsn.now)}`,
+    `Subject: ${formatDsnSubject(dsn)}`,
+    `Date: ${formatMessageDate(dsn.now)}`,
     `Message-ID: ${dsn.messageId}`,
-    ...references(dsn.original, original),
+    ...formatReferences(dsn.original, original),
     'Auto-Submitted: auto-replied',
     'MIME-Version: 1.0',
     `Content-Type: multipart/report; report-type=delivery-status;\r\n boundary="${boundary}"`,
@@ -80,24 +80,24 @@ function dsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: strin
 }
 
 /** Threads the report under the message that it is about. */
-function references(raw: Buffer, header: Header): readonly string[] {
-  const field = fieldsNamed(header, 'message-id')[0]
-  const id = field === undefined ? '' : fieldValue(raw, field)
+function formatReferences(raw: Buffer, header: Header): readonly string[] {
+  const field = findFields(header, 'message-id')[0]
+  const id = field === undefined ? '' : readFieldValue(raw, field)
   return isMessageId(id) ? [`In-Reply-To: ${id}`, `References: ${id}`] : []
 }
 
-function returnedMessage(raw: Buffer, header: Header): Part {
+function toMessagePart(raw: Buffer, header: Header): Part {
   const global = !isAscii(raw.subarray(0, header.end))
   return { type: global ? 'message/global' : 'message/rfc822', bytes: raw }
 }
 
 /** The header; of a very long one, its first fields. */
-function returnedHeader(raw: Buffer, { fields }: Header): Part {
+function toHeaderPart(raw: Buffer, { fields }: Header): Part {
   const end = fields.findLast((field) => field.end <= MAX_RETURNED)?.end ?? 0
   const bytes = raw.subarray(0, end)
   return { type: isAscii(bytes) ? 'text/rfc822-headers' : 'message/global-headers', bytes }
 }
 
-function encodingOf(parts: readonly Part[]): string {
+function encodingFieldOf(parts: readonly Part[]): string {
   return `Content-Transfer-Encoding: ${parts.every(({ bytes }) => isAscii(bytes)) ? '7bit' : '8bit'}\r\n`
 }

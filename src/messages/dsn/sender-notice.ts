@@ -8,17 +8,17 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { DsnNotify } from '../../mail/dsn-parameters.js'
-import { newMessageId } from '../../mail/message-id.js'
+import { createMessageId } from '../../mail/message-id.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Email } from '../email.js'
-import { type Enqueued, enqueue } from '../queue/enqueue.js'
-import { serviceEmail } from '../service-email.js'
-import { buildDsn, type Dsn, wantsDsn } from './dsn.js'
+import { type EnqueuedEmail, enqueue } from '../queue/enqueue.js'
+import { buildServiceEmail } from '../service-email.js'
+import { buildDsn, type Dsn, shouldSendDsn } from './dsn.js'
 import type { DsnKind, DsnRecipient } from './dsn-report.js'
-import { dsnSubject } from './dsn-text.js'
+import { formatDsnSubject } from './dsn-text.js'
 
 export interface Notice {
-  readonly enqueued: Enqueued
+  readonly enqueued: EnqueuedEmail
   readonly raw: Buffer
 }
 
@@ -37,22 +37,22 @@ export interface NoticeSubject {
 }
 
 /** Does anybody want to hear of it? */
-export function wantsNotice({ email, notify }: Omit<NoticeSubject, 'raw'>, kind: DsnKind): boolean {
-  return email.source === 'smtp' && email.envelope_from !== '' && wantsDsn(notify, kind)
+export function shouldNotifySender({ email, notify }: Omit<NoticeSubject, 'raw'>, kind: DsnKind): boolean {
+  return email.source === 'smtp' && email.envelope_from !== '' && shouldSendDsn(notify, kind)
 }
 
-export interface Told {
+export interface NoticeReport {
   readonly kind: DsnKind
   readonly recipient: DsnRecipient
 }
 
 /** Null where nobody wants to hear of it. */
-export function senderNotice(settings: NoticeSettings, subject: NoticeSubject, told: Told, now: number): Notice | null {
+export function buildSenderNotice(settings: NoticeSettings, subject: NoticeSubject, told: NoticeReport, now: number): Notice | null {
   const { email, raw: original } = subject
-  if (!wantsNotice(subject, told.kind)) return null
+  if (!shouldNotifySender(subject, told.kind)) return null
   const id = uuidv7(now)
   const to = email.envelope_from as Address
-  const messageId = newMessageId(id, settings.hostname)
+  const messageId = createMessageId(id, settings.hostname)
   const dsn: Dsn = {
     kind: told.kind,
     reportingMta: settings.hostname,
@@ -67,6 +67,6 @@ export function senderNotice(settings: NoticeSettings, subject: NoticeSubject, t
     messageId,
   }
   const raw = buildDsn(dsn)
-  const wanted = serviceEmail({ id, messageId, from: settings.mailFrom, to, subject: dsnSubject(dsn), now })
+  const wanted = buildServiceEmail({ id, messageId, from: settings.mailFrom, to, subject: formatDsnSubject(dsn), now })
   return { enqueued: enqueue(wanted, [{ address: to, suppressed: false, notify: null, orcpt: null }], raw), raw }
 }

@@ -4,18 +4,18 @@
  */
 import type { Authentication, DkimResult, DmarcResult } from './authentication-results.js'
 
-export interface FoldedResults {
+export interface ResultSummary {
   readonly spf_result: 'pass' | 'fail' | 'neutral'
   readonly dkim_result: DkimResult | 'none'
   readonly dmarc_result: DmarcResult
 }
 
-const best: readonly DkimResult[] = ['pass', 'fail', 'temperror', 'policy', 'permerror']
+const dkimRanking: readonly DkimResult[] = ['pass', 'fail', 'temperror', 'policy', 'permerror']
 
-export function foldedResults({ spf, dkim, dmarc }: Authentication): FoldedResults {
+export function summarizeResults({ spf, dkim, dmarc }: Authentication): ResultSummary {
   return {
     spf_result: spf.result === 'pass' || spf.result === 'fail' ? spf.result : 'neutral',
-    dkim_result: best.find((word) => dkim.some(({ result }) => result === word)) ?? 'none',
+    dkim_result: dkimRanking.find((word) => dkim.some(({ result }) => result === word)) ?? 'none',
     dmarc_result: dmarc.result,
   }
 }

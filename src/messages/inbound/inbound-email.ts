@@ -60,9 +60,9 @@ export type InboundContent = Pick<
   | 'spam_report'
 >
 
-type Processed = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
+type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
-const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; size: number }>(({ db, slot }) =>
+const insertInbound = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; size: number }>(({ db, slot }) =>
   db.insertInto('inbound_emails').values({
     id: slot('id'),
     workspace_id: slot('workspace_id'),
@@ -94,7 +94,7 @@ const insert = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: string; siz
   }),
 )
 
-const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
   ({ db, slot }) =>
     db.insertInto('inbound_raw').values({
       inbound_id: slot('inbound_id'),
@@ -105,13 +105,13 @@ const insertRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly r
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function fileInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
+export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
   const arrival = JSON.stringify(wanted.arrival)
-  return [insert({ ...wanted, arrival, size: raw.length }), insertRaw({ inbound_id, workspace_id, received_at, raw })]
+  return [insertInbound({ ...wanted, arrival, size: raw.length }), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
 }
 
-export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
+export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
   const kept = JSON.parse(arrival) as Partial<Arrival>
   return { earlyTalker: false, listings: [], spamReason: null, ...kept }
 }
@@ -120,7 +120,7 @@ export function arrivalOf({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
  * Misses where it was processed before, or deleted in the meantime. What somebody has called it
  * by then stays.
  */
-export const markProcessed = prepareWrite<Processed>(
+export const markProcessed = prepareWrite<ProcessedInbound>(
   ({ db, slot }) =>
     db
       .updateTable('inbound_emails')
@@ -149,7 +149,7 @@ export const markProcessed = prepareWrite<Processed>(
 )
 
 /** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
-export const callInbound = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
+export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
   db
     .updateTable('inbound_emails')
     .set({ spam_status: slot('status') })
@@ -171,7 +171,7 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
 )
 
 /** A report that was read and changed nothing: it stays until its age removes it. Misses like `markProcessed`. */
-export const keepReport = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+export const markReportProcessed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db
       .updateTable('inbound_emails')
@@ -213,15 +213,15 @@ export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()((
 )
 
 // A literal, so that the partial index serves.
-const notLookedAt = sql.lit('received' as const)
+const unprocessedStatus = sql.lit('received' as const)
 
 /** Not looked at yet, oldest first: what a new start goes on with. */
-export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
+export const unprocessedOfWorkspace = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
   ({ db, slot }) =>
     db
       .selectFrom('inbound_emails')
       .selectAll()
-      .where('status', '=', notLookedAt)
+      .where('status', '=', unprocessedStatus)
       .where('workspace_id', '=', slot('workspaceId'))
       .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
       .orderBy('received_at')
@@ -230,28 +230,28 @@ export const waitingInbound = prepareRead<{ workspaceId: string; afterTime: numb
 )
 
 /** An email or a report that was not looked at yet. */
-export const waitingById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
     .selectAll()
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('status', '=', notLookedAt),
+    .where('status', '=', unprocessedStatus),
 )
 
 /** The next of the workspaces that have such mail. */
-export const nextWorkspaceWithWaiting = prepareRead<{ after: string }>()(({ db, slot }) =>
+export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
     .select('workspace_id')
-    .where('status', '=', notLookedAt)
+    .where('status', '=', unprocessedStatus)
     .where('workspace_id', '>', slot('after'))
     .orderBy('workspace_id')
     .limit(1),
 )
 
 /** Is it there, and not looked at yet? A report as well as an email. */
-export function stillWaits(
+export function isUnprocessed(
   read: Read,
   { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,
 ): boolean {

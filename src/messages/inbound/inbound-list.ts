@@ -10,8 +10,8 @@
  * looked into.
  */
 import { type Compilable, sql } from 'kysely'
-import { prepareRead, type Read, select, statements } from '../../storage/prepared.js'
-import { nextStep, placeAfter, ROW_STEP, STEP } from '../../storage/stepped-walk.js'
+import { prepareRead, type Read, runQuery, queryBuilder } from '../../storage/prepared.js'
+import { waitForStep, seekOffset, ROW_STEP, INDEX_STEP } from '../../storage/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../storage/tables/tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
@@ -27,7 +27,7 @@ export interface InboundFilter {
   readonly since?: number | undefined
 }
 
-const listed = [
+const listColumns = [
   'id',
   'from_email',
   'from_name',
@@ -43,81 +43,81 @@ const listed = [
   'spam_score',
 ] as const
 
-export type ListedInbound = Pick<InboundEmail, (typeof listed)[number]>
+export type ListedInbound = Pick<InboundEmail, (typeof listColumns)[number]>
 
-type Place = Pick<InboundEmail, 'received_at' | 'id'>
+type Cursor = Pick<InboundEmail, 'received_at' | 'id'>
 
-interface Slice {
+interface PageRange {
   readonly offset: number
   readonly limit: number
 }
 
-const TOP: Place = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
+const START_CURSOR: Cursor = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
 
 /** Those with an index of their own, the usually narrowest first. */
-const indexed = ['from', 'domain', 'spamStatus', 'status'] as const
+const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 
 /** Null: the index of the whole list. */
-type Driver = (typeof indexed)[number] | null
+type Driver = (typeof indexedFilters)[number] | null
 
-export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
-  const given = indexed.filter((name) => filter[name] !== undefined)
-  if (given.length > 1) return walk(read, filter, driverOf(read, filter, given), slice)
+export async function listInbound(read: Read, filter: InboundFilter, slice: PageRange): Promise<readonly ListedInbound[]> {
+  const given = indexedFilters.filter((name) => filter[name] !== undefined)
+  if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
-  const place = await placeAfter(TOP, slice.offset, (from, count) => placeBelow(read, filter, driver, from, count))
-  return place === null ? [] : select(read, page(filter, driver, place, slice.limit))
+  const place = await seekOffset(START_CURSOR, slice.offset, (from, count) => findCursorAfter(read, filter, driver, from, count))
+  return place === null ? [] : runQuery(read, pageQuery(filter, driver, place, slice.limit))
 }
 
 /** The first that has few rows, else the usually narrowest. */
-function driverOf(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
-  const few = given.find((name) => placeBelow(read, filter, name, TOP, STEP - 1) === undefined)
+function chooseDriver(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
+  const few = given.find((name) => findCursorAfter(read, filter, name, START_CURSOR, INDEX_STEP - 1) === undefined)
   return few ?? given[0] ?? null
 }
 
 /** Looks into every row of the driving index, as many at a time as one step may. */
-async function walk(
+async function scanRows(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
-  { offset, limit }: Slice,
+  { offset, limit }: PageRange,
 ): Promise<readonly ListedInbound[]> {
   const found: string[] = []
   let toPass = offset
-  let place: Place | undefined = TOP
+  let place: Cursor | undefined = START_CURSOR
   while (place !== undefined && found.length < limit) {
-    const rows: readonly LookedAt[] = select(read, looked(filter, driver, place))
+    const rows: readonly ScannedRow[] = runQuery(read, scanQuery(filter, driver, place))
     const fitting = rows.filter(({ fits }) => fits === 1)
     found.push(...fitting.slice(toPass, toPass + limit - found.length).map(({ id }) => id))
     toPass = Math.max(0, toPass - fitting.length)
     place = rows[ROW_STEP - 1]
-    await nextStep()
+    await waitForStep()
   }
-  return found.flatMap((id) => listedById(read, { id, workspaceId: filter.workspaceId }))
+  return found.flatMap((id) => listRowById(read, { id, workspaceId: filter.workspaceId }))
 }
 
-const listedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
-    .select(listed)
+    .select(listColumns)
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** Along the driving index alone. */
-function placeBelow(read: Read, filter: InboundFilter, driver: Driver, place: Place, count: number): Place | undefined {
-  const query = below(filter, driver, place).select(['received_at', 'id']).limit(1).offset(count)
-  return select(read, query)[0]
+function findCursorAfter(read: Read, filter: InboundFilter, driver: Driver, place: Cursor, count: number): Cursor | undefined {
+  const query = queryAfter(filter, driver, place).select(['received_at', 'id']).limit(1).offset(count)
+  return runQuery(read, query)[0]
 }
 
-function page(filter: InboundFilter, driver: Driver, place: Place, limit: number): Compilable<ListedInbound> {
-  return below(filter, driver, place).select(listed).limit(limit)
+function pageQuery(filter: InboundFilter, driver: Driver, place: Cursor, limit: number): Compilable<ListedInbound> {
+  return queryAfter(filter, driver, place).select(listColumns).limit(limit)
 }
 
 /** `fits`: every filter wants it. */
-type LookedAt = Place & { readonly fits: number }
+type ScannedRow = Cursor & { readonly fits: number }
 
 /** The next rows of the driving index. What the other filters want is no condition of the walk, so it ends after its step. */
-function looked(filter: InboundFilter, driver: Driver, place: Place): Compilable<LookedAt> {
+function scanQuery(filter: InboundFilter, driver: Driver, place: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
   const wanted = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
@@ -125,19 +125,19 @@ function looked(filter: InboundFilter, driver: Driver, place: Place): Compilable
     ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
     ...(driver === 'from' || from === undefined ? [] : [sql`from_key = lower(${from})`]),
   ]
-  return below(filter, driver, place)
+  return queryAfter(filter, driver, place)
     .select(['received_at', 'id'])
     .select(sql<number>`${sql.join(wanted, sql` and `)}`.as('fits'))
     .limit(ROW_STEP)
 }
 
 /** Rows that the driving filter wants, below a place. */
-function below(
+function queryAfter(
   { workspaceId, status, domain, from, spamStatus, since }: InboundFilter,
   driver: Driver,
-  { received_at, id }: Place,
+  { received_at, id }: Cursor,
 ) {
-  return statements
+  return queryBuilder
     .selectFrom('inbound_emails')
     .where('workspace_id', '=', workspaceId)
     .where('kind', '=', sql.lit('mail' as const))

@@ -5,19 +5,19 @@
  */
 import { sql } from 'kysely'
 import type { Database } from '../../storage/database.js'
-import { prepareRead, prepareWrite, rowNumber } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, rowidOf } from '../../storage/prepared.js'
 import type { RetentionLimits } from '../retention.js'
 import { removeInboundRaw } from './inbound-email.js'
 
-const STEP = 200
+const BATCH_SIZE = 200
 
 /** A walk: each call is one small step, and resolves to whether there may be more to do. */
-export function forgetInbound(
+export function createInboundPurge(
   { read, commit }: Pick<Database, 'read' | 'commit'>,
   { messagesBefore, eventsBefore }: RetentionLimits,
 ): () => Promise<boolean> {
-  let raw: RawPlace = { received_at: -1, place: 0 }
-  let record: RecordPlace = { received_at: -1, id: '' }
+  let raw: RawCursor = { received_at: -1, place: 0 }
+  let record: RecordCursor = { received_at: -1, id: '' }
   return async () => {
     const raws = oldRaw(read, { ...raw, before: messagesBefore })
     const records = oldRecords(read, { ...record, before: eventsBefore })
@@ -29,36 +29,36 @@ export function forgetInbound(
       ...gone.map(removeRecord),
     ]
     if (writes.length > 0) await commit(writes)
-    return raws.length === STEP || records.length === STEP
+    return raws.length === BATCH_SIZE || records.length === BATCH_SIZE
   }
 }
 
-interface RawPlace {
+interface RawCursor {
   readonly received_at: number
   /** Of the row in its table: the order of the index by age. */
   readonly place: number
 }
 
 /** Null: its record is gone. */
-const oldRaw = prepareRead<RawPlace & { before: number }>()(({ db, slot }) =>
+const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw as raw')
     .leftJoin('inbound_emails as email', 'email.id', 'raw.inbound_id')
     .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
-    .select(rowNumber('raw').as('place'))
+    .select(rowidOf('raw').as('place'))
     .where('raw.received_at', '<', slot('before'))
-    .where(sql<boolean>`(raw.received_at, ${rowNumber('raw')}) > (${slot('received_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(raw.received_at, ${rowidOf('raw')}) > (${slot('received_at')}, ${slot('place')})`)
     .orderBy('raw.received_at')
-    .orderBy(rowNumber('raw'))
-    .limit(STEP),
+    .orderBy(rowidOf('raw'))
+    .limit(BATCH_SIZE),
 )
 
-interface RecordPlace {
+interface RecordCursor {
   readonly received_at: number
   readonly id: string
 }
 
-const oldRecords = prepareRead<RecordPlace & { before: number }>()(({ db, slot }) =>
+const oldRecords = prepareRead<RecordCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
     .select(['id', 'workspace_id as workspaceId', 'received_at', 'status'])
@@ -66,7 +66,7 @@ const oldRecords = prepareRead<RecordPlace & { before: number }>()(({ db, slot }
     .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('received_at'), slot('id'))))
     .orderBy('received_at')
     .orderBy('id')
-    .limit(STEP),
+    .limit(BATCH_SIZE),
 )
 
 /** Somebody may have deleted it a moment ago: that is no miss. */

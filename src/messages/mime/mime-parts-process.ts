@@ -16,7 +16,7 @@ import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
-import { frameReader, writeFrame } from '../../platform/processes/byte-frames.js'
+import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
 import type {
   AttachmentResult,
   BodyLengths,
@@ -28,13 +28,13 @@ import type {
   ProcessData,
   ReadableParts,
   ReadableResult,
-  StudyResult,
+  AnalysisResult,
   ToMimeProcess,
-  Unreadable,
-  Wanted,
+  UnreadableReason,
+  MimeRequest,
 } from './mime-parts-protocol.js'
 
-type Answer = MimeResult | ReadableResult | AttachmentResult | StudyResult | DigestResult
+type ProcessResult = MimeResult | ReadableResult | AttachmentResult | AnalysisResult | DigestResult
 
 export interface ProcessLimits {
   /** Milliseconds for one message, and more for each megabyte of it: many are slow where the machine is busy. */
@@ -49,40 +49,40 @@ export interface ProcessLimits {
 }
 
 /** Milliseconds for a process to begin. */
-const START = 30_000
+const START_TIMEOUT = 30_000
 /** Characters of its standard error that are told. */
-const LAST_WORDS = 2_000
+const MAX_STDERR = 2_000
 const MB = 1_048_576
 /** Octets of a frame: a message of the largest size that any listener takes, and what is told of it. */
-const FRAME = { value: 67_108_864, bytes: 1_073_741_824 }
+const FRAME_LIMITS = { value: 67_108_864, bytes: 1_073_741_824 }
 
-interface Running {
+interface RunningProcess {
   readonly child: ChildProcess
-  readonly wire: Duplex
+  readonly stream: Duplex
   readonly ready: Promise<void>
-  isReady: () => void
-  hasBegun: boolean
-  lastWords: string
+  markReady: () => void
+  hasStarted: boolean
+  stderrTail: string
 }
 
-interface Waiting {
-  readonly resolve: (result: Answer) => void
+interface PendingRequest {
+  readonly resolve: (result: ProcessResult) => void
   readonly reject: (error: Refusal) => void
 }
 
 export class MimeProcess {
-  private running: Running | null = null
+  private running: RunningProcess | null = null
   /** Of who waits for the message that the process has now. */
-  private answer: Waiting | null = null
+  private pending: PendingRequest | null = null
   /** Of the message that is being studied. */
   private outline: MimeOutline | null = null
   private timer: NodeJS.Timeout | undefined
-  private ended = false
+  private isEnded = false
 
   /** `study`: the module of a `Study`; null: none is asked for. */
   constructor(
     private readonly limits: ProcessLimits,
-    private readonly study: URL | null = null,
+    private readonly analysisModule: URL | null = null,
   ) {}
 
   /** The id of the process, while there is one. */
@@ -92,181 +92,181 @@ export class MimeProcess {
 
   /** One after the other. Whatever happens to a process that has begun is an answer; throws a Refusal where none begins. */
   async parse(raw: Buffer): Promise<MimeResult> {
-    const answer = await this.ask(raw, { kind: 'parts' })
+    const answer = await this.request(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
     throw new Error(`the parts of a message were asked for, and the process says ${answer.kind}`)
   }
 
   /** As `parse`, with bodies for an answer in JSON. */
-  async readable(raw: Buffer): Promise<ReadableResult> {
-    const answer = await this.ask(raw, { kind: 'readable' })
+  async parseForDisplay(raw: Buffer): Promise<ReadableResult> {
+    const answer = await this.request(raw, { kind: 'readable' })
     if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
     throw new Error(`a message to be read was asked for, and the process says ${answer.kind}`)
   }
 
   /** As `parse`; `place`: of the attachment among those that `parse` tells of. */
-  async attachment(raw: Buffer, place: number): Promise<AttachmentResult> {
-    const answer = await this.ask(raw, { kind: 'attachment', place })
+  async readAttachment(raw: Buffer, index: number): Promise<AttachmentResult> {
+    const answer = await this.request(raw, { kind: 'attachment', index })
     if (answer.kind === 'attachment' || answer.kind === 'none' || answer.kind === 'unreadable') return answer
     throw new Error(`an attachment was asked for, and the process says ${answer.kind}`)
   }
 
   /** What is in the message, and what the study makes of it. */
-  async studied(raw: Buffer, facts: unknown): Promise<StudyResult> {
-    const answer = await this.ask(raw, { kind: 'studied', facts })
+  async analyze(raw: Buffer, facts: unknown): Promise<AnalysisResult> {
+    const answer = await this.request(raw, { kind: 'studied', facts })
     if (answer.kind === 'studied' || answer.kind === 'unreadable') return answer
     throw new Error(`a study was asked for, and the process says ${answer.kind}`)
   }
 
   /** What the `Digest` of a module makes of the message. */
-  async digested(raw: Buffer, module: URL, facts: unknown): Promise<DigestResult> {
-    const answer = await this.ask(raw, { kind: 'digested', module: module.href, facts })
+  async digest(raw: Buffer, module: URL, facts: unknown): Promise<DigestResult> {
+    const answer = await this.request(raw, { kind: 'digested', module: module.href, facts })
     if (answer.kind === 'digested' || answer.kind === 'unreadable') return answer
     throw new Error(`a digest was asked for, and the process says ${answer.kind}`)
   }
 
   /** For good: what is asked for later is not read. */
   async end(): Promise<void> {
-    this.ended = true
+    this.isEnded = true
     const { running } = this
     if (running === null) return
     running.child.ref()
     const gone = new Promise<void>((resolve) => running.child.once('exit', () => resolve()))
-    this.lose(running, 'broken', 'stopped')
+    this.discardChild(running, 'broken', 'stopped')
     if (running.child.exitCode === null && running.child.signalCode === null) await gone
   }
 
-  private async ask(raw: Buffer, wanted: Wanted): Promise<Answer> {
+  private async request(raw: Buffer, request: MimeRequest): Promise<ProcessResult> {
     clearTimeout(this.timer)
-    if (this.ended) return { kind: 'unreadable', why: 'broken', message: 'stopped' }
-    this.running ??= this.started()
+    if (this.isEnded) return { kind: 'unreadable', why: 'broken', message: 'stopped' }
+    this.running ??= this.startChild()
     const { running } = this
-    const answered = new Promise<Answer>((resolve, reject) => {
-      this.answer = { resolve, reject }
+    const answered = new Promise<ProcessResult>((resolve, reject) => {
+      this.pending = { resolve, reject }
     })
     await Promise.race([running.ready, answered])
     if (running === this.running) {
       const time = Math.round(this.limits.time + (this.limits.timePerMegabyte * raw.length) / MB)
-      this.timer = setTimeout(() => this.lose(running, 'time', `not read within ${time} ms`), time)
+      this.timer = setTimeout(() => this.discardChild(running, 'time', `not read within ${time} ms`), time)
       running.child.ref()
-      writeFrame(running.wire, { wanted } satisfies ToMimeProcess, [raw])
+      writeFrame(running.stream, { request } satisfies ToMimeProcess, [raw])
     }
     return answered
   }
 
-  private started(): Running {
-    const running = startProcess(this.limits, this.study)
-    const { child, wire } = running
-    const read = frameReader(FRAME, (said, bytes) => this.hear(running, said as FromMimeProcess, bytes))
-    wire.on('data', (chunk: Buffer) => {
+  private startChild(): RunningProcess {
+    const running = startProcess(this.limits, this.analysisModule)
+    const { child, stream } = running
+    const read = createFrameReader(FRAME_LIMITS, (said, bytes) => this.onMessage(running, said as FromMimeProcess, bytes))
+    stream.on('data', (chunk: Buffer) => {
       try {
         read(chunk)
       } catch (error) {
-        this.lose(running, 'broken', error instanceof Error ? error.message : String(error))
+        this.discardChild(running, 'broken', error instanceof Error ? error.message : String(error))
       }
     })
     // A wire that breaks is a process that ends.
-    wire.on('error', () => undefined)
-    child.on('error', (error) => this.lose(running, 'broken', error.message))
-    child.on('exit', (code, signal) => this.lose(running, ...endOf(code, signal, running.lastWords)))
-    this.timer = setTimeout(() => this.lose(running, 'broken', `not begun within ${START} ms`), START)
+    stream.on('error', () => undefined)
+    child.on('error', (error) => this.discardChild(running, 'broken', error.message))
+    child.on('exit', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
+    this.timer = setTimeout(() => this.discardChild(running, 'broken', `not begun within ${START_TIMEOUT} ms`), START_TIMEOUT)
     return running
   }
 
   /** What a process says after it was given up is for no one: another one may have a message by now. */
-  private hear(running: Running, said: FromMimeProcess, bytes: Buffer): void {
+  private onMessage(running: RunningProcess, said: FromMimeProcess, bytes: Buffer): void {
     if (running !== this.running) return
     switch (said.kind) {
       case 'ready':
         clearTimeout(this.timer)
-        running.lastWords = ''
-        running.hasBegun = true
-        running.isReady()
+        running.stderrTail = ''
+        running.hasStarted = true
+        running.markReady()
         break
       case 'outlined':
         this.outline = said.outline
         break
       case 'studied':
-        this.give(this.studyOf(said.study) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' })
+        this.finishRequest(this.analysisResultOf(said.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' })
         break
       case 'parts':
-        this.give({ kind: 'parts', parts: { ...said.parts, ...bodiesOf(bytes, said.bodies) } })
+        this.finishRequest({ kind: 'parts', parts: { ...said.parts, ...bodiesOf(bytes, said.bodies) } })
         break
       case 'readable':
-        this.give({ kind: 'readable', parts: { ...said.parts, ...jsonBodiesOf(bytes, said.bodies) } })
+        this.finishRequest({ kind: 'readable', parts: { ...said.parts, ...jsonBodiesOf(bytes, said.bodies) } })
         break
       case 'none':
       case 'digested':
-        this.give(said)
+        this.finishRequest(said)
         break
       case 'attachment':
-        this.give({ ...said, bytes })
+        this.finishRequest({ ...said, bytes })
         break
       case 'broken':
-        this.give({ kind: 'unreadable', why: 'broken', message: said.message })
+        this.finishRequest({ kind: 'unreadable', why: 'broken', message: said.message })
         break
       default:
         assertNever(said)
     }
   }
 
-  private lose(running: Running, why: Unreadable, message: string): void {
+  private discardChild(running: RunningProcess, why: UnreadableReason, message: string): void {
     if (running !== this.running) return
     this.running = null
     running.child.kill('SIGKILL')
-    running.wire.destroy()
-    if (!running.hasBegun && !this.ended) {
-      this.answer?.reject(new Refusal('unavailable', `no process to take messages apart: ${message}`))
-      this.answer = null
+    running.stream.destroy()
+    if (!running.hasStarted && !this.isEnded) {
+      this.pending?.reject(new Refusal('unavailable', `no process to take messages apart: ${message}`))
+      this.pending = null
     }
-    this.give(this.studyOf(null) ?? { kind: 'unreadable', why, message })
+    this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })
   }
 
   /** What took the process down after its message was taken apart cost the message its study alone. */
-  private studyOf(study: unknown): StudyResult | null {
-    return this.outline === null ? null : { kind: 'studied', outline: this.outline, study }
+  private analysisResultOf(analysis: unknown): AnalysisResult | null {
+    return this.outline === null ? null : { kind: 'studied', outline: this.outline, analysis }
   }
 
   /** A process with nothing to do keeps ours not alive, and ends after a while. */
-  private give(result: Answer): void {
+  private finishRequest(result: ProcessResult): void {
     clearTimeout(this.timer)
     this.outline = null
     const { running } = this
     if (running !== null) {
-      unref(running)
-      this.timer = setTimeout(() => this.lose(running, 'broken', 'not needed'), this.limits.idle).unref()
+      unrefProcess(running)
+      this.timer = setTimeout(() => this.discardChild(running, 'broken', 'not needed'), this.limits.idle).unref()
     }
-    this.answer?.resolve(result)
-    this.answer = null
+    this.pending?.resolve(result)
+    this.pending = null
   }
 }
 
-function startProcess({ memory, resident }: ProcessLimits, study: URL | null): Running {
-  const data: ProcessData = { study: study?.href ?? null, resident }
+function startProcess({ memory, resident }: ProcessLimits, study: URL | null): RunningProcess {
+  const data: ProcessData = { analysisModule: study?.href ?? null, resident }
   const program = fileURLToPath(new URL('./mime-parts-worker.js', import.meta.url))
   const options = [`--max-old-space-size=${memory}`, '--max-semi-space-size=4', '--enable-source-maps']
   const child = spawn(process.execPath, [...options, program, JSON.stringify(data)], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},
   })
-  let isReady = (): void => undefined
+  let markReady = (): void => undefined
   const ready = new Promise<void>((resolve) => {
-    isReady = resolve
+    markReady = resolve
   })
-  const running: Running = { child, wire: child.stdio[3] as Duplex, ready, isReady, hasBegun: false, lastWords: '' }
+  const running: RunningProcess = { child, stream: child.stdio[3] as Duplex, ready, markReady, hasStarted: false, stderrTail: '' }
   child.stderr?.on('data', (chunk: Buffer) => {
-    running.lastWords = `${running.lastWords}${chunk.toString('latin1')}`.slice(-LAST_WORDS)
+    running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
   })
   return running
 }
 
-function unref({ child, wire }: Running): void {
+function unrefProcess({ child, stream: wire }: RunningProcess): void {
   child.unref()
   for (const stream of [wire, child.stderr]) (stream as { unref?: () => void } | null)?.unref?.()
 }
 
 /** V8 aborts where a heap is full, and Linux, like our watch over the process, kills what holds too much. */
-function endOf(code: number | null, signal: NodeJS.Signals | null, lastWords: string): [Unreadable, string] {
+function exitReasonOf(code: number | null, signal: NodeJS.Signals | null, lastWords: string): [UnreadableReason, string] {
   if (signal === 'SIGABRT' || signal === 'SIGKILL' || signal === 'SIGTRAP' || code === 134) {
     return ['memory', 'out of memory']
   }

@@ -26,7 +26,7 @@ export interface MimeParts {
 }
 
 /** `gone`: its bytes are not there any more. */
-export type Unreadable = 'gone' | 'broken' | 'time' | 'memory'
+export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
 /** What a record keeps of a message whose bodies are not asked for. */
 export interface MimeOutline {
@@ -36,26 +36,26 @@ export interface MimeOutline {
 }
 
 /** What rooms above have made of a message in the same process; null: it was too much for them. */
-export type StudyResult = { readonly kind: 'studied'; readonly outline: MimeOutline; readonly study: unknown } | Unread
+export type AnalysisResult = { readonly kind: 'studied'; readonly outline: MimeOutline; readonly analysis: unknown } | UnreadableResult
 
 /**
  * The export `study` of a module that a reader is given. It runs in the process, within its time
  * and its memory; `facts` and what it returns cross as JSON.
  */
-export type Study = (raw: Buffer, parts: MimeParts, facts: unknown) => unknown
+export type AnalyzeContent = (raw: Buffer, parts: MimeParts, facts: unknown) => unknown
 
 /** The export `digest` of a module: as a `Study`, of a message that is not taken apart into parts. */
-export type Digest = (raw: Buffer, facts: unknown) => unknown
+export type DigestMessage = (raw: Buffer, facts: unknown) => unknown
 
-export type DigestResult = { readonly kind: 'digested'; readonly digest: unknown } | Unread
+export type DigestResult = { readonly kind: 'digested'; readonly digest: unknown } | UnreadableResult
 
-export interface Unread {
+export interface UnreadableResult {
   readonly kind: 'unreadable'
-  readonly why: Unreadable
+  readonly why: UnreadableReason
   readonly message: string
 }
 
-export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | Unread
+export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | UnreadableResult
 
 /**
  * For people who read: the bodies as JSON texts, for an answer that they are put into as they are. Making
@@ -66,31 +66,31 @@ export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
   readonly text: Buffer | null
 }
 
-export type ReadableResult = { readonly kind: 'readable'; readonly parts: ReadableParts } | Unread
+export type ReadableResult = { readonly kind: 'readable'; readonly parts: ReadableParts } | UnreadableResult
 
 /** `none`: the message has no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
   | { readonly kind: 'none' }
-  | Unread
+  | UnreadableResult
 
 /** `readable`: its parts, with a text of its HTML where it has none. `module`: its URL. */
-export type Wanted =
+export type MimeRequest =
   | { readonly kind: 'parts' | 'readable' }
   | { readonly kind: 'studied'; readonly facts: unknown }
   | { readonly kind: 'digested'; readonly module: string; readonly facts: unknown }
-  | { readonly kind: 'attachment'; readonly place: number }
+  | { readonly kind: 'attachment'; readonly index: number }
 
 /** What the process is started with, as its argument: limits, and the module of a `Study` if it has one. */
 export interface ProcessData {
-  readonly study: string | null
+  readonly analysisModule: string | null
   /** Megabytes of resident memory. */
   readonly resident: number
 }
 
 /** What comes before the bytes of a message, in the same frame. */
 export interface ToMimeProcess {
-  readonly wanted: Wanted
+  readonly request: MimeRequest
 }
 
 /** Bodies are the bytes of the frame, in UTF-8, those of `readable` as JSON: first the HTML, then the text. Null: there is none. */
@@ -109,7 +109,7 @@ export type FromMimeProcess =
     }
   /** Before its study, which may take the process down. */
   | { readonly kind: 'outlined'; readonly outline: MimeOutline }
-  | { readonly kind: 'studied'; readonly study: unknown }
+  | { readonly kind: 'studied'; readonly analysis: unknown }
   | { readonly kind: 'digested'; readonly digest: unknown }
   /** The bytes of the frame are its content. */
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment }

@@ -6,11 +6,11 @@
  */
 import { workerData } from 'node:worker_threads'
 
-const EVERY = 100
+const CHECK_INTERVAL = 100
 const MB = 1_048_576
 
 const { parent, resident } = workerData as { readonly parent: number; readonly resident: number }
 
 setInterval(() => {
   if (process.ppid !== parent || process.memoryUsage.rss() > resident * MB) process.kill(process.pid, 'SIGKILL')
-}, EVERY)
+}, CHECK_INTERVAL)

@@ -11,7 +11,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { type Headers, MailParser, type MailParserOptions } from 'mailparser'
-import { headerText } from '../../mail/header-text.js'
+import { decodeHeaderText } from '../../mail/header-text.js'
 
 interface Parameters {
   readonly params: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ export class PartParser extends MailParser {
   constructor(options: MailParserOptions, take: (text: NamedText) => void) {
     super(options)
     this.takeText = take
-    this.libmime.decodeWords = (text) => headerText(text)
+    this.libmime.decodeWords = (text) => decodeHeaderText(text)
   }
 
   override createNode(node: SplitNode): PartNode {
@@ -80,7 +80,7 @@ export class PartParser extends MailParser {
     if (line === undefined) return ''
     const octets = Buffer.from(this.libmime.decodeHeader(line).value, 'latin1')
     const value = isUtf8(octets) ? octets.toString() : octets.toString('latin1')
-    return headerText(this.libmime.parseHeaderValue(value).params[name] ?? '')
+    return decodeHeaderText(this.libmime.parseHeaderValue(value).params[name] ?? '')
   }
 }
 

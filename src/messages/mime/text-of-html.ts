@@ -33,19 +33,19 @@ const convert = compile({
 
 /** Lines end with LF; empty where the HTML shows no text. */
 export function textOfHtml(html: string): string {
-  if (!isModest(html)) return withoutTags(html.slice(0, MAX_STRIPPED)).trim()
+  if (!isSafeToConvert(html)) return toPlainText(html.slice(0, MAX_STRIPPED)).trim()
   try {
     return convert(html).trim()
   } catch {
     // The library throws on a few odd but harmless attributes; a body is never worth an error of ours.
-    return withoutTags(html).trim()
+    return toPlainText(html).trim()
   }
 }
 
 const LT = 0x3c
 const LF = 0x0a
 
-function isModest(html: string): boolean {
+function isSafeToConvert(html: string): boolean {
   if (html.length > MAX_HTML) return false
   let marks = 0
   for (let at = 0; at < html.length; at += 1) {
@@ -55,16 +55,16 @@ function isModest(html: string): boolean {
   return marks <= MAX_MARKS
 }
 
-function withoutTags(html: string): string {
+function toPlainText(html: string): string {
   return stripTags(html)
     .slice(0, MAX_TEXT)
-    .replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,8}));/gi, entity)
+    .replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,8}));/gi, decodeEntity)
     .replace(/[^\S\n]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
 }
 
-const named: Readonly<Record<string, string>> = {
+const namedEntities: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -78,23 +78,23 @@ const named: Readonly<Record<string, string>> = {
 }
 
 /** The commonest names; what is none of them stays as it is. */
-function entity(whole: string, hex?: string, decimal?: string, name?: string): string {
-  if (name !== undefined) return Object.hasOwn(named, name) ? (named[name] ?? whole) : whole
+function decodeEntity(whole: string, hex?: string, decimal?: string, name?: string): string {
+  if (name !== undefined) return Object.hasOwn(namedEntities, name) ? (namedEntities[name] ?? whole) : whole
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
   return code >= 0x20 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
 }
 
 /** Elements whose text nobody sees, and where they end. */
-const unseen: Readonly<Record<string, RegExp>> = {
+const hiddenElements: Readonly<Record<string, RegExp>> = {
   script: /<\/script/gi,
   style: /<\/style/gi,
   title: /<\/title/gi,
   template: /<\/template/gi,
 }
-const breaks = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
-const cells = new Set(['td', 'th'])
+const breakElements = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const cellElements = new Set(['td', 'th'])
 /** What makes a tag, a comment or the like of a `<`. */
-const tag = /<(?:\/?([a-z][a-z0-9]*)|[!?/])/iy
+const tagPattern = /<(?:\/?([a-z][a-z0-9]*)|[!?/])/iy
 
 function stripTags(html: string): string {
   let text = ''
@@ -102,32 +102,32 @@ function stripTags(html: string): string {
   while (at < html.length && text.length < MAX_TEXT) {
     const open = html.indexOf('<', at)
     if (open === -1) return text + html.slice(at)
-    tag.lastIndex = open
-    const found = tag.exec(html)
+    tagPattern.lastIndex = open
+    const found = tagPattern.exec(html)
     const name = found?.[1]?.toLowerCase() ?? ''
-    text += html.slice(at, open) + (found === null ? '<' : inPlaceOf(name))
-    at = found === null ? open + 1 : tagEnd(html, open, found[0].startsWith('</') ? '' : name)
+    text += html.slice(at, open) + (found === null ? '<' : replacementFor(name))
+    at = found === null ? open + 1 : findTagEnd(html, open, found[0].startsWith('</') ? '' : name)
   }
   return text
 }
 
-function inPlaceOf(name: string): string {
-  if (breaks.has(name)) return '\n'
-  return cells.has(name) ? ' ' : ''
+function replacementFor(name: string): string {
+  if (breakElements.has(name)) return '\n'
+  return cellElements.has(name) ? ' ' : ''
 }
 
 /** Behind the tag, the comment, or the element that nobody sees, which begins at `open`. */
-function tagEnd(html: string, open: number, name: string): number {
-  if (html.startsWith('<!--', open)) return behind(html, '-->', open + 4)
-  const end = behind(html, '>', open + 1)
-  const closing = Object.hasOwn(unseen, name) ? unseen[name] : undefined
+function findTagEnd(html: string, open: number, name: string): number {
+  if (html.startsWith('<!--', open)) return indexAfter(html, '-->', open + 4)
+  const end = indexAfter(html, '>', open + 1)
+  const closing = Object.hasOwn(hiddenElements, name) ? hiddenElements[name] : undefined
   if (closing === undefined) return end
   closing.lastIndex = end
-  return closing.test(html) ? behind(html, '>', closing.lastIndex) : html.length
+  return closing.test(html) ? indexAfter(html, '>', closing.lastIndex) : html.length
 }
 
 /** The end of the text where there is no such sign, so that nothing is searched twice. */
-function behind(text: string, sign: string, from: number): number {
+function indexAfter(text: string, sign: string, from: number): number {
   const at = text.indexOf(sign, from)
   return at === -1 ? text.length : at + sign.length
 }

@@ -25,7 +25,7 @@ export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
 )
 
 /** Fifty recipients with a hundred attempts each. */
-const MOST = 5_000
+const MAX_ATTEMPTS = 5_000
 
 export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
@@ -34,11 +34,11 @@ export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: strin
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('seq')
-    .limit(MOST),
+    .limit(MAX_ATTEMPTS),
 )
 
 /** Has any server answered for this recipient in an earlier attempt? Decides bounced or failed at expiry. */
-export const reachedBefore = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
+export const reachedAttempts = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
   db
     .selectFrom('attempts')
     .select('seq')

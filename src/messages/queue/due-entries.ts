@@ -7,7 +7,7 @@
 import { prepareRead } from '../../storage/prepared.js'
 import type { QueueEntry } from './queue.js'
 
-interface Due {
+interface DueQuery {
   readonly workspaceId: string
   /** Entries after this moment and id: where the last page ended. */
   readonly afterTime: number
@@ -17,7 +17,7 @@ interface Due {
 }
 
 /** Due entries of one workspace in order of time. */
-export const dueOfWorkspace = prepareRead<Due>()(({ db, slot }) =>
+export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .selectAll()
@@ -31,7 +31,7 @@ export const dueOfWorkspace = prepareRead<Due>()(({ db, slot }) =>
     .$castTo<QueueEntry>(),
 )
 
-interface Lane {
+interface LaneQuery {
   readonly workspaceId: string
   readonly domain: string
   readonly priority: 0 | 1 | 2
@@ -40,7 +40,7 @@ interface Lane {
 }
 
 /** Due entries of one lane, oldest first. */
-export const dueOfLane = prepareRead<Lane>()(({ db, slot }) =>
+export const dueEntriesOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .selectAll()

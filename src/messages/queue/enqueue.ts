@@ -7,11 +7,11 @@ import { recordEvent } from '../../events/event-log.js'
 import type { Address, DomainName } from '../../mail/address.js'
 import { domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
-import { type Priority, SERVICE } from '../../storage/tables/tables.js'
+import { type Priority, SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
 import { insertRaw } from '../raw-message.js'
-import { insertRecipient, type RecipientWishes } from '../recipients.js'
+import { insertRecipient, type DsnRequest } from '../recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 
 export interface NewRecipient {
@@ -25,7 +25,7 @@ export interface NewRecipient {
 }
 
 /** In their order. Ids of one moment are not ordered; sorted they keep recipients in the order in which they were given. */
-export function recipientIds(count: number, now: number): readonly string[] {
+export function createRecipientIds(count: number, now: number): readonly string[] {
   return Array.from({ length: count }, () => uuidv7(now)).sort()
 }
 
@@ -56,36 +56,36 @@ export type NewEmail = Pick<
   | 'template_id'
 >
 
-export interface Enqueued {
+export interface EnqueuedEmail {
   readonly email: Email
   /** Due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
   /** Of the entries, by their ids. */
-  readonly wishes: ReadonlyMap<string, RecipientWishes>
+  readonly dsnRequests: ReadonlyMap<string, DsnRequest>
   readonly writes: readonly Write[]
 }
 
 /** `recipients` holds at least one that is not suppressed. */
-export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer | MovedBytes): Enqueued {
-  const email = newRecord(wanted, raw.length)
-  const ids = recipientIds(recipients.length, email.created_at)
+export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer | MovedBytes): EnqueuedEmail {
+  const email = toEmailRow(wanted, raw.length)
+  const ids = createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
-  const entries = queued.map(({ id, address }) => newEntry(email, id, address))
-  const wishes = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))
+  const entries = queued.map(({ id, address }) => toQueueEntry(email, id, address))
+  const dsnRequests = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))
   const { id, workspace_id, created_at } = email
   const writes = [
     insertEmail(email),
     insertRaw({ email_id: id, workspace_id, created_at, raw }),
-    ...rows.map((row) => recipientRow(email, row)),
+    ...rows.map((row) => insertRecipientRow(email, row)),
     ...entries.map(insertEntry),
   ]
-  if (workspace_id !== SERVICE) writes.push(queuedEvent(email, recipients))
-  return { email, entries, wishes, writes }
+  if (workspace_id !== SERVICE_WORKSPACE) writes.push(recordQueuedEvent(email, recipients))
+  return { email, entries, dsnRequests, writes }
 }
 
 /** Field by field: spreading so many into a new object takes V8 fifty times as long. */
-function newRecord(wanted: NewEmail, size: number): Email {
+function toEmailRow(wanted: NewEmail, size: number): Email {
   return {
     id: wanted.id,
     workspace_id: wanted.workspace_id,
@@ -120,7 +120,7 @@ function newRecord(wanted: NewEmail, size: number): Email {
   }
 }
 
-function recipientRow(email: Email, row: NewRecipient & { readonly id: string }): Write {
+function insertRecipientRow(email: Email, row: NewRecipient & { readonly id: string }): Write {
   return insertRecipient({
     id: row.id,
     email_id: email.id,
@@ -134,7 +134,7 @@ function recipientRow(email: Email, row: NewRecipient & { readonly id: string })
   })
 }
 
-function newEntry(email: Email, id: string, recipient: Address): QueueEntry {
+function toQueueEntry(email: Email, id: string, recipient: Address): QueueEntry {
   return {
     id,
     email_id: email.id,
@@ -153,13 +153,13 @@ function newEntry(email: Email, id: string, recipient: Address): QueueEntry {
   }
 }
 
-function queuedEvent(email: Email, recipients: readonly NewRecipient[]): Write {
+function recordQueuedEvent(email: Email, recipients: readonly NewRecipient[]): Write {
   const data = {
     email_id: email.id,
     from: email.from_email,
     to: recipients.filter(({ suppressed }) => !suppressed).map(({ address }) => address),
     subject: email.subject,
-    tags: tagObject(email.tags),
+    tags: toTagObject(email.tags),
   }
   return recordEvent({
     workspaceId: email.workspace_id,
@@ -172,7 +172,7 @@ function queuedEvent(email: Email, recipients: readonly NewRecipient[]): Write {
 }
 
 /** Tags as events show them: an object by name. */
-export function tagObject(tags: string): Record<string, string> {
+export function toTagObject(tags: string): Record<string, string> {
   if (tags === '[]') return {}
   const list = JSON.parse(tags) as readonly { readonly name: string; readonly value: string }[]
   return Object.fromEntries(list.map(({ name, value }) => [name, value]))

@@ -9,20 +9,20 @@
 import { type Address, type DomainName, domainOf } from '../../mail/address.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import type { Flag } from '../../storage/tables/tables.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
-const PAGE = 200
+const PAGE_SIZE = 200
 
-interface Place {
+interface QueueCursor {
   readonly workspaceId: string
   readonly held: Flag
   readonly afterTime: number
   readonly afterId: string
 }
 
-const pageOfQueue = prepareRead<Place>()(({ db, slot }) =>
+const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
@@ -37,10 +37,10 @@ const pageOfQueue = prepareRead<Place>()(({ db, slot }) =>
     )
     .orderBy('queue.next_attempt_at')
     .orderBy('queue.id')
-    .limit(PAGE),
+    .limit(PAGE_SIZE),
 )
 
-export interface GoneDomain {
+export interface DeletedDomain {
   readonly workspaceId: string
   readonly domain: DomainName
   /** When it went: what came in later belongs to a domain that was registered again. */
@@ -50,20 +50,20 @@ export interface GoneDomain {
 /** Resolves to the number of recipients that have failed; rejects with the reason of `signal` where it is cut short. */
 export async function failDomain(
   { read, commit }: { readonly read: Read; readonly commit: Commit },
-  gone: GoneDomain,
+  gone: DeletedDomain,
   signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
   for (const held of [0, 1] as const) {
-    let place: Place | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
+    let place: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (place !== null) {
       signal?.throwIfAborted()
       const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, place)
       const ours = page.filter(
         ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email as Address) === gone.domain,
       )
-      failed += await fail(commit, ours, gone.at)
-      const last = page.length < PAGE ? undefined : page.at(-1)
+      failed += await failEntries(commit, ours, gone.at)
+      const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
       place = last === undefined ? null : { ...place, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
@@ -71,11 +71,11 @@ export async function failDomain(
 }
 
 /** Each in a request of its own: one that is being attempted stops no other. */
-async function fail(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
+async function failEntries(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
   // Never resolves in the same turn of the loop, not even with nothing to do.
   const outcomes = await Promise.all([
     new Promise<false>((resolve) => setImmediate(resolve, false)),
-    ...entries.map((entry) => unlessMissed(commit(deleteEntry(entry, at, 'domain-deleted')))),
+    ...entries.map((entry) => tryCommit(commit(deleteEntry(entry, at, 'domain-deleted')))),
   ])
   return outcomes.filter(Boolean).length
 }

@@ -7,13 +7,13 @@
  */
 import type { SelectQueryBuilder } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
-import { prepareWrite, type Read, select, statements } from '../../storage/prepared.js'
+import { prepareWrite, type Read, runQuery, queryBuilder } from '../../storage/prepared.js'
 import type { Flag, RecipientStatus, Tables } from '../../storage/tables/tables.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { moveRecipient } from '../recipients.js'
+import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
-import { tagObject } from './enqueue.js'
+import { toTagObject } from './enqueue.js'
 
 export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
 export type QueueStatus = (typeof queueStatuses)[number]
@@ -45,28 +45,28 @@ export interface ListedEntry {
   readonly tags: string
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /** All entries that the filter lets through, read in pages: in the order of their ids, which is that of their time. */
-export function* eachEntry(read: Read, filter: QueueFilter): Generator<ListedEntry> {
+export function* iterateEntries(read: Read, filter: QueueFilter): Generator<ListedEntry> {
   let after = ''
   for (;;) {
-    const page = listEntries(read, { ...filter, after, limit: PAGE })
+    const page = listEntries(read, { ...filter, after, limit: PAGE_SIZE })
     yield* page
     const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
+    if (last === undefined || page.length < PAGE_SIZE) return
     after = last.id
   }
 }
 
-interface Page extends QueueFilter {
+interface PageQuery extends QueueFilter {
   /** Only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number
 }
 
-function listEntries(read: Read, filter: Page): ListedEntry[] {
-  const query = statements
+function listEntries(read: Read, filter: PageQuery): ListedEntry[] {
+  const query = queryBuilder
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
     .innerJoin('emails', 'emails.id', 'queue.email_id')
@@ -91,13 +91,13 @@ function listEntries(read: Read, filter: Page): ListedEntry[] {
     .where('queue.id', '>', filter.after)
     .orderBy('queue.id')
     .limit(filter.limit)
-  return select(read, narrowed(query, filter))
+  return runQuery(read, applyFilter(query, filter))
 }
 
-type Joined = 'queue' | 'recipients' | 'emails'
-type Listing<Row> = SelectQueryBuilder<Pick<Tables, Joined>, Joined, Row>
+type JoinedTables = 'queue' | 'recipients' | 'emails'
+type EntryQuery<Row> = SelectQueryBuilder<Pick<Tables, JoinedTables>, JoinedTables, Row>
 
-function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }: QueueFilter): Listing<Row> {
+function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: QueueFilter): EntryQuery<Row> {
   let narrow = query
   if (workspaceId !== undefined) {
     // Not found by an index of the workspace, which would sort all of its queue anew for each page.
@@ -125,7 +125,7 @@ function narrowed<Row>(query: Listing<Row>, { workspaceId, domain, status, ids }
 }
 
 /** The word for an entry's state, as lists show it. */
-export function statusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
+export function queueStatusOf({ held, leased, attempts, recipient_status }: ListedEntry): QueueStatus {
   if (held === 1) return 'held'
   if (leased === 1) return 'sending'
   if (recipient_status === 'scheduled') return 'scheduled'
@@ -157,7 +157,7 @@ export const retryEntry = prepareWrite<{ id: string; at: number }>(
   1,
 )
 
-const removeIdle = prepareWrite<{ id: string; at: number }>(
+const removeUnleased = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>
     db
       .deleteFrom('queue')
@@ -176,13 +176,13 @@ export type RemovedEntry = Pick<
 export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [
-    removeIdle({ id, at }),
-    moveRecipient({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
+    removeUnleased({ id, at }),
+    changeRecipientStatus({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
     rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]
-  if (workspace_id === SERVICE) return writes
+  if (workspace_id === SERVICE_WORKSPACE) return writes
   const { from_email: from, subject, tags } = entry
-  const data = { email_id, from, to: recipient, subject, tags: tagObject(tags), reason }
+  const data = { email_id, from, to: recipient, subject, tags: toTagObject(tags), reason }
   return [
     ...writes,
     recordEvent({ workspaceId: workspace_id, type: 'email.failed', emailId: email_id, recipient, at, data }),

@@ -50,7 +50,7 @@ interface Lease {
   readonly until: number
 }
 
-const lease = prepareWrite<Lease & { next: number }>(
+const updateLease = prepareWrite<Lease & { next: number }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
@@ -64,7 +64,7 @@ const lease = prepareWrite<Lease & { next: number }>(
 
 /** Counts the attempt before it is made. Misses when the entry was changed since it was read. */
 export function leaseEntry(wanted: Lease): Write {
-  return lease({ next: wanted.attempts + 1, ...wanted })
+  return updateLease({ next: wanted.attempts + 1, ...wanted })
 }
 
 /** The entry waits until `at`. */
@@ -141,7 +141,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
 )
 
 /** Tried no more until the operator has looked: trying again could send it again and again. */
-export const parkEntry = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
+export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
     .set({ held: 1, leased: 0, last_response: slot('why') })
@@ -154,7 +154,7 @@ export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Added for each attempt before the one that a crash cut off. */
-const CRASH_PAUSE = 30_000
+const CRASH_BACKOFF = 30_000
 
 /**
  * After a crash: an attempt that was cut off while it was the first is due at `at`
@@ -167,7 +167,7 @@ export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
     .updateTable('queue')
     .set((eb) => ({
       leased: 0,
-      next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_PAUSE), '+', slot('at')),
+      next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_BACKOFF), '+', slot('at')),
     }))
     .where('leased', '=', sql.lit(1)),
 )

@@ -6,17 +6,17 @@
  *   queued -> queued                                   deferred: the entry waits
  */
 import { type EventType, recordEvent } from '../../events/event-log.js'
-import { timestamp } from '../../platform/clock.js'
+import { formatTimestamp } from '../../platform/clock.js'
 import type { RecipientStatus } from '../../storage/tables/tables.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type EmailSummary, emailEvent } from '../email-event.js'
+import { type EmailSummary, buildEmailEvent } from '../email-event.js'
 import { markAttempt } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 import { insertAttempt, type NewAttempt } from './attempts.js'
 import { deferEntry, type QueueEntry, removeEntry } from './queue.js'
 
-export interface Attempted {
+export interface AttemptRecord {
   readonly entry: QueueEntry
   readonly email: EmailSummary
   /** Number of this attempt, from 1. */
@@ -34,21 +34,21 @@ export interface Attempted {
 }
 
 /** A next hop has it. `final`: that hop is an MX of the recipient's domain. */
-export function settleAccepted(attempted: Attempted, final: boolean): Write[] {
+export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[] {
   const { endedAt } = attempted
   const status = final ? 'delivered' : 'sent'
   return [
-    ...settled(attempted, status, { sentAt: endedAt, deliveredAt: final ? endedAt : null, bouncedAt: null }),
-    ...event(attempted, 'email.sent', { sent_at: timestamp(endedAt) }),
-    ...(final ? event(attempted, 'email.delivered', { delivered_at: timestamp(endedAt) }) : []),
+    ...settleRecipient(attempted, status, { sentAt: endedAt, deliveredAt: final ? endedAt : null, bouncedAt: null }),
+    ...recordAttemptEvent(attempted, 'email.sent', { sent_at: formatTimestamp(endedAt) }),
+    ...(final ? recordAttemptEvent(attempted, 'email.delivered', { delivered_at: formatTimestamp(endedAt) }) : []),
   ]
 }
 
 /** Refused for good (`hard`), or expired after temporary refusals. */
-export function settleBounced(attempted: Attempted, hard: boolean): Write[] {
+export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] {
   return [
-    ...settled(attempted, 'bounced', { sentAt: null, deliveredAt: null, bouncedAt: attempted.endedAt }),
-    ...event(attempted, 'email.bounced', {
+    ...settleRecipient(attempted, 'bounced', { sentAt: null, deliveredAt: null, bouncedAt: attempted.endedAt }),
+    ...recordAttemptEvent(attempted, 'email.bounced', {
       bounce_type: hard ? 'hard' : 'soft',
       bounce_subtype: attempted.reason,
       bounce_reason: attempted.response,
@@ -57,45 +57,45 @@ export function settleBounced(attempted: Attempted, hard: boolean): Write[] {
 }
 
 /** No server was ever reached, until it expired. */
-export function settleFailed(attempted: Attempted): Write[] {
+export function settleFailed(attempted: AttemptRecord): Write[] {
   return [
-    ...settled(attempted, 'failed', { sentAt: null, deliveredAt: null, bouncedAt: null }),
-    ...event(attempted, 'email.failed', { reason: attempted.reason, response: attempted.response }),
+    ...settleRecipient(attempted, 'failed', { sentAt: null, deliveredAt: null, bouncedAt: null }),
+    ...recordAttemptEvent(attempted, 'email.failed', { reason: attempted.reason, response: attempted.response }),
   ]
 }
 
 /** To be tried again at `next`. */
-export function settleDeferred(attempted: Attempted, next: number, noticed: boolean): Write[] {
+export function settleDeferred(attempted: AttemptRecord, next: number, noticed: boolean): Write[] {
   const { entry, response } = attempted
   return [
     deferEntry({ id: entry.id, at: next, noticed: noticed ? 1 : 0, lastResponse: response }),
-    mark(attempted, 'queued'),
-    insertAttempt(attemptRow(attempted, 'deferred', next)),
-    ...event(attempted, 'email.deferred', {
+    markRecipient(attempted, 'queued'),
+    insertAttempt(toAttemptRow(attempted, 'deferred', next)),
+    ...recordAttemptEvent(attempted, 'email.deferred', {
       reason: attempted.reason,
       response,
       attempt: attempted.number,
-      next_attempt_at: timestamp(next),
+      next_attempt_at: formatTimestamp(next),
     }),
   ]
 }
 
-interface Moments {
+interface EmailTimes {
   readonly sentAt: number | null
   readonly deliveredAt: number | null
   readonly bouncedAt: number | null
 }
 
-function settled(attempted: Attempted, outcome: NewAttempt['outcome'] & RecipientStatus, moments: Moments): Write[] {
+function settleRecipient(attempted: AttemptRecord, outcome: NewAttempt['outcome'] & RecipientStatus, moments: EmailTimes): Write[] {
   return [
     removeEntry({ id: attempted.entry.id }),
-    mark(attempted, outcome),
-    insertAttempt(attemptRow(attempted, outcome, null)),
+    markRecipient(attempted, outcome),
+    insertAttempt(toAttemptRow(attempted, outcome, null)),
     rollUpEmail({ emailId: attempted.email.id, ...moments }),
   ]
 }
 
-function mark(attempted: Attempted, status: RecipientStatus): Write {
+function markRecipient(attempted: AttemptRecord, status: RecipientStatus): Write {
   return markAttempt({
     id: attempted.entry.id,
     status,
@@ -109,7 +109,7 @@ function mark(attempted: Attempted, status: RecipientStatus): Write {
   })
 }
 
-function attemptRow(attempted: Attempted, outcome: NewAttempt['outcome'], next: number | null): NewAttempt {
+function toAttemptRow(attempted: AttemptRecord, outcome: NewAttempt['outcome'], next: number | null): NewAttempt {
   return {
     workspace_id: attempted.email.workspace_id,
     email_id: attempted.email.id,
@@ -129,7 +129,7 @@ function attemptRow(attempted: Attempted, outcome: NewAttempt['outcome'], next: 
 }
 
 /** None for the service's own mail: nobody subscribes to it. */
-function event({ email, entry, endedAt: at }: Attempted, type: EventType, more: Record<string, unknown>): Write[] {
-  if (email.workspace_id === SERVICE) return []
-  return [recordEvent(emailEvent({ email, recipient: entry.recipient, type, at, more }))]
+function recordAttemptEvent({ email, entry, endedAt: at }: AttemptRecord, type: EventType, more: Record<string, unknown>): Write[] {
+  if (email.workspace_id === SERVICE_WORKSPACE) return []
+  return [recordEvent(buildEmailEvent({ email, recipient: entry.recipient, type, at, more }))]
 }

@@ -13,13 +13,13 @@
 import type { Reply } from '../../mail/reply.js'
 import { isConditional } from './conditions.js'
 import type { Reason } from './reasons.js'
-import { matchingPattern } from './reply-patterns.js'
+import { findPattern } from './reply-patterns.js'
 import type { Stage } from './stage.js'
 import { reasonOfCode, reasonOfStatus } from './status-reasons.js'
 
 export type { Stage } from './stage.js'
 
-export interface Classified {
+export interface ReplyClassification {
   readonly kind: 'temporary' | 'permanent'
   /** What the reply speaks of: the session as a whole, the return path, the recipient, or the message. */
   readonly scope: 'session' | 'sender' | 'recipient' | 'message'
@@ -29,7 +29,7 @@ export interface Classified {
   /** The mailbox itself is dead: suppresses the address. */
   readonly recipientsFault: boolean
   /** The words say that the matter passes, whatever the code says. */
-  readonly passes: boolean
+  readonly isTransient: boolean
 }
 
 const scopes = {
@@ -42,12 +42,12 @@ const scopes = {
   rcpt: 'recipient',
   data: 'message',
   message: 'message',
-} as const satisfies Readonly<Record<Stage, Classified['scope']>>
+} as const satisfies Readonly<Record<Stage, ReplyClassification['scope']>>
 
 const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'mailbox-full', 'null-mx'])
-const deadMailbox: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'null-mx'])
+const deadMailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'null-mx'])
 
-export function classifyReply(stage: Stage, reply: Reply): Classified {
+export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
   if (reply.code < 400) {
     return {
       kind: 'temporary',
@@ -55,33 +55,33 @@ export function classifyReply(stage: Stage, reply: Reply): Classified {
       reason: 'protocol',
       status: '4.5.0',
       recipientsFault: false,
-      passes: true,
+      isTransient: true,
     }
   }
-  const enhanced = reply.enhanced ?? quotedStatus(reply.text)
-  const pattern = matchingPattern({ stage, code: reply.code, enhanced, text: reply.text })
+  const enhanced = reply.enhanced ?? findQuotedStatus(reply.text)
+  const pattern = findPattern({ stage, code: reply.code, enhanced, text: reply.text })
   const named = pattern?.reason ?? reasonOfStatus(enhanced) ?? reasonOfCode(reply.code, stage) ?? 'unclassified'
   // What a server says of a mailbox at MAIL, it says of ours.
   const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
-  const isDead = deadMailbox.has(reason) && !isConditional(reply.text)
+  const isDead = deadMailboxReasons.has(reason) && !isConditional(reply.text)
   return {
     kind: permanent ? 'permanent' : 'temporary',
     scope,
     reason,
     status: statusOf(permanent, enhanced, reason),
     recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && isDead,
-    passes: pattern?.temporary === true,
+    isTransient: pattern?.temporary === true,
   }
 }
 
 /** qmail and Cisco put the code into the words: `no mailbox here by that name. (#5.1.1)`. */
-function quotedStatus(text: string): string | null {
+function findQuotedStatus(text: string): string | null {
   return /#([45]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
 }
 
-const derived: Readonly<Partial<Record<Reason, string>>> = {
+const defaultDetails: Readonly<Partial<Record<Reason, string>>> = {
   'bad-mailbox': '1.1',
   'mailbox-disabled': '2.1',
   'mailbox-full': '2.2',
@@ -107,7 +107,7 @@ const derived: Readonly<Partial<Record<Reason, string>>> = {
 
 /** The server's code, with its class made to agree with ours; else the code of the reason. */
 function statusOf(permanent: boolean, enhanced: string | null, reason: Reason): string {
-  const detail = enhanced === null ? (derived[reason] ?? '0.0') : enhanced.slice(2)
+  const detail = enhanced === null ? (defaultDetails[reason] ?? '0.0') : enhanced.slice(2)
   return `${permanent ? 5 : 4}.${detail}`
 }
 

@@ -4,9 +4,9 @@
  *
  * Read as widely as may be: the cost of a match is one more attempt to an address that is dead.
  */
-const LONGEST = 2_048
+const MAX_TEXT = 2_048
 
-const conditions: readonly RegExp[] = [
+const conditionalPatterns: readonly RegExp[] = [
   // For now.
   /\btemporar|\b(try|retry)( it| again)? later\b|\bagain later\b|\bmaintenance\b|\bfor (now|the moment)\b/i,
   /\bnot .{0,20}\b(yet|now|at this time)\b|\b(messages?|e-?mails?|mail) (right )?now\b|\b(on|during) (a )?(vacation|holidays?|weekends?)\b/i,
@@ -20,6 +20,6 @@ const conditions: readonly RegExp[] = [
 ]
 
 export function isConditional(words: string): boolean {
-  const text = words.slice(0, LONGEST)
-  return conditions.some((condition) => condition.test(text))
+  const text = words.slice(0, MAX_TEXT)
+  return conditionalPatterns.some((condition) => condition.test(text))
 }

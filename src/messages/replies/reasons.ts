@@ -46,6 +46,6 @@ export type Reason = keyof typeof sentences
 export const reasons = Object.keys(sentences) as readonly Reason[]
 
 /** One English sentence for people. */
-export function reasonSentence(reason: Reason): string {
+export function describeReason(reason: Reason): string {
   return sentences[reason]
 }

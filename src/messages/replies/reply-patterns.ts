@@ -21,7 +21,7 @@ import { patternsOfSender } from './reply-patterns/sender.js'
 import { patternsOfServer } from './reply-patterns/server.js'
 import type { Stage } from './stage.js'
 
-const table: readonly ReplyPattern[] = [
+const replyPatterns: readonly ReplyPattern[] = [
   ...providerCodes,
   ...patternsOfFullMailbox,
   ...patternsOfPace,
@@ -32,7 +32,7 @@ const table: readonly ReplyPattern[] = [
   ...patternsOfServer,
 ]
 
-export interface Wording {
+export interface ReplyWords {
   readonly stage: Stage
   readonly code: number
   /** As `5.1.1`, or null. */
@@ -41,10 +41,10 @@ export interface Wording {
 }
 
 /** The first row that fits, or null where the words tell nothing. */
-export function matchingPattern({ stage, code, enhanced, text }: Wording): ReplyPattern | null {
-  const words = plainWords(text)
+export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyPattern | null {
+  const words = normalizeText(text)
   const detail = enhanced?.slice(2) ?? ''
-  const found = table.find(({ when, texts }) => {
+  const found = replyPatterns.find(({ when, texts }) => {
     if (when?.codes !== undefined && !when.codes.includes(code)) return false
     if (when?.stages !== undefined && !when.stages.includes(stage)) return false
     if (when?.status !== undefined && !detail.startsWith(when.status)) return false
@@ -55,7 +55,7 @@ export function matchingPattern({ stage, code, enhanced, text }: Wording): Reply
 }
 
 /** Addresses hold words that nobody meant (`no-spam@…`); codes between the lines tear sentences apart. */
-function plainWords(text: string): string {
+function normalizeText(text: string): string {
   return text
     .slice(0, 2048)
     .replace(/<?[^\s<>@]{1,320}@[^\s<>@]{1,255}>?/g, '<>')

@@ -8,7 +8,7 @@
 import type { Reason } from './reasons.js'
 import type { Stage } from './stage.js'
 
-const byDetail: Readonly<Record<string, Reason>> = {
+const reasonsByDetail: Readonly<Record<string, Reason>> = {
   '1.1': 'bad-mailbox',
   '1.2': 'bad-domain',
   '1.3': 'bad-mailbox',
@@ -107,13 +107,13 @@ const byDetail: Readonly<Record<string, Reason>> = {
 }
 
 /** Exchange Online numbers its blocks in ranges. */
-const byRange: readonly (readonly [from: number, to: number, Reason])[] = [
+const reasonRanges: readonly (readonly [from: number, to: number, Reason])[] = [
   [501, 514, 'spam-block'],
   [606, 699, 'spam-block'],
   [700, 799, 'rate-limited'],
 ]
 
-const byCode: Readonly<Record<number, Reason>> = {
+const reasonsByCode: Readonly<Record<number, Reason>> = {
   451: 'remote-error',
   452: 'remote-error',
   500: 'protocol',
@@ -135,15 +135,15 @@ const byCode: Readonly<Record<number, Reason>> = {
 export function reasonOfStatus(status: string | null): Reason | null {
   if (status === null) return null
   const detail = status.slice(status.indexOf('.') + 1)
-  const named = byDetail[detail]
+  const named = reasonsByDetail[detail]
   if (named !== undefined) return named
   const number = detail.startsWith('7.') ? Number(detail.slice(2)) : 0
-  return byRange.find(([from, to]) => number >= from && number <= to)?.[2] ?? null
+  return reasonRanges.find(([from, to]) => number >= from && number <= to)?.[2] ?? null
 }
 
 /** The reason that the plain code names at this stage, or null. */
 export function reasonOfCode(code: number, stage: Stage): Reason | null {
   // RFC 5321: 552 is "exceeded storage allocation", of the mailbox at RCPT, by the message after it.
   if (code === 552) return stage === 'rcpt' ? 'mailbox-full' : 'too-large'
-  return byCode[code] ?? null
+  return reasonsByCode[code] ?? null
 }

@@ -27,149 +27,149 @@ export interface ConnectionOrigin {
   readonly network: string | null
 }
 
-const ranks = ['unproved', 'slow', 'idle', 'unread'] as const
+const evictionOrder = ['unproved', 'slow', 'idle', 'unread'] as const
 
 /** What a connection uses its place for. */
-export interface Standing {
-  readonly rank: (typeof ranks)[number]
+export interface ConnectionState {
+  readonly rank: (typeof evictionOrder)[number]
   /** Since when; epoch milliseconds. */
   readonly since: number
   /** Quiet for too short a time to be judged. */
-  readonly fresh: boolean
+  readonly isFresh: boolean
 }
 
-export interface Occupant {
+export interface LimitedConnection {
   /** Null: it is at work and must not be ended. */
-  standing(): Standing | null
+  state(): ConnectionState | null
   /** Ends it. Its place is free already. */
-  giveWay(): void
+  evict(): void
 }
 
-export interface Place {
+export interface ConnectionSlot {
   readonly origin: ConnectionOrigin | null
   /** Frees the place; further calls do nothing. */
-  leave(): void
+  release(): void
 }
 
 /** Which limit is reached. */
-export type Shortage = 'full' | 'too-many-of-address' | 'too-many-of-network'
+export type ReachedLimit = 'full' | 'too-many-of-address' | 'too-many-of-network'
 
-export interface ConnectionLimit {
-  enter(origin: ConnectionOrigin | null, occupant: Occupant): Place | Shortage
-  open(): number
+export interface ConnectionLimiter {
+  acquire(origin: ConnectionOrigin | null, occupant: LimitedConnection): ConnectionSlot | ReachedLimit
+  countOpen(): number
 }
 
 /** A network loses a fresh connection to one that holds so many places fewer. */
-const CLEARLY = 10
+const MIN_CROWDING = 10
 
-interface Held extends Place {
-  readonly occupant: Occupant
+interface HeldSlot extends ConnectionSlot {
+  readonly connection: LimitedConnection
 }
 
 interface Candidate {
-  readonly held: Held
-  readonly standing: Standing
+  readonly held: HeldSlot
+  readonly state: ConnectionState
 }
 
-export function connectionLimit(settings: ConnectionLimitSettings): ConnectionLimit {
+export function createConnectionLimiter(settings: ConnectionLimitSettings): ConnectionLimiter {
   const { maxConnections, maxConnectionsPerAddress } = settings
   const maxConnectionsPerNetwork = Math.max(settings.maxConnectionsPerNetwork, maxConnectionsPerAddress)
-  const all = new Set<Held>()
-  const ofAddress = new Groups()
-  const ofNetwork = new Groups()
+  const allSlots = new Set<HeldSlot>()
+  const slotsByAddress = new SlotGroups()
+  const slotsByNetwork = new SlotGroups()
 
-  function hold(origin: ConnectionOrigin | null, occupant: Occupant): Held {
-    const held: Held = {
+  function addSlot(origin: ConnectionOrigin | null, connection: LimitedConnection): HeldSlot {
+    const held: HeldSlot = {
       origin,
-      occupant,
-      leave: () => {
-        all.delete(held)
-        ofAddress.delete(origin?.address, held)
-        ofNetwork.delete(origin?.network, held)
+      connection,
+      release: () => {
+        allSlots.delete(held)
+        slotsByAddress.delete(origin?.address, held)
+        slotsByNetwork.delete(origin?.network, held)
       },
     }
-    all.add(held)
-    ofAddress.add(origin?.address, held)
-    ofNetwork.add(origin?.network, held)
+    allSlots.add(held)
+    slotsByAddress.add(origin?.address, held)
+    slotsByNetwork.add(origin?.network, held)
     return held
   }
 
-  function freshOne(origin: ConnectionOrigin | null): Held | null {
-    const own = origin === null ? 0 : ofNetwork.of(origin.network).size
-    return crowdedFresh(all, (held) => ofNetwork.of(held.origin?.network).size - own - CLEARLY)
+  function findFreshToEvict(origin: ConnectionOrigin | null): HeldSlot | null {
+    const own = origin === null ? 0 : slotsByNetwork.slotsOf(origin.network).size
+    return findCrowdedFresh(allSlots, (held) => slotsByNetwork.slotsOf(held.origin?.network).size - own - MIN_CROWDING)
   }
 
-  function makePlace(among: ReadonlySet<Held>, otherwise: () => Held | null): boolean {
-    const found = longestQuiet(among) ?? otherwise()
-    found?.leave()
-    found?.occupant.giveWay()
+  function evictOne(among: ReadonlySet<HeldSlot>, otherwise: () => HeldSlot | null): boolean {
+    const found = findLongestIdle(among) ?? otherwise()
+    found?.release()
+    found?.connection.evict()
     return found !== null
   }
 
   return {
-    enter(origin, occupant) {
-      const neighbours = ofAddress.of(origin?.address)
-      if (neighbours.size >= maxConnectionsPerAddress && !makePlace(neighbours, none)) return 'too-many-of-address'
-      const network = ofNetwork.of(origin?.network)
-      if (network.size >= maxConnectionsPerNetwork && !makePlace(network, none)) return 'too-many-of-network'
-      if (all.size >= maxConnections && !makePlace(all, () => freshOne(origin))) return 'full'
-      return hold(origin, occupant)
+    acquire(origin, occupant) {
+      const neighbours = slotsByAddress.slotsOf(origin?.address)
+      if (neighbours.size >= maxConnectionsPerAddress && !evictOne(neighbours, findNone)) return 'too-many-of-address'
+      const network = slotsByNetwork.slotsOf(origin?.network)
+      if (network.size >= maxConnectionsPerNetwork && !evictOne(network, findNone)) return 'too-many-of-network'
+      if (allSlots.size >= maxConnections && !evictOne(allSlots, () => findFreshToEvict(origin))) return 'full'
+      return addSlot(origin, occupant)
     },
-    open: () => all.size,
+    countOpen: () => allSlots.size,
   }
 }
 
-const none = (): null => null
+const findNone = (): null => null
 
 /** The first in the order of ranks, and of one rank the one that is quiet for longest. */
-function longestQuiet(among: Iterable<Held>): Held | null {
+function findLongestIdle(among: Iterable<HeldSlot>): HeldSlot | null {
   let found: Candidate | null = null
   for (const held of among) {
-    const standing = held.occupant.standing()
-    if (standing === null || standing.fresh) continue
-    if (found === null || isBefore(standing, found.standing)) found = { held, standing }
+    const state = held.connection.state()
+    if (state === null || state.isFresh) continue
+    if (found === null || isBefore(state, found.state)) found = { held, state }
   }
   return found?.held ?? null
 }
 
 /** Of the fresh and unproved ones that of the most crowded network. `crowd`: not above zero, and it stays. */
-function crowdedFresh(among: Iterable<Held>, crowd: (held: Held) => number): Held | null {
+function findCrowdedFresh(among: Iterable<HeldSlot>, crowd: (held: HeldSlot) => number): HeldSlot | null {
   let found: Candidate | null = null
   let most = 0
   for (const held of among) {
     const own = crowd(held)
     if (own <= 0 || own < most) continue
-    const standing = held.occupant.standing()
-    if (standing?.rank !== 'unproved') continue
-    if (own === most && found !== null && !isBefore(standing, found.standing)) continue
-    found = { held, standing }
+    const state = held.connection.state()
+    if (state?.rank !== 'unproved') continue
+    if (own === most && found !== null && !isBefore(state, found.state)) continue
+    found = { held, state }
     most = own
   }
   return found?.held ?? null
 }
 
-function isBefore(one: Standing, other: Standing): boolean {
-  const distance = ranks.indexOf(one.rank) - ranks.indexOf(other.rank)
+function isBefore(one: ConnectionState, other: ConnectionState): boolean {
+  const distance = evictionOrder.indexOf(one.rank) - evictionOrder.indexOf(other.rank)
   return distance < 0 || (distance === 0 && one.since < other.since)
 }
 
-const nobody: ReadonlySet<Held> = new Set()
+const noSlots: ReadonlySet<HeldSlot> = new Set()
 
 /** The places of each address, or of each network. */
-class Groups {
-  private readonly groups = new Map<string, Set<Held>>()
+class SlotGroups {
+  private readonly groups = new Map<string, Set<HeldSlot>>()
 
-  of(name: string | null | undefined): ReadonlySet<Held> {
-    return (name === null || name === undefined ? undefined : this.groups.get(name)) ?? nobody
+  slotsOf(name: string | null | undefined): ReadonlySet<HeldSlot> {
+    return (name === null || name === undefined ? undefined : this.groups.get(name)) ?? noSlots
   }
 
-  add(name: string | null | undefined, held: Held): void {
+  add(name: string | null | undefined, held: HeldSlot): void {
     if (name === null || name === undefined) return
     const group = this.groups.get(name) ?? new Set()
     this.groups.set(name, group.add(held))
   }
 
-  delete(name: string | null | undefined, held: Held): void {
+  delete(name: string | null | undefined, held: HeldSlot): void {
     if (name === null || name === undefined) return
     const group = this.groups.get(name)
     group?.delete(held)

@@ -15,48 +15,48 @@ export interface TransferPace {
 }
 
 /** A modem of 9,600 baud sends about 960 bytes a second. */
-export const leastPace: TransferPace = { patience: 60_000, bytesPerSecond: 500 }
+export const minTransferPace: TransferPace = { patience: 60_000, bytesPerSecond: 500 }
 
 /** A transfer that has spent this part of its patience is behind. */
-const BEHIND = 1 / 6
+const BEHIND_SHARE = 1 / 6
 
 export class TransferWatch {
-  private readonly come: { readonly bytes: number }
+  private readonly progress: { readonly bytes: number }
   private readonly pace: TransferPace
   private patience: number
-  private bytes = 0
-  private at = performance.now()
+  private checkedBytes = 0
+  private checkedAt = performance.now()
   private timer: NodeJS.Timeout
 
   /** `come`: what has come so far. `tooSlow` is called once, when the patience is spent. */
   constructor(come: { readonly bytes: number }, pace: TransferPace, tooSlow: () => void) {
-    this.come = come
+    this.progress = come
     this.pace = pace
     this.patience = pace.patience
-    const look = (): void => {
-      const left = this.left()
+    const checkPace = (): void => {
+      const left = this.remainingPatience()
       if (left <= 0) tooSlow()
-      else this.timer = setTimeout(look, Math.ceil(left))
+      else this.timer = setTimeout(checkPace, Math.ceil(left))
     }
-    this.timer = setTimeout(look, pace.patience)
+    this.timer = setTimeout(checkPace, pace.patience)
   }
 
   /** It comes far too slowly, though it has patience left. */
   isBehind(): boolean {
-    return this.left() <= this.pace.patience * (1 - BEHIND)
+    return this.remainingPatience() <= this.pace.patience * (1 - BEHIND_SHARE)
   }
 
   end(): void {
     clearTimeout(this.timer)
   }
 
-  private left(): number {
+  private remainingPatience(): number {
     const { patience, bytesPerSecond } = this.pace
     const now = performance.now()
-    const earned = ((this.come.bytes - this.bytes) / bytesPerSecond) * 1000
-    this.patience = Math.min(patience, this.patience - (now - this.at) + earned)
-    this.at = now
-    this.bytes = this.come.bytes
+    const earned = ((this.progress.bytes - this.checkedBytes) / bytesPerSecond) * 1000
+    this.patience = Math.min(patience, this.patience - (now - this.checkedAt) + earned)
+    this.checkedAt = now
+    this.checkedBytes = this.progress.bytes
     return this.patience
   }
 }

@@ -7,24 +7,24 @@
  */
 
 /** The signs themselves, the blanks before them, and their wide forms. */
-const like = '[=+\\-@\\t\\r\\n\\uff1d\\uff0b\\uff0d\\uff20]'
-const formula = new RegExp(`^'*${like}`)
-const guardedFormula = new RegExp(`^'+${like}`)
+const formulaStart = '[=+\\-@\\t\\r\\n\\uff1d\\uff0b\\uff0d\\uff20]'
+const formulaPattern = new RegExp(`^'*${formulaStart}`)
+const escapedFormulaPattern = new RegExp(`^'+${formulaStart}`)
 
-export function guarded(text: string): string {
-  return formula.test(text) ? `'${text}` : text
+export function escapeFormula(text: string): string {
+  return formulaPattern.test(text) ? `'${text}` : text
 }
 
-export function unguarded(cell: string): string {
-  return guardedFormula.test(cell) ? cell.slice(1) : cell
+export function unescapeFormula(cell: string): string {
+  return escapedFormulaPattern.test(cell) ? cell.slice(1) : cell
 }
 
 /** With its line end, as RFC 4180 has it. Texts are guarded. */
-export function csvLine(texts: readonly string[]): string {
-  return `${texts.map((text) => quoted(guarded(text))).join(',')}\r\n`
+export function formatCsvLine(texts: readonly string[]): string {
+  return `${texts.map((text) => quoteCell(escapeFormula(text))).join(',')}\r\n`
 }
 
 /** A blank at either end would be lost without quotes. */
-function quoted(text: string): string {
+function quoteCell(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

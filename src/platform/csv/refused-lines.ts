@@ -12,21 +12,21 @@ export interface RefusedLine {
 }
 
 /** As reports tell it. */
-export interface RefusedSum {
+export interface RefusedSummary {
   readonly refused: number
   /** The first of them. */
   readonly refusals: readonly RefusedLine[]
 }
 
 /** Lines that are told one by one. */
-export const MAX_TOLD = 100
+export const MAX_LISTED = 100
 
 export class RefusedLines {
   private refusedCount = 0
   private readonly reported: RefusedLine[] = []
 
   /** Goes on from what was refused before. */
-  static from({ refused, refusals }: RefusedSum): RefusedLines {
+  static fromSummary({ refused, refusals }: RefusedSummary): RefusedLines {
     const lines = new RefusedLines()
     lines.refusedCount = refused
     lines.reported.push(...refusals)
@@ -35,12 +35,12 @@ export class RefusedLines {
 
   add(line: RefusedLine): void {
     this.refusedCount += 1
-    if (this.reported.length < MAX_TOLD) this.reported.push(line)
+    if (this.reported.length < MAX_LISTED) this.reported.push(line)
   }
 
   /** With these beside them. */
-  with(more: readonly RefusedLine[]): RefusedSum {
-    const room = MAX_TOLD - this.reported.length
+  toSummary(more: readonly RefusedLine[]): RefusedSummary {
+    const room = MAX_LISTED - this.reported.length
     return { refused: this.refusedCount + more.length, refusals: [...this.reported, ...more.slice(0, room)] }
   }
 
@@ -48,7 +48,7 @@ export class RefusedLines {
     return this.refusedCount
   }
 
-  get told(): readonly RefusedLine[] {
+  get listedLines(): readonly RefusedLine[] {
     return this.reported
   }
 }

@@ -33,39 +33,39 @@ export class CsvFault extends Error {
   }
 }
 
-export const UNREADABLE = '\ufffd'
+export const REPLACEMENT_CHARACTER = '\ufffd'
 export const MAX_CELLS = 200
 /** Bytes of the cells of a row. */
-export const MAX_ROW = 131_072
+export const MAX_ROW_BYTES = 131_072
 /** Bytes that are decoded and taken apart at once: a few milliseconds. */
-const PIECE = 8_192
+const CHUNK_BYTES = 8_192
 
 /** A file, whole or in pieces. The first has at least `PIECE` bytes, or all there are. */
 export type CsvBytes = Buffer | AsyncIterable<Buffer>
 
 /** Throws CsvFault. Every portion has at least one row. */
-export async function* csvRows(bytes: CsvBytes): AsyncGenerator<readonly CsvRow[]> {
+export async function* readCsvRows(bytes: CsvBytes): AsyncGenerator<readonly CsvRow[]> {
   let open: { readonly decoder: TextDecoder; readonly reader: RowReader } | null = null
-  for await (const piece of piecesOf(bytes)) {
+  for await (const piece of chunksOf(bytes)) {
     let behind = 0
     if (open === null) {
-      const head = headOf(piece)
-      behind = head.behind
+      const head = detectDialect(piece)
+      behind = head.skippedCharacters
       const decoder = new TextDecoder(encodingOf(piece))
       open = { decoder, reader: new RowReader(head.delimiter, behind === 0 ? 1 : 2) }
     } else await breath()
     const text = open.decoder.decode(piece, { stream: true })
-    const rows = await open.reader.rowsOf(text.slice(behind), false)
+    const rows = await open.reader.parseRows(text.slice(behind), false)
     if (rows.length > 0) yield rows
   }
   if (open === null) return
-  const rows = await open.reader.rowsOf(open.decoder.decode(), true)
+  const rows = await open.reader.parseRows(open.decoder.decode(), true)
   if (rows.length > 0) yield rows
 }
 
-async function* piecesOf(bytes: CsvBytes): AsyncGenerator<Buffer> {
+async function* chunksOf(bytes: CsvBytes): AsyncGenerator<Buffer> {
   for await (const large of Buffer.isBuffer(bytes) ? [bytes] : bytes) {
-    for (let at = 0; at < large.length; at += PIECE) yield large.subarray(at, at + PIECE)
+    for (let at = 0; at < large.length; at += CHUNK_BYTES) yield large.subarray(at, at + CHUNK_BYTES)
   }
 }
 
@@ -74,24 +74,24 @@ function encodingOf(bytes: Buffer): string {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
 }
 
-interface Head {
+interface CsvDialect {
   readonly delimiter: string
   /** Characters of a first line that names the delimiter and is no row. */
-  readonly behind: number
+  readonly skippedCharacters: number
 }
 
 const DELIMITERS = [',', ';', '\t'] as const
 
-function headOf(bytes: Buffer): Head {
-  const text = new TextDecoder(encodingOf(bytes)).decode(bytes.subarray(0, PIECE))
+function detectDialect(bytes: Buffer): CsvDialect {
+  const text = new TextDecoder(encodingOf(bytes)).decode(bytes.subarray(0, CHUNK_BYTES))
   const [named = '', sep] = /^sep=([,;\t|])(?:\r\n|\r|\n|$)/i.exec(text) ?? []
-  if (sep !== undefined) return { delimiter: sep, behind: named.length }
+  if (sep !== undefined) return { delimiter: sep, skippedCharacters: named.length }
   const [line = ''] = text
     .replace(/"(?:[^"]|"")*(?:"|$)/g, '')
     .trimStart()
     .split(/[\r\n]/, 1)
   const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length)
-  return { delimiter: DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',', behind: 0 }
+  return { delimiter: DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',', skippedCharacters: 0 }
 }
 
 class RowReader {
@@ -110,16 +110,16 @@ class RowReader {
       relax_quotes: true,
       relax_column_count: true,
       skip_empty_lines: true,
-      max_record_size: MAX_ROW,
+      max_record_size: MAX_ROW_BYTES,
       // Cells of nothing have no size: those past the limit count as one, so that they have.
       ignore_last_delimiters: MAX_CELLS + 1,
-      on_record: (cells: string[], { empty_lines }) => this.take(cells, empty_lines),
+      on_record: (cells: string[], { empty_lines }) => this.addRow(cells, empty_lines),
     })
     // Whoever writes is told.
     this.parser.on('error', () => undefined)
   }
 
-  async rowsOf(text: string, last: boolean): Promise<readonly CsvRow[]> {
+  async parseRows(text: string, last: boolean): Promise<readonly CsvRow[]> {
     await new Promise<void>((resolve, reject) => {
       const done = (error?: Error | null): void => (error instanceof Error ? reject(this.faultOf(error)) : resolve())
       if (last) this.parser.end(text, done)
@@ -131,29 +131,29 @@ class RowReader {
   }
 
   /** Counts lines itself: the parser takes a CRLF inside of quotes for two. */
-  private take(cells: readonly string[], emptyLines: number): null {
-    this.pass(emptyLines)
+  private addRow(cells: readonly string[], emptyLines: number): null {
+    this.countEmptyLines(emptyLines)
     if (cells.length > MAX_CELLS) throw new CsvFault(this.line, `a row has more than ${MAX_CELLS} cells`)
     this.rows.push({ line: this.line, cells })
-    this.line += 1 + cells.reduce((sum, cell) => sum + lineEndsIn(cell), 0)
+    this.line += 1 + cells.reduce((sum, cell) => sum + countLineEnds(cell), 0)
     // A row that is longer or shorter than the first has it make an error for nobody, at ten times the cost: so each is the first.
     Object.assign(this.parser.info, { records: 0 })
     return null
   }
 
-  private pass(emptyLines: number): void {
+  private countEmptyLines(emptyLines: number): void {
     this.line += emptyLines - this.emptyLines
     this.emptyLines = emptyLines
   }
 
   private faultOf(error: Error): Error {
     if (!(error instanceof CsvError)) return error
-    this.pass(this.parser.info.empty_lines)
+    this.countEmptyLines(this.parser.info.empty_lines)
     return new CsvFault(this.line, reasonOf(error))
   }
 }
 
-function lineEndsIn(cell: string): number {
+function countLineEnds(cell: string): number {
   return /[\r\n]/.test(cell) ? cell.split(/\r\n|\r|\n/).length - 1 : 0
 }
 
@@ -164,6 +164,6 @@ function reasonOf({ code }: CsvError): string {
     case 'CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE':
       return 'behind closing quotes stands something else than the end of the cell'
     default:
-      return `a row is longer than ${MAX_ROW} bytes, or a quote is opened and never closed`
+      return `a row is longer than ${MAX_ROW_BYTES} bytes, or a quote is opened and never closed`
   }
 }

@@ -5,14 +5,14 @@
  */
 import type { AnswerRecord, Question, Reply } from './message.js'
 
-export type Found =
+export type DnsAnswer =
   | { readonly kind: 'records'; readonly records: readonly [AnswerRecord, ...AnswerRecord[]]; readonly ttl: number }
   /** `ttl` in seconds; null: the server did not say. */
   | { readonly kind: 'no-data' | 'no-domain'; readonly ttl: number | null }
   | { readonly kind: 'failure'; readonly detail: string }
 
 /** The reply ends at a name of which it says nothing: that is to be asked. */
-export interface Onward {
+export interface UnresolvedAlias {
   readonly kind: 'onward'
   readonly name: string
   /** Seconds, of the chain so far. */
@@ -20,8 +20,8 @@ export interface Onward {
 }
 
 /** `chainTtl`: of the CNAME records that led to this question. */
-export function foundIn(reply: Reply, question: Question, chainTtl: number): Found | Onward {
-  const { end, ttl, length } = chainFrom(reply.answers, question, chainTtl)
+export function findAnswer(reply: Reply, question: Question, chainTtl: number): DnsAnswer | UnresolvedAlias {
+  const { end, ttl, length } = followChain(reply.answers, question, chainTtl)
   if (length === null) return { kind: 'failure', detail: 'CNAMELOOP' }
   const negativeTtl = reply.negativeTtl === null ? null : Math.min(ttl, reply.negativeTtl)
   if (reply.code === 'NXDOMAIN') return { kind: 'no-domain', ttl: negativeTtl }
@@ -40,7 +40,7 @@ interface Chain {
   readonly length: number | null
 }
 
-function chainFrom(answers: readonly AnswerRecord[], { name, type }: Question, chainTtl: number): Chain {
+function followChain(answers: readonly AnswerRecord[], { name, type }: Question, chainTtl: number): Chain {
   let end = name
   let ttl = chainTtl
   if (type === 'CNAME') return { end, ttl, length: 0 }

@@ -12,11 +12,11 @@
  */
 import { getServers } from 'node:dns'
 import { isIP } from 'node:net'
-import { type WaitingLine, waitingLine } from '../waiting-line.js'
-import { type Found, foundIn } from './chain.js'
-import { type DnsExchanges, type DnsServer, dnsExchanges, type Exchanged, type ExchangeOptions } from './exchange.js'
-import { codeOf, isReplyTo, isTruncated, type Question, questionMessage, type Reply, readReply } from './message.js'
-import { isAskable } from './name.js'
+import { type Semaphore, createSemaphore } from '../waiting-line.js'
+import { type DnsAnswer, findAnswer } from './chain.js'
+import { type DnsTransport, type DnsServer, createDnsTransport, type ExchangeResult, type ExchangeOptions } from './exchange.js'
+import { rcodeOf, isReplyTo, isTruncated, type Question, buildQuery, type Reply, readReply } from './message.js'
+import { isQueryable } from './name.js'
 
 export interface DnsClientSettings {
   /** Empty: the system's. Entries may carry a port. */
@@ -28,90 +28,90 @@ export interface DnsClientSettings {
 }
 
 /** The name as `canonicalName` gives it. */
-export type DnsAsk = (question: Question) => Promise<Found>
+export type DnsClient = (question: Question) => Promise<DnsAnswer>
 
 /** A server's receive buffer holds some 250 datagrams where nobody enlarged it; what comes beyond is lost. */
-const mostAtOnce = 200
-const mostWaiting = 20_000
+const MAX_CONCURRENT_QUERIES = 200
+const MAX_WAITING_QUERIES = 20_000
 /** Milliseconds. */
-const soon = 1000
+const SLOW_AFTER = 1000
 /** Each has a socket. */
-const mostAside = 2000
+const MAX_SLOW_QUERIES = 2000
 /** CNAME records whose target must be asked for anew. */
-const mostOnward = 8
+const MAX_ALIAS_QUERIES = 8
 
 /** Questions under way end as failures once `signal` is aborted. */
-export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsAsk {
-  const exchanges = dnsExchanges()
-  const inTurn = triesInTurn(servers.length > 0 ? servers.map(serverOf) : systemServers(), { timeout, tries })
-  const line = waitingLine(mostAtOnce, mostWaiting)
-  const inPlace = placeHolder(line)
-  const patience = timeout * (2 ** tries - 1)
+export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsClient {
+  const transport = createDnsTransport()
+  const tryServers = createServerFailover(servers.length > 0 ? servers.map(parseServer) : listSystemServers(), { timeout, tries })
+  const querySlots = createSemaphore(MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES)
+  const withSlot = createSlotHolder(querySlots)
+  const maxWait = timeout * (2 ** tries - 1)
   const stop = (): void => {
-    line.close()
-    exchanges.cancel()
+    querySlots.close()
+    transport.cancel()
   }
   signal.addEventListener('abort', stop, { once: true })
 
   return async (question) => {
-    if (signal.aborted) return cancelled
-    if (!isAskable(question.name)) return { kind: 'no-domain', ttl: null }
-    if (!(await line.enter(patience))) return signal.aborted ? cancelled : { kind: 'failure', detail: 'TIMEOUT' }
-    return inPlace(() => followed(question, (next) => inTurn((server, time) => tried(exchanges, server, next, time))))
+    if (signal.aborted) return cancelledAnswer
+    if (!isQueryable(question.name)) return { kind: 'no-domain', ttl: null }
+    if (!(await querySlots.acquire(maxWait))) return signal.aborted ? cancelledAnswer : { kind: 'failure', detail: 'TIMEOUT' }
+    return withSlot(() => followAliases(question, (next) => tryServers((server, time) => queryServer(transport, server, next, time))))
   }
 }
 
-const cancelled: Found = { kind: 'failure', detail: 'CANCELLED' }
+const cancelledAnswer: DnsAnswer = { kind: 'failure', detail: 'CANCELLED' }
 
-type InPlace = (ask: () => Promise<Found>) => Promise<Found>
+type WithSlot = (ask: () => Promise<DnsAnswer>) => Promise<DnsAnswer>
 
 /** For whoever has been let in: the place is left once, at the end or when the answer is not there soon. */
-function placeHolder(line: WaitingLine): InPlace {
-  let aside = 0
+function createSlotHolder(line: Semaphore): WithSlot {
+  let slowQueries = 0
   return async (ask) => {
-    let isAside = false
+    let isSlow = false
     const timer = setTimeout(() => {
-      if (aside === mostAside) return
-      isAside = true
-      aside += 1
-      line.leave()
-    }, soon)
+      if (slowQueries === MAX_SLOW_QUERIES) return
+      isSlow = true
+      slowQueries += 1
+      line.release()
+    }, SLOW_AFTER)
     try {
       return await ask()
     } finally {
       clearTimeout(timer)
-      if (isAside) aside -= 1
-      else line.leave()
+      if (isSlow) slowQueries -= 1
+      else line.release()
     }
   }
 }
 
-async function followed(question: Question, ask: (question: Question) => Promise<Tried>): Promise<Found> {
+async function followAliases(question: Question, ask: (question: Question) => Promise<QueryResult>): Promise<DnsAnswer> {
   let { name } = question
   let ttl = Number.POSITIVE_INFINITY
-  for (let onward = 0; onward <= mostOnward; onward += 1) {
-    if (!isAskable(name)) return { kind: 'failure', detail: 'BADNAME' }
+  for (let onward = 0; onward <= MAX_ALIAS_QUERIES; onward += 1) {
+    if (!isQueryable(name)) return { kind: 'failure', detail: 'BADNAME' }
     const reply = await ask({ ...question, name })
     if ('fault' in reply) return { kind: 'failure', detail: reply.fault }
-    const found = foundIn(reply, { ...question, name }, ttl)
+    const found = findAnswer(reply, { ...question, name }, ttl)
     if (found.kind !== 'onward') return found
     ;({ name, ttl } = found)
   }
   return { kind: 'failure', detail: 'CNAMECHAIN' }
 }
 
-type Tried = Reply | { readonly fault: string }
+type QueryResult = Reply | { readonly fault: string }
 
-type InTurn = (attempt: (server: DnsServer, time: number) => Promise<Tried>) => Promise<Tried>
+type ServerFailover = (attempt: (server: DnsServer, time: number) => Promise<QueryResult>) => Promise<QueryResult>
 
 /** Begins with the server that answered last, so that a dead one costs its time once. */
-function triesInTurn(servers: readonly DnsServer[], settings: Omit<DnsClientSettings, 'servers'>): InTurn {
-  const most = Math.max(settings.tries, servers.length)
+function createServerFailover(servers: readonly DnsServer[], settings: Omit<DnsClientSettings, 'servers'>): ServerFailover {
+  const maxTries = Math.max(settings.tries, servers.length)
   let first = 0
   return async (attempt) => {
     let left = [...servers.slice(first), ...servers.slice(0, first)]
-    let last: Tried = { fault: 'NOSERVER' }
-    for (let count = 0; count < most; count += 1) {
+    let last: QueryResult = { fault: 'NOSERVER' }
+    for (let count = 0; count < maxTries; count += 1) {
       const [server, ...others] = left
       if (server === undefined) break
       last = await attempt(server, settings.timeout * 2 ** count)
@@ -127,44 +127,44 @@ function triesInTurn(servers: readonly DnsServer[], settings: Omit<DnsClientSett
 }
 
 /** A server that does not know EDNS is asked once more without it (RFC 6891 section 6.2.2). */
-async function tried(exchanges: DnsExchanges, server: DnsServer, question: Question, timeout: number): Promise<Tried> {
-  const replied = await asked(exchanges, server, questionMessage(question, true), timeout)
-  if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(codeOf(replied.reply))) return judged(replied)
-  return judged(await asked(exchanges, server, questionMessage(question, false), timeout))
+async function queryServer(exchanges: DnsTransport, server: DnsServer, question: Question, timeout: number): Promise<QueryResult> {
+  const replied = await exchangeQuery(exchanges, server, buildQuery(question, true), timeout)
+  if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(rcodeOf(replied.reply))) return interpretReply(replied)
+  return interpretReply(await exchangeQuery(exchanges, server, buildQuery(question, false), timeout))
 }
 
-async function asked(
-  { overUdp, overTcp }: DnsExchanges,
+async function exchangeQuery(
+  { overUdp, overTcp }: DnsTransport,
   server: DnsServer,
   query: Buffer,
   timeout: number,
-): Promise<Exchanged> {
+): Promise<ExchangeResult> {
   const options: ExchangeOptions = { timeout, accepts: (reply) => isReplyTo(query, reply) }
   const replied = await overUdp(server, query, options)
-  if (!isCut(replied)) return replied
+  if (!hasTruncatedReply(replied)) return replied
   const whole = await overTcp(server, query, options)
-  return isCut(whole) ? { fault: 'BADRESP' } : whole
+  return hasTruncatedReply(whole) ? { fault: 'BADRESP' } : whole
 }
 
-function isCut(replied: Exchanged): boolean {
+function hasTruncatedReply(replied: ExchangeResult): boolean {
   return 'reply' in replied && isTruncated(replied.reply)
 }
 
-function judged(replied: Exchanged): Tried {
+function interpretReply(replied: ExchangeResult): QueryResult {
   if ('fault' in replied) return replied
-  const code = codeOf(replied.reply)
+  const code = rcodeOf(replied.reply)
   if (code !== 'NOERROR' && code !== 'NXDOMAIN') return { fault: code }
   const reply = readReply(replied.reply)
   if (reply === null) return { fault: 'BADRESP' }
-  return reply.referral ? { fault: 'REFERRAL' } : reply
+  return reply.isReferral ? { fault: 'REFERRAL' } : reply
 }
 
-function systemServers(): readonly DnsServer[] {
-  return getServers().map(serverOf)
+function listSystemServers(): readonly DnsServer[] {
+  return getServers().map(parseServer)
 }
 
 /** As `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53`, `[2001:db8::53]:5353`. */
-export function serverOf(text: string): DnsServer {
+export function parseServer(text: string): DnsServer {
   if (isIP(text) !== 0) return { address: text, port: 53 }
   const { host = '', port = '53' } = /^\[?(?<host>[^\]]*?)\]?(?::(?<port>\d{1,5}))?$/.exec(text)?.groups ?? {}
   if (isIP(host) === 0 || Number(port) < 1 || Number(port) > 0xffff)

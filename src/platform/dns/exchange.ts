@@ -16,7 +16,7 @@ export interface DnsServer {
 }
 
 /** `fault` as `TIMEOUT`, `CONNREFUSED`. */
-export type Exchanged = { readonly reply: Buffer } | { readonly fault: string }
+export type ExchangeResult = { readonly reply: Buffer } | { readonly fault: string }
 
 export interface ExchangeOptions {
   /** Milliseconds. */
@@ -24,39 +24,39 @@ export interface ExchangeOptions {
   readonly accepts: (reply: Buffer) => boolean
 }
 
-export type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<Exchanged>
+export type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<ExchangeResult>
 
-export interface DnsExchanges {
+export interface DnsTransport {
   readonly overUdp: Exchange
   readonly overTcp: Exchange
   /** Whatever is under way or comes later ends as `CANCELLED`. */
   readonly cancel: () => void
 }
 
-type Settle = (outcome: Exchanged) => void
+type Settle = (outcome: ExchangeResult) => void
 /** Begins, and returns how to end. */
-type Begin = (settle: Settle) => () => void
+type BeginExchange = (settle: Settle) => () => void
 
-export function dnsExchanges(): DnsExchanges {
-  const underWay = new Set<() => void>()
+export function createDnsTransport(): DnsTransport {
+  const pendingExchanges = new Set<() => void>()
   let cancelled = false
 
-  function limited(timeout: number, begin: Begin): Promise<Exchanged> {
+  function runWithTimeout(timeout: number, begin: BeginExchange): Promise<ExchangeResult> {
     if (cancelled) return Promise.resolve({ fault: 'CANCELLED' })
     return new Promise((resolve) => {
-      const part: { end?: () => void } = {}
+      const exchange: { end?: () => void } = {}
       const settle: Settle = (outcome) => {
-        if (!underWay.delete(cancel)) return
+        if (!pendingExchanges.delete(cancel)) return
         clearTimeout(timer)
-        part.end?.()
+        exchange.end?.()
         resolve(outcome)
       }
       const cancel = (): void => settle({ fault: 'CANCELLED' })
       const timer = setTimeout(settle, timeout, { fault: 'TIMEOUT' })
-      underWay.add(cancel)
+      pendingExchanges.add(cancel)
       try {
-        part.end = begin(settle)
-        if (!underWay.has(cancel)) part.end()
+        exchange.end = begin(settle)
+        if (!pendingExchanges.has(cancel)) exchange.end()
       } catch (error) {
         // The system gives no socket.
         settle({ fault: faultOf(error) })
@@ -66,12 +66,12 @@ export function dnsExchanges(): DnsExchanges {
 
   return {
     overUdp: (server, query, { timeout, accepts }) =>
-      limited(timeout, (settle) => beginUdp(server, query, accepts, settle)),
+      runWithTimeout(timeout, (settle) => beginUdp(server, query, accepts, settle)),
     overTcp: (server, query, { timeout, accepts }) =>
-      limited(timeout, (settle) => beginTcp(server, query, accepts, settle)),
+      runWithTimeout(timeout, (settle) => beginTcp(server, query, accepts, settle)),
     cancel: () => {
       cancelled = true
-      for (const cancel of [...underWay]) cancel()
+      for (const cancel of [...pendingExchanges]) cancel()
     },
   }
 }
@@ -98,17 +98,17 @@ function beginUdp({ address, port }: DnsServer, query: Buffer, accepts: Accepts,
   }
 }
 
-const longestMessage = 0xffff
+const MAX_MESSAGE_OCTETS = 0xffff
 
 function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
   const socket = connect({ host: address, port, noDelay: true })
   // Two octets of length and the longest message: nothing that the server sends takes more memory.
-  const got = Buffer.allocUnsafe(2 + longestMessage)
+  const got = Buffer.allocUnsafe(2 + MAX_MESSAGE_OCTETS)
   let size = 0
-  socket.on('connect', () => socket.write(framed(query)))
+  socket.on('connect', () => socket.write(withLengthPrefix(query)))
   socket.on('data', (chunk) => {
     size += chunk.copy(got, size)
-    const end = size < 2 ? longestMessage : 2 + got.readUInt16BE(0)
+    const end = size < 2 ? MAX_MESSAGE_OCTETS : 2 + got.readUInt16BE(0)
     if (size < end) return
     const reply = got.subarray(2, end)
     settle(accepts(reply) ? { reply } : { fault: 'BADRESP' })
@@ -118,7 +118,7 @@ function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts,
   return () => socket.destroy()
 }
 
-function framed(query: Buffer): Buffer {
+function withLengthPrefix(query: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(query.length)
   return Buffer.concat([length, query])

@@ -6,8 +6,8 @@
  * Names are text as `dns-name.ts` has it. The additional section is not read.
  */
 import { randomInt } from 'node:crypto'
-import { nameOctets, readName } from './name.js'
-import { addressText, joinedStrings, nameIn, type RawRecord, readSection, soaMinimum, typeNumbers } from './records.js'
+import { encodeName, readName } from './name.js'
+import { readAddress, readStrings, readNameData, type RawRecord, readSection, readSoaMinimum, typeNumbers } from './records.js'
 
 export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
 
@@ -34,46 +34,46 @@ export interface Reply {
   /** Seconds for which "there is none" holds (RFC 2308); null: the reply does not say. */
   readonly negativeTtl: number | null
   /** It knows only who else to ask. */
-  readonly referral: boolean
+  readonly isReferral: boolean
 }
 
 /** What a path without fragments carries (DNS flag day 2020). */
-const payloadSize = 1232
-const headerSize = 12
+const PAYLOAD_SIZE = 1232
+const HEADER_SIZE = 12
 /** Of both sections: more is nothing that mail needs. */
-const mostRecords = 300
-const codes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
+const MAX_RECORDS = 300
+const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
 /** Of a name that can be asked for. Each message has an id of its own. */
-export function questionMessage({ name, type }: Question, edns: boolean): Buffer {
+export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
   header.writeUInt16BE(randomInt(0x1_0000), 0)
-  return Buffer.concat([header, nameOctets(name), Buffer.of(0, typeNumbers[type], 0, classIn), ...(edns ? [opt] : [])])
+  return Buffer.concat([header, encodeName(name), Buffer.of(0, typeNumbers[type], 0, classIn), ...(edns ? [optRecord] : [])])
 }
 
 const classIn = 1
 /** RFC 6891 section 6.1.2: the root, its type, our buffer in the place of the class, no flags, no options. */
-const opt = Buffer.of(0, 0, 41, payloadSize >> 8, payloadSize & 255, 0, 0, 0, 0, 0, 0)
+const optRecord = Buffer.of(0, 0, 41, PAYLOAD_SIZE >> 8, PAYLOAD_SIZE & 255, 0, 0, 0, 0, 0, 0)
 
 /** Whether `reply` answers `query`; a refusal need not repeat the question. */
 export function isReplyTo(query: Buffer, reply: Buffer): boolean {
-  if (reply.length < headerSize || reply.readUInt16BE(0) !== query.readUInt16BE(0)) return false
+  if (reply.length < HEADER_SIZE || reply.readUInt16BE(0) !== query.readUInt16BE(0)) return false
   const isQuery = (reply.readUInt8(2) & 0x80) === 0
   if (isQuery) return false
   const questions = reply.readUInt16BE(4)
-  if (questions === 0) return !['NOERROR', 'NXDOMAIN'].includes(codeOf(reply))
-  const end = questionEnd(query)
-  return questions === 1 && folded(reply.subarray(headerSize, end)) === folded(query.subarray(headerSize, end))
+  if (questions === 0) return !['NOERROR', 'NXDOMAIN'].includes(rcodeOf(reply))
+  const end = findQuestionEnd(query)
+  return questions === 1 && foldCase(reply.subarray(HEADER_SIZE, end)) === foldCase(query.subarray(HEADER_SIZE, end))
 }
 
-function questionEnd(query: Buffer): number {
-  let at = headerSize
+function findQuestionEnd(query: Buffer): number {
+  let at = HEADER_SIZE
   for (let size = query.readUInt8(at); size > 0; size = query.readUInt8(at)) at += size + 1
   return at + 5
 }
 
 /** Type and class are small numbers, which have no case. */
-function folded(octets: Buffer): string {
+function foldCase(octets: Buffer): string {
   return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
@@ -82,26 +82,26 @@ export function isTruncated(reply: Buffer): boolean {
   return (reply.readUInt8(2) & 2) !== 0
 }
 
-export function codeOf(reply: Buffer): string {
+export function rcodeOf(reply: Buffer): string {
   const code = reply.readUInt8(3) & 15
-  return codes[code] ?? `RCODE${code}`
+  return rcodes[code] ?? `RCODE${code}`
 }
 
 /** Null: broken. */
 export function readReply(reply: Buffer): Reply | null {
   try {
     const [questions, answered, referred] = [4, 6, 8].map((at) => reply.readUInt16BE(at)) as [number, number, number]
-    if (answered + referred > mostRecords) return null
-    const { records, end } = readSection(reply, questionsEnd(reply, questions), answered)
+    if (answered + referred > MAX_RECORDS) return null
+    const { records, end } = readSection(reply, skipQuestions(reply, questions), answered)
     const authorities = readSection(reply, end, referred).records
     const answers = records.flatMap((record) => recordOf(reply, record))
     const negativeTtl = authorities.flatMap((record) => negativeTtlOf(reply, record))[0] ?? null
     const passesOn = !isAuthoritative(reply) && authorities.some(({ type }) => type === typeNumbers.NS)
     return {
-      code: codeOf(reply),
+      code: rcodeOf(reply),
       answers,
       negativeTtl,
-      referral: records.length === 0 && negativeTtl === null && passesOn,
+      isReferral: records.length === 0 && negativeTtl === null && passesOn,
     }
   } catch (error) {
     if (error instanceof RangeError) return null
@@ -109,8 +109,8 @@ export function readReply(reply: Buffer): Reply | null {
   }
 }
 
-function questionsEnd(reply: Buffer, questions: number): number {
-  return questions === 0 ? headerSize : readName(reply, headerSize).end + 4
+function skipQuestions(reply: Buffer, questions: number): number {
+  return questions === 0 ? HEADER_SIZE : readName(reply, HEADER_SIZE).end + 4
 }
 
 /** Or it offers to ask others. */
@@ -123,17 +123,17 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
   const head = { owner: record.owner, ttl: secondsOf(record.ttl), preference: 0 }
   switch (record.type) {
     case typeNumbers.A:
-      return [{ ...head, type: 'A', text: addressText(message, record, 'ipv4') }]
+      return [{ ...head, type: 'A', text: readAddress(message, record, 'ipv4') }]
     case typeNumbers.AAAA:
-      return [{ ...head, type: 'AAAA', text: addressText(message, record, 'ipv6') }]
+      return [{ ...head, type: 'AAAA', text: readAddress(message, record, 'ipv6') }]
     case typeNumbers.CNAME:
-      return [{ ...head, type: 'CNAME', text: nameIn(message, record) }]
+      return [{ ...head, type: 'CNAME', text: readNameData(message, record) }]
     case typeNumbers.PTR:
-      return [{ ...head, type: 'PTR', text: nameIn(message, record) }]
+      return [{ ...head, type: 'PTR', text: readNameData(message, record) }]
     case typeNumbers.MX:
-      return [{ ...head, type: 'MX', text: nameIn(message, record, 2), preference: message.readUInt16BE(record.start) }]
+      return [{ ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) }]
     case typeNumbers.TXT:
-      return [{ ...head, type: 'TXT', text: joinedStrings(message, record) }]
+      return [{ ...head, type: 'TXT', text: readStrings(message, record) }]
     default:
       return []
   }
@@ -141,7 +141,7 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
 
 function negativeTtlOf(message: Buffer, record: RawRecord): readonly number[] {
   if (record.type !== typeNumbers.SOA) return []
-  return [Math.min(secondsOf(record.ttl), secondsOf(soaMinimum(message, record)))]
+  return [Math.min(secondsOf(record.ttl), secondsOf(readSoaMinimum(message, record)))]
 }
 
 /** RFC 2181 section 8: with the highest bit set it means nothing. */

@@ -9,33 +9,33 @@
  * UTF-8. Known limit: where such text holds a backslash with three digits behind it, it is read as one octet.
  */
 
-const longestName = 255
-const longestLabel = 63
+const MAX_NAME_OCTETS = 255
+const MAX_LABEL_OCTETS = 63
 /** In characters, each octet written as `\ddd`. */
-const longestText = 4 * longestName
+const MAX_TEXT_LENGTH = 4 * MAX_NAME_OCTETS
 /** RFC 1035 section 4.1.4: more labels than this a name cannot have, so neither may it leap more often. */
-const mostLeaps = 127
+const MAX_POINTERS = 127
 
-const plain = /^[a-z0-9_/*+-]+(?:\.[a-z0-9_/*+-]+)*$/
-const piece = /\\(\d{3})|\.|[^\\.]+|\\/g
+const plainName = /^[a-z0-9_/*+-]+(?:\.[a-z0-9_/*+-]+)*$/
+const namePart = /\\(\d{3})|\.|[^\\.]+|\\/g
 
 /** What is too long for any name stays as it is. */
-export function canonicalName(name: string): string {
-  return name.length > longestText || plain.test(name)
+export function toCanonicalName(name: string): string {
+  return name.length > MAX_TEXT_LENGTH || plainName.test(name)
     ? name
     : textOf(labelsOf(name.endsWith('.') ? name.slice(0, -1) : name))
 }
 
 /** Whether a question can hold `name`, as `canonicalName` gives it. */
-export function isAskable(name: string): boolean {
-  if (name.length > longestText) return false
+export function isQueryable(name: string): boolean {
+  if (name.length > MAX_TEXT_LENGTH) return false
   const labels = labelsOf(name)
   const size = labels.reduce((sum, { length }) => sum + length + 1, 1)
-  return size <= longestName && labels.every(({ length }) => length > 0 && length <= longestLabel)
+  return size <= MAX_NAME_OCTETS && labels.every(({ length }) => length > 0 && length <= MAX_LABEL_OCTETS)
 }
 
 /** As a question holds it. */
-export function nameOctets(name: string): Buffer {
+export function encodeName(name: string): Buffer {
   return Buffer.concat([...labelsOf(name).flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)])
 }
 
@@ -44,18 +44,18 @@ export function readName(message: Buffer, start: number): { readonly name: strin
   const labels: Buffer[] = []
   let at = start
   let end = -1
-  for (let leaps = 0, octets = 1; ; ) {
+  for (let pointers = 0, octets = 1; ; ) {
     const size = message.readUInt8(at)
     if (size >= 0xc0) {
       const to = message.readUInt16BE(at) & 0x3fff
-      leaps += 1
-      if (leaps > mostLeaps || to >= at) throw new RangeError('a name points in circles')
+      pointers += 1
+      if (pointers > MAX_POINTERS || to >= at) throw new RangeError('a name points in circles')
       if (end === -1) end = at + 2
       at = to
       continue
     }
     octets += size + 1
-    if (size > longestLabel || octets > longestName || at + size >= message.length) throw new RangeError('no name')
+    if (size > MAX_LABEL_OCTETS || octets > MAX_NAME_OCTETS || at + size >= message.length) throw new RangeError('no name')
     if (size === 0) return { name: textOf(labels), end: end === -1 ? at + 1 : end }
     labels.push(message.subarray(at + 1, at + 1 + size))
     at += size + 1
@@ -65,7 +65,7 @@ export function readName(message: Buffer, start: number): { readonly name: strin
 function labelsOf(name: string): readonly Buffer[] {
   if (name === '') return []
   const labels: Buffer[][] = [[]]
-  for (const [text, octet] of name.matchAll(piece)) {
+  for (const [text, octet] of name.matchAll(namePart)) {
     if (text === '.') labels.push([])
     else labels.at(-1)?.push(octet !== undefined && Number(octet) < 256 ? Buffer.of(Number(octet)) : Buffer.from(text))
   }

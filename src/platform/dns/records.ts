@@ -46,7 +46,7 @@ export function readSection(message: Buffer, start: number, count: number): Sect
   return { records, end: at }
 }
 
-export function addressText(message: Buffer, { start, end }: RawRecord, family: 'ipv4' | 'ipv6'): string {
+export function readAddress(message: Buffer, { start, end }: RawRecord, family: 'ipv4' | 'ipv6'): string {
   const octets = message.subarray(start, end)
   if (octets.length !== (family === 'ipv4' ? 4 : 16)) throw new RangeError('an address of another length')
   if (family === 'ipv4') return octets.join('.')
@@ -55,14 +55,14 @@ export function addressText(message: Buffer, { start, end }: RawRecord, family: 
 }
 
 /** The name that is all of the data from `offset` on. */
-export function nameIn(message: Buffer, { start, end }: RawRecord, offset = 0): string {
+export function readNameData(message: Buffer, { start, end }: RawRecord, offset = 0): string {
   const found = readName(message, start + offset)
   if (found.end !== end) throw new RangeError('a name of another length')
   return found.name
 }
 
 /** The strings of a TXT record joined, an octet a character. */
-export function joinedStrings(message: Buffer, { start, end }: RawRecord): string {
+export function readStrings(message: Buffer, { start, end }: RawRecord): string {
   const strings: string[] = []
   for (let at = start; at < end; ) {
     const next = at + 1 + message.readUInt8(at)
@@ -74,7 +74,7 @@ export function joinedStrings(message: Buffer, { start, end }: RawRecord): strin
 }
 
 /** The last number of an SOA record (RFC 2308 section 4). */
-export function soaMinimum(message: Buffer, { start, end }: RawRecord): number {
+export function readSoaMinimum(message: Buffer, { start, end }: RawRecord): number {
   const numbers = readName(message, readName(message, start).end).end
   if (numbers + 20 !== end) throw new RangeError('an SOA record of another length')
   return message.readUInt32BE(end - 4)

@@ -10,12 +10,12 @@
  * Known limit: the hosts file is not read, only `localhost` is known (RFC 6761).
  */
 import type { Clock } from '../clock.js'
-import type { Found } from './chain.js'
-import { type DnsAsk, openDnsClient } from './client.js'
+import type { DnsAnswer } from './chain.js'
+import { type DnsClient, openDnsClient } from './client.js'
 import type { AnswerRecord, QuestionType } from './message.js'
-import { canonicalName } from './name.js'
+import { toCanonicalName } from './name.js'
 
-export type Lookup<T> =
+export type LookupResult<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }
   /** The name exists, without a record of this type. */
   | { readonly kind: 'no-data' }
@@ -31,9 +31,9 @@ export interface MxRecord {
 }
 
 export interface Resolver {
-  readonly mx: (name: string) => Promise<Lookup<MxRecord>>
+  readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
   /** IPv4 and IPv6 addresses, in the order of the answers. */
-  readonly addresses: (name: string) => Promise<Lookup<string>>
+  readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
 }
 
 export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME'
@@ -41,8 +41,8 @@ export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME'
 /** Records of one type, for who must tell the types apart: authentication of incoming mail. */
 export interface RecordResolver {
   /** As text: an address, a name without trailing dot, the strings of one TXT record joined. */
-  readonly records: (name: string, type: RecordType) => Promise<Lookup<string>>
-  readonly mx: (name: string) => Promise<Lookup<MxRecord>>
+  readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
+  readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
 }
 
 export interface ResolverSettings {
@@ -60,102 +60,102 @@ export const defaultResolverSettings: ResolverSettings = { servers: [], timeout:
 /** Questions under way end as failures once `signal` is aborted. */
 export function openResolver(settings: ResolverSettings, clock: Clock, signal: AbortSignal): Resolver & RecordResolver {
   const ask = openDnsClient(settings, signal)
-  const cached = answerCache(settings.cacheSize, clock)
-  const typed = (name: string, type: RecordType): Promise<Lookup<string>> =>
-    cached(`${type} ${name}`, () => answered(ask, name, type, ({ text }) => text))
+  const cache = createAnswerCache(settings.cacheSize, clock)
+  const resolveType = (name: string, type: RecordType): Promise<LookupResult<string>> =>
+    cache(`${type} ${name}`, () => queryRecords(ask, name, type, ({ text }) => text))
 
   return {
-    mx: (name) => {
-      const key = canonicalName(name)
-      return cached(`MX ${key}`, () => answered(ask, key, 'MX', mxRecord))
+    resolveMx: (name) => {
+      const key = toCanonicalName(name)
+      return cache(`MX ${key}`, () => queryRecords(ask, key, 'MX', toMxRecord))
     },
-    records: (name, type) => typed(canonicalName(name), type),
-    addresses: async (name) => {
-      const key = canonicalName(name)
+    resolveRecords: (name, type) => resolveType(toCanonicalName(name), type),
+    resolveAddresses: async (name) => {
+      const key = toCanonicalName(name)
       if (key === 'localhost') return { kind: 'records', records: ['127.0.0.1', '::1'] }
-      return joined(...(await Promise.all([typed(key, 'A'), typed(key, 'AAAA')])))
+      return mergeAddresses(...(await Promise.all([resolveType(key, 'A'), resolveType(key, 'AAAA')])))
     },
   }
 }
 
-function mxRecord({ text, preference }: AnswerRecord): MxRecord {
+function toMxRecord({ text, preference }: AnswerRecord): MxRecord {
   return { preference, exchange: text }
 }
 
-interface Answer<T> {
-  readonly lookup: Lookup<T>
+interface CacheableResult<T> {
+  readonly lookup: LookupResult<T>
   /** Milliseconds. */
-  readonly keepFor: number
+  readonly cacheFor: number
 }
 
 /** Of negative answers whose zone does not say. */
-const assumedTtl = 60
+const DEFAULT_NEGATIVE_TTL = 60
 /** Within RFC 2308's one to three hours: whoever mends a zone is not to wait longer than for a retry of mail. */
-const longestTtl = 3600
-const failureTtl = 10
+const MAX_TTL = 3600
+const FAILURE_TTL = 10
 /** Octets, or so, of one answer in the cache: with 20,000 of them this is what they may take together. */
-const longestKept = 4096
-const recordOverhead = 64
+const MAX_CACHED_OCTETS = 4096
+const RECORD_OVERHEAD = 64
 
-async function answered<T>(
-  ask: DnsAsk,
+async function queryRecords<T>(
+  ask: DnsClient,
   name: string,
   type: QuestionType,
   shape: (record: AnswerRecord) => T,
-): Promise<Answer<T>> {
+): Promise<CacheableResult<T>> {
   const found = await ask({ name, type })
-  return { lookup: lookupOf(found, shape), keepFor: Math.min(secondsToKeep(found), longestTtl) * 1000 }
+  return { lookup: toLookupResult(found, shape), cacheFor: Math.min(cacheSecondsOf(found), MAX_TTL) * 1000 }
 }
 
-function lookupOf<T>(found: Found, shape: (record: AnswerRecord) => T): Lookup<T> {
+function toLookupResult<T>(found: DnsAnswer, shape: (record: AnswerRecord) => T): LookupResult<T> {
   if (found.kind === 'failure') return found
   if (found.kind !== 'records') return { kind: found.kind }
   const [first, ...rest] = found.records
   return { kind: 'records', records: [shape(first), ...rest.map(shape)] }
 }
 
-function secondsToKeep(found: Found): number {
-  if (found.kind === 'failure') return failureTtl
-  return found.kind === 'records' && sizeOf(found.records) > longestKept ? 0 : (found.ttl ?? assumedTtl)
+function cacheSecondsOf(found: DnsAnswer): number {
+  if (found.kind === 'failure') return FAILURE_TTL
+  return found.kind === 'records' && sizeOf(found.records) > MAX_CACHED_OCTETS ? 0 : (found.ttl ?? DEFAULT_NEGATIVE_TTL)
 }
 
 function sizeOf(records: readonly AnswerRecord[]): number {
-  return records.reduce((size, { text }) => size + text.length + recordOverhead, 0)
+  return records.reduce((size, { text }) => size + text.length + RECORD_OVERHEAD, 0)
 }
 
 /** One family's addresses will do; NXDOMAIN speaks for the whole name; "none" must be said by both. */
-function joined(a: Lookup<string>, b: Lookup<string>): Lookup<string> {
+function mergeAddresses(a: LookupResult<string>, b: LookupResult<string>): LookupResult<string> {
   const [first, ...rest] = [a, b].flatMap((lookup) => (lookup.kind === 'records' ? lookup.records : []))
   if (first !== undefined) return { kind: 'records', records: [first, ...rest] }
   return [a, b].find(({ kind }) => kind === 'no-domain') ?? [a, b].find(({ kind }) => kind === 'failure') ?? a
 }
 
-interface Kept {
-  readonly answer: Promise<Lookup<unknown>>
+interface CacheEntry {
+  readonly answer: Promise<LookupResult<unknown>>
   /** Infinite while the question is under way. */
-  until: number
+  expiresAt: number
 }
 
-type Cached = <T>(key: string, ask: () => Promise<Answer<T>>) => Promise<Lookup<T>>
+type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<LookupResult<T>>
 
 /** A key has one type of answer only, which is what makes the cast hold. */
-function answerCache(size: number, clock: Clock): Cached {
-  const entries = new Map<string, Kept>()
-  return <T>(key: string, ask: () => Promise<Answer<T>>) => {
+function createAnswerCache(size: number, clock: Clock): AnswerCache {
+  const entries = new Map<string, CacheEntry>()
+  return <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
     const kept = entries.get(key)
-    if (kept !== undefined && kept.until > clock()) return kept.answer as Promise<Lookup<T>>
+    if (kept !== undefined && kept.expiresAt > clock()) return kept.answer as Promise<LookupResult<T>>
     const asked = ask()
-    const entry: Kept = { answer: asked.then(({ lookup }) => lookup), until: Number.POSITIVE_INFINITY }
+    const entry: CacheEntry = { answer: asked.then(({ lookup }) => lookup), expiresAt: Number.POSITIVE_INFINITY }
     entries.delete(key)
     entries.set(key, entry)
     for (const oldest of entries.keys()) {
       if (entries.size <= size) break
       entries.delete(oldest)
     }
-    void asked.then(({ keepFor }) => {
-      entry.until = clock() + keepFor
-      if (keepFor === 0 && entries.get(key) === entry) entries.delete(key)
+    void asked.then(({ cacheFor }) => {
+      entry.expiresAt = clock() + cacheFor
+      if (cacheFor === 0 && entries.get(key) === entry) entries.delete(key)
     })
-    return entry.answer as Promise<Lookup<T>>
+    return entry.answer as Promise<LookupResult<T>>
   }
 }

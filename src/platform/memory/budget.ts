@@ -7,69 +7,69 @@
  * no room, transfers that are slow give way (`memory-holders.ts`): of the part that is full, and of no other.
  */
 import { type MemoryHolder, MemoryHolders } from './holders.js'
-import { type MemoryLevel, memoryLine, type Wait } from './line.js'
+import { type MemoryLevel, createMemoryQueue, type WaitOptions } from './line.js'
 
 export interface MemoryBudget {
   /** False: there is no room, nothing was taken. Holders may have given way, the one that asks among them. */
-  take(bytes: number): boolean
-  give(bytes: number): void
+  acquire(bytes: number): boolean
+  release(bytes: number): void
   /** Whether that much would fit now, if those gave way that have to. */
   hasRoomFor(bytes: number): boolean
-  used(): number
+  usedBytes(): number
   /** Names one who holds bytes of it; the function that it returns takes it out again. */
-  enter(holder: MemoryHolder): () => void
+  addHolder(holder: MemoryHolder): () => void
   /** Waits for its turn to take that much; for the budgets and reservations above this one. */
-  awaitTurn(wanted: Wanted, wait: Wait): Promise<boolean>
+  waitForTurn(wanted: MemoryRequest, wait: WaitOptions): Promise<boolean>
   /** How many wait for a turn in the whole to which it belongs. */
-  waiting(): number
+  countWaiting(): number
 }
 
-export interface Wanted {
+export interface MemoryRequest {
   readonly bytes: number
   /** What it must fit into below, in bytes of their own. */
   readonly levels: readonly MemoryLevel[]
-  readonly take: () => boolean
+  readonly acquire: () => boolean
 }
 
 /** How many may wait: for a whole, and for a share of one. */
-const MOST_WAITING = { whole: 300, share: 100 }
+const MAX_WAITING = { whole: 300, share: 100 }
 
 /** `whole`: a budget that is taken from as well. */
-export function memoryBudget(limit: number, whole: MemoryBudget | null = null): MemoryBudget {
-  const line = memoryLine()
+export function createMemoryBudget(limit: number, whole: MemoryBudget | null = null): MemoryBudget {
+  const queue = createMemoryQueue()
   const holders = new MemoryHolders()
-  const mostWaiting = whole === null ? MOST_WAITING.whole : MOST_WAITING.share
+  const maxWaiting = whole === null ? MAX_WAITING.whole : MAX_WAITING.share
   let used = 0
 
   const budget: MemoryBudget = {
-    take(bytes) {
+    acquire(bytes) {
       if (bytes > limit) return false
-      while (used + bytes > limit) if (!holders.free()) return false
-      if (whole?.take(bytes) === false) return false
+      while (used + bytes > limit) if (!holders.evictSlowest()) return false
+      if (whole?.acquire(bytes) === false) return false
       used += bytes
       return true
     },
-    give(bytes) {
+    release(bytes) {
       used -= bytes
-      if (whole === null) line.admit()
-      else whole.give(bytes)
+      if (whole === null) queue.admit()
+      else whole.release(bytes)
     },
     hasRoomFor: (bytes) =>
-      (used + bytes <= limit || used + bytes - holders.freeable() <= limit) && whole?.hasRoomFor(bytes) !== false,
-    used: () => used,
-    enter(holder) {
-      const leaves = [holders.enter(holder), whole?.enter(holder)]
+      (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) && whole?.hasRoomFor(bytes) !== false,
+    usedBytes: () => used,
+    addHolder(holder) {
+      const leaves = [holders.add(holder), whole?.addHolder(holder)]
       return () => {
         for (const leave of leaves) leave?.()
       }
     },
-    awaitTurn(wanted, wait) {
-      const { bytes, take } = wanted
-      const own = { key: budget, bytes, limit, used: () => used, mostWaiting, free: () => holders.free() }
+    waitForTurn(wanted, wait) {
+      const { bytes, acquire } = wanted
+      const own = { key: budget, bytes, limit, usedBytes: () => used, maxWaiting, evictSlowest: () => holders.evictSlowest() }
       const levels = [...wanted.levels, own]
-      return whole === null ? line.enter(levels, take, wait) : whole.awaitTurn({ bytes, levels, take }, wait)
+      return whole === null ? queue.waitForRoom(levels, acquire, wait) : whole.waitForTurn({ bytes, levels, acquire }, wait)
     },
-    waiting: () => (whole === null ? line.length() : whole.waiting()),
+    countWaiting: () => (whole === null ? queue.length() : whole.countWaiting()),
   }
   return budget
 }
@@ -78,24 +78,24 @@ export function memoryBudget(limit: number, whole: MemoryBudget | null = null): 
  * A part of a budget: at most `share` bytes of it, where each byte that is taken counts `copies`
  * times, because it is in memory that often at the worst moment.
  */
-export function shareOfBudget(whole: MemoryBudget, share: number, copies: number): MemoryBudget {
-  const own = memoryBudget(share, whole)
+export function createBudgetShare(whole: MemoryBudget, share: number, copies: number): MemoryBudget {
+  const own = createMemoryBudget(share, whole)
   return {
-    take: (bytes) => own.take(bytes * copies),
-    give: (bytes) => own.give(bytes * copies),
+    acquire: (bytes) => own.acquire(bytes * copies),
+    release: (bytes) => own.release(bytes * copies),
     hasRoomFor: (bytes) => own.hasRoomFor(bytes * copies),
-    used: () => own.used() / copies,
-    enter: (holder) =>
-      own.enter({
+    usedBytes: () => own.usedBytes() / copies,
+    addHolder: (holder) =>
+      own.addHolder({
         get held() {
           return holder.held * copies
         },
         get rate() {
           return holder.rate
         },
-        giveWay: () => holder.giveWay(),
+        evict: () => holder.evict(),
       }),
-    awaitTurn: (wanted, wait) => own.awaitTurn({ ...wanted, bytes: wanted.bytes * copies }, wait),
-    waiting: () => own.waiting(),
+    waitForTurn: (wanted, wait) => own.waitForTurn({ ...wanted, bytes: wanted.bytes * copies }, wait),
+    countWaiting: () => own.countWaiting(),
   }
 }

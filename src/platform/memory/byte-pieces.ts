@@ -12,12 +12,12 @@
 
 /** Pieces that are kept as they come; after these only large ones are. */
 const MAX_SMALL_PIECES = 32
-const LARGE = 4096
-const BLOCK = 65_536
+const LARGE_PIECE = 4096
+const BLOCK_BYTES = 65_536
 /** Bytes from which on memory is reserved for the whole. */
-const RESERVED_FROM = 1_048_576
+const RESERVE_FROM_BYTES = 1_048_576
 /** Bytes in front of what is reserved. */
-const HEADROOM = 65_536
+const HEADROOM_BYTES = 65_536
 
 export class BytePieces {
   bytes = 0
@@ -25,36 +25,36 @@ export class BytePieces {
   /** The last piece, while it has room for more. */
   private block: Buffer | null = null
   private filled = 0
-  private whole: Buffer | null = null
+  private reservedMemory: Buffer | null = null
 
   /** `most`: bytes that may come in all; null: it is not known. */
-  constructor(private readonly most: number | null = null) {}
+  constructor(private readonly maxBytes: number | null = null) {}
 
   add(chunk: Buffer): void {
-    if (this.whole === null && this.most !== null && this.bytes + chunk.length > RESERVED_FROM) this.reserve(this.most)
-    if (this.whole !== null) chunk.copy(this.whole, this.bytes)
+    if (this.reservedMemory === null && this.maxBytes !== null && this.bytes + chunk.length > RESERVE_FROM_BYTES) this.reserve(this.maxBytes)
+    if (this.reservedMemory !== null) chunk.copy(this.reservedMemory, this.bytes)
     this.bytes += chunk.length
-    if (this.whole !== null) return
-    const asItIs = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE
+    if (this.reservedMemory !== null) return
+    const asItIs = this.pieces.length < MAX_SMALL_PIECES || chunk.length >= LARGE_PIECE
     if (asItIs && this.block === null) this.pieces.push(chunk)
-    else this.copy(chunk)
+    else this.copyToBlocks(chunk)
   }
 
   /** All of them, in memory that is no part of any other's. */
   join(): Buffer {
-    if (this.whole !== null) return this.whole.subarray(0, this.bytes)
+    if (this.reservedMemory !== null) return this.reservedMemory.subarray(0, this.bytes)
     const whole = Buffer.allocUnsafeSlow(this.bytes)
     this.copyTo(whole)
     return whole
   }
 
   private reserve(most: number): void {
-    const whole = Buffer.allocUnsafeSlow(HEADROOM + most).subarray(HEADROOM)
+    const whole = Buffer.allocUnsafeSlow(HEADROOM_BYTES + most).subarray(HEADROOM_BYTES)
     this.copyTo(whole)
     const { bytes } = this
     this.clear()
     this.bytes = bytes
-    this.whole = whole
+    this.reservedMemory = whole
   }
 
   private copyTo(whole: Buffer): void {
@@ -68,17 +68,17 @@ export class BytePieces {
     this.block = null
     this.filled = 0
     this.bytes = 0
-    this.whole = null
+    this.reservedMemory = null
   }
 
   /** Into blocks that are filled to the end, so that no order of small and large pieces wastes memory. */
-  private copy(chunk: Buffer): void {
+  private copyToBlocks(chunk: Buffer): void {
     for (let from = 0; from < chunk.length; ) {
-      this.block ??= Buffer.allocUnsafeSlow(BLOCK)
+      this.block ??= Buffer.allocUnsafeSlow(BLOCK_BYTES)
       const copied = chunk.copy(this.block, this.filled, from)
       from += copied
       this.filled += copied
-      if (this.filled === BLOCK) this.closeBlock()
+      if (this.filled === BLOCK_BYTES) this.closeBlock()
     }
   }
 
@@ -93,7 +93,7 @@ export class BytePieces {
  * All pieces as one, without a copy where that can be: the last ones follow each other in the same
  * memory, and in front of them is room for the others. Null: they have to be copied.
  */
-export function joinedInPlace(all: readonly Uint8Array[]): Buffer | null {
+export function joinInPlace(all: readonly Uint8Array[]): Buffer | null {
   const pieces = all.filter(({ byteLength }) => byteLength > 0)
   const last = pieces.at(-1)
   if (last === undefined) return null

@@ -9,10 +9,10 @@
 import { MessageChannel } from 'node:worker_threads'
 
 /** Bytes from which it is worth a channel. */
-const LARGE = 1_048_576
+const LARGE_BYTES = 1_048_576
 
 export function freeMemory(...buffers: readonly Uint8Array[]): void {
-  const large = new Set(buffers.map(({ buffer }) => buffer).filter(({ byteLength }) => byteLength >= LARGE))
+  const large = new Set(buffers.map(({ buffer }) => buffer).filter(({ byteLength }) => byteLength >= LARGE_BYTES))
   if (large.size === 0) return
   const { port1, port2 } = new MessageChannel()
   port1.postMessage(null, [...large] as ArrayBuffer[])

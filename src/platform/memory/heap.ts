@@ -11,6 +11,6 @@
  */
 import { setFlagsFromString } from 'node:v8'
 
-export function keepHeapSmall(): void {
+export function limitHeapGrowth(): void {
   setFlagsFromString('--heap-growing-percent=30')
 }

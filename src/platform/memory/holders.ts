@@ -11,75 +11,75 @@ export interface MemoryHolder {
   /** Bytes a second of late; null: it is too young to be judged. */
   readonly rate: number | null
   /** Gives back all that it holds. */
-  giveWay(): void
+  evict(): void
 }
 
 /** Bytes a second: who sends as fast as that never gives way. */
-const FAST = 262_144
+const FAST_RATE = 262_144
 
 export class MemoryHolders {
-  private readonly all = new Set<MemoryHolder>()
+  private readonly holders = new Set<MemoryHolder>()
 
   /** The function that it returns takes it out again. */
-  enter(holder: MemoryHolder): () => void {
-    this.all.add(holder)
-    return () => this.all.delete(holder)
+  add(holder: MemoryHolder): () => void {
+    this.holders.add(holder)
+    return () => this.holders.delete(holder)
   }
 
   /** Has the slowest give way. False: there is none that has to. */
-  free(): boolean {
+  evictSlowest(): boolean {
     let slowest: MemoryHolder | null = null
-    let least = FAST
-    for (const holder of this.all) {
+    let least = FAST_RATE
+    for (const holder of this.holders) {
       const { rate } = holder
       if (rate === null || rate >= least || holder.held === 0) continue
       slowest = holder
       least = rate
     }
     if (slowest === null) return false
-    this.all.delete(slowest)
-    slowest.giveWay()
+    this.holders.delete(slowest)
+    slowest.evict()
     return true
   }
 
   /** Bytes that would be given back. */
-  freeable(): number {
+  countEvictable(): number {
     let sum = 0
-    for (const { rate, held } of this.all) if (rate !== null && rate < FAST) sum += held
+    for (const { rate, held } of this.holders) if (rate !== null && rate < FAST_RATE) sum += held
     return sum
   }
 }
 
 /** Milliseconds over which a rate is measured. */
-const SPAN = 5_000
+const RATE_WINDOW = 5_000
 
 /** How fast something comes in of late. */
 export class RecentRate {
   private bytes = 0
-  private since: number
-  private last: number | null = null
+  private windowStart: number
+  private lastRate: number | null = null
 
   constructor(private readonly now: () => number = () => performance.now()) {
-    this.since = now()
+    this.windowStart = now()
   }
 
   add(bytes: number): void {
-    this.turn()
+    this.rollWindow()
     this.bytes += bytes
   }
 
   /** Bytes a second; null: not known yet. */
   get(): number | null {
-    this.turn()
-    return this.last
+    this.rollWindow()
+    return this.lastRate
   }
 
-  private turn(): void {
+  private rollWindow(): void {
     const now = this.now()
-    const passed = now - this.since
-    if (passed < SPAN) return
-    this.last = (this.bytes / passed) * 1000
+    const passed = now - this.windowStart
+    if (passed < RATE_WINDOW) return
+    this.lastRate = (this.bytes / passed) * 1000
     this.bytes = 0
-    this.since = now
+    this.windowStart = now
   }
 }

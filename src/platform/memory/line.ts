@@ -16,35 +16,35 @@ export interface MemoryLevel {
   /** Wanted of it. */
   readonly bytes: number
   readonly limit: number
-  readonly used: () => number
-  readonly mostWaiting: number
+  readonly usedBytes: () => number
+  readonly maxWaiting: number
   /** Has the slowest transfer give way. False: there is none that has to. */
-  readonly free?: () => boolean
+  readonly evictSlowest?: () => boolean
 }
 
-export interface Wait {
+export interface WaitOptions {
   /** Milliseconds. */
-  readonly patience: number
+  readonly timeout: number
   /** Ends the wait before its time. */
   readonly signal?: AbortSignal
 }
 
-export interface MemoryLine {
+export interface MemoryQueue {
   /**
    * True: all levels had room and `take` was called. False: the time is over or the wait was ended, too many
    * wait already, or the level would be too small were it empty.
    */
-  enter(levels: readonly MemoryLevel[], take: () => boolean, wait: Wait): Promise<boolean>
+  waitForRoom(levels: readonly MemoryLevel[], take: () => boolean, wait: WaitOptions): Promise<boolean>
   /** To be called when there is more room than before: after a pause it goes to those who wait. */
   admit(): void
   length(): number
 }
 
-interface Waiting {
+interface WaitingRequest {
   /** Milliseconds of a steady clock. */
   readonly since: number
   readonly levels: readonly MemoryLevel[]
-  readonly take: () => boolean
+  readonly acquire: () => boolean
   readonly settle: (taken: boolean) => void
 }
 
@@ -52,82 +52,82 @@ interface Waiting {
  * Milliseconds between what is given back and the next turn. V8 frees late what a large message leaves behind:
  * where turn follows turn without a break, the daemon holds more than the budget says.
  */
-const PAUSE = 100
-const LONG = 5_000
+const ADMIT_PAUSE = 100
+const EVICT_AFTER = 5_000
 /** Milliseconds between two looks at who has waited for long. */
-const LOOK = 1_000
+const CHECK_INTERVAL = 1_000
 
-function hasRoom({ used, bytes, limit, free }: MemoryLevel, mayFree: boolean): boolean {
-  while (used() + bytes > limit) if (!mayFree || free?.() !== true) return false
+function hasRoom({ usedBytes, bytes, limit, evictSlowest }: MemoryLevel, mayFree: boolean): boolean {
+  while (usedBytes() + bytes > limit) if (!mayFree || evictSlowest?.() !== true) return false
   return true
 }
 
 /** `long`: milliseconds of waiting after which slow transfers give way. */
-export function memoryLine(long = LONG): MemoryLine {
-  const line = new Set<Waiting>()
-  let pausing: NodeJS.Timeout | null = null
-  let looking: NodeJS.Timeout | null = null
+export function createMemoryQueue(evictAfter = EVICT_AFTER): MemoryQueue {
+  const queue = new Set<WaitingRequest>()
+  let pauseTimer: NodeJS.Timeout | null = null
+  let checkTimer: NodeJS.Timeout | null = null
 
   function admitLater(): void {
-    if (line.size === 0 || pausing !== null) return
-    pausing = setTimeout(() => {
-      pausing = null
+    if (queue.size === 0 || pauseTimer !== null) return
+    pauseTimer = setTimeout(() => {
+      pauseTimer = null
       admit()
-    }, PAUSE)
+    }, ADMIT_PAUSE)
   }
 
   function admit(): void {
-    if (pausing !== null) return
+    if (pauseTimer !== null) return
     const full = new Set<unknown>()
-    for (const waiting of line) {
-      const { levels, take, settle, since } = waiting
+    for (const waiting of queue) {
+      const { levels, acquire, settle, since } = waiting
       if (levels.some(({ key }) => full.has(key))) continue
-      const isLong = performance.now() - since >= long
+      const isLong = performance.now() - since >= evictAfter
       const lacking = levels.find((level) => !hasRoom(level, isLong))
-      if (lacking === undefined) settle(take())
+      if (lacking === undefined) settle(acquire())
       else full.add(lacking.key)
     }
   }
 
-  function look(): void {
-    if (line.size > 0) {
+  function checkQueue(): void {
+    if (queue.size > 0) {
       admit()
       return
     }
-    if (looking !== null) clearInterval(looking)
-    looking = null
+    if (checkTimer !== null) clearInterval(checkTimer)
+    checkTimer = null
   }
 
-  function isFull({ key, mostWaiting }: MemoryLevel): boolean {
+  function isFull({ key, maxWaiting }: MemoryLevel): boolean {
     let waiting = 0
-    for (const { levels } of line) if (levels.some((level) => level.key === key)) waiting += 1
-    return waiting >= mostWaiting
+    for (const { levels } of queue) if (levels.some((level) => level.key === key)) waiting += 1
+    return waiting >= maxWaiting
   }
 
   return {
-    enter(levels, take, { patience, signal }) {
+    waitForRoom(levels, acquire, { timeout, signal }) {
       const hopeless = levels.some((level) => level.bytes > level.limit || isFull(level))
       if (hopeless || signal?.aborted === true) return Promise.resolve(false)
       return new Promise((resolve) => {
-        const leave = (): void => {
+        const giveUp = (): void => {
           waiting.settle(false)
           admit() // those behind it may fit
         }
-        const timer = setTimeout(leave, patience)
+        const timer = setTimeout(giveUp, timeout)
         const settle = (taken: boolean): void => {
-          line.delete(waiting)
+          queue.delete(waiting)
           clearTimeout(timer)
-          signal?.removeEventListener('abort', leave)
+          signal?.removeEventListener('abort', giveUp)
           resolve(taken)
         }
-        const waiting: Waiting = { levels, take, settle, since: performance.now() }
-        signal?.addEventListener('abort', leave)
-        line.add(waiting)
-        looking ??= setInterval(look, Math.min(LOOK, long)).unref()
+        const waiting: WaitingRequest = { levels, acquire, settle, since: performance.now() }
+        signal?.addEventListener('abort', giveUp)
+        queue.add(waiting)
+        checkTimer ??= setInterval(checkQueue, Math.min(CHECK_INTERVAL, evictAfter)).unref()
         admit()
       })
     },
     admit: admitLater,
-    length: () => line.size,
+    length: () => queue.size,
   }
 }

@@ -8,63 +8,63 @@
 import { type TransferPace, TransferWatch } from '../connections/transfer-pace.js'
 import type { MemoryBudget } from './budget.js'
 import type { MemoryHolder } from './holders.js'
-import type { Wait } from './line.js'
+import type { WaitOptions } from './line.js'
 
 /** What is not larger takes its memory as it comes: a short message waits behind no large one. */
-export const RESERVED_FROM = 262_144
+export const RESERVE_FROM_BYTES = 262_144
 
 /** Of what has memory reserved. */
 const reservedPace: TransferPace = { patience: 5_000, bytesPerSecond: 131_072 }
 
-export type ReservableMemory = Pick<MemoryBudget, 'take' | 'give' | 'enter' | 'awaitTurn'>
+export type ReservableMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder' | 'waitForTurn'>
 
 /** Null: there was no room in time, or too many wait for it. */
-export async function reserve(
+export async function reserveMemory(
   memory: ReservableMemory,
   bytes: number,
-  wait: Wait,
+  wait: WaitOptions,
   pace: TransferPace = reservedPace,
-): Promise<Reservation | null> {
-  const taken = await memory.awaitTurn({ bytes, levels: [], take: () => memory.take(bytes) }, wait)
-  return taken ? new Reservation(memory, bytes, pace) : null
+): Promise<MemoryReservation | null> {
+  const taken = await memory.waitForTurn({ bytes, levels: [], acquire: () => memory.acquire(bytes) }, wait)
+  return taken ? new MemoryReservation(memory, bytes, pace) : null
 }
 
 /** Every byte taken of it is given back once; `end` gives back what was not. */
-export class Reservation implements Pick<MemoryBudget, 'take' | 'give' | 'enter'> {
+export class MemoryReservation implements Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'> {
   /** Taken so far. */
   bytes = 0
-  private left: number
-  private readonly memory: Pick<MemoryBudget, 'take' | 'give' | 'enter'>
-  private readonly watch: TransferWatch
+  private unusedBytes: number
+  private readonly memory: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
+  private readonly transferWatch: TransferWatch
 
-  constructor(memory: Pick<MemoryBudget, 'take' | 'give' | 'enter'>, bytes: number, pace: TransferPace) {
+  constructor(memory: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>, bytes: number, pace: TransferPace) {
     this.memory = memory
-    this.left = bytes
-    this.watch = new TransferWatch(this, pace, () => this.end())
+    this.unusedBytes = bytes
+    this.transferWatch = new TransferWatch(this, pace, () => this.end())
   }
 
-  take(bytes: number): boolean {
-    const own = Math.min(bytes, this.left)
-    if (own < bytes && !this.memory.take(bytes - own)) return false
-    this.left -= own
+  acquire(bytes: number): boolean {
+    const own = Math.min(bytes, this.unusedBytes)
+    if (own < bytes && !this.memory.acquire(bytes - own)) return false
+    this.unusedBytes -= own
     this.bytes += bytes
-    if (this.left === 0) this.watch.end()
+    if (this.unusedBytes === 0) this.transferWatch.end()
     return true
   }
 
-  give(bytes: number): void {
-    this.memory.give(bytes)
+  release(bytes: number): void {
+    this.memory.release(bytes)
   }
 
-  enter(holder: MemoryHolder): () => void {
-    return this.memory.enter(holder)
+  addHolder(holder: MemoryHolder): () => void {
+    return this.memory.addHolder(holder)
   }
 
   /** No more is taken of it; further calls do nothing. */
   end(): void {
-    this.watch.end()
-    const left = this.left
-    this.left = 0
-    if (left > 0) this.memory.give(left)
+    this.transferWatch.end()
+    const left = this.unusedBytes
+    this.unusedBytes = 0
+    if (left > 0) this.memory.release(left)
   }
 }

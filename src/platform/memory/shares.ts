@@ -8,36 +8,36 @@ import { randomUUID } from 'node:crypto'
 import type { ReservableMemory } from './reservation.js'
 
 /** How many of one owner may wait for room, so that the line is not theirs alone. */
-const MOST_WAITING = 25
+const MAX_WAITING = 25
 
 export interface MemoryShares {
   /** What that owner may take. */
-  readonly of: (owner: string) => ReservableMemory
+  readonly forOwner: (owner: string) => ReservableMemory
 }
 
-export function memoryShares(whole: ReservableMemory, share: number, mostWaiting = MOST_WAITING): MemoryShares {
+export function createMemoryShares(whole: ReservableMemory, share: number, maxWaiting = MAX_WAITING): MemoryShares {
   const used = new Map<string, number>()
   const name = randomUUID() // an owner may have a share of several parts of one whole
 
   return {
-    of: (owner) => ({
-      enter: (holder) => whole.enter(holder),
-      take: (bytes) => {
+    forOwner: (owner) => ({
+      addHolder: (holder) => whole.addHolder(holder),
+      acquire: (bytes) => {
         const after = (used.get(owner) ?? 0) + bytes
-        if (after > share || !whole.take(bytes)) return false
+        if (after > share || !whole.acquire(bytes)) return false
         used.set(owner, after)
         return true
       },
-      give: (bytes) => {
+      release: (bytes) => {
         const after = (used.get(owner) ?? 0) - bytes
         if (after > 0) used.set(owner, after)
         else used.delete(owner)
-        whole.give(bytes)
+        whole.release(bytes)
       },
-      awaitTurn: ({ bytes, levels, take }, wait) => {
-        const ofOwner = (): number => used.get(owner) ?? 0
-        const own = { key: `${name} ${owner}`, bytes, limit: share, used: ofOwner, mostWaiting }
-        return whole.awaitTurn({ bytes, levels: [...levels, own], take }, wait)
+      waitForTurn: ({ bytes, levels, acquire }, wait) => {
+        const usedByOwner = (): number => used.get(owner) ?? 0
+        const own = { key: `${name} ${owner}`, bytes, limit: share, usedBytes: usedByOwner, maxWaiting }
+        return whole.waitForTurn({ bytes, levels: [...levels, own], acquire }, wait)
       },
     }),
   }

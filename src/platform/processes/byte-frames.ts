@@ -8,7 +8,7 @@
  */
 import type { Writable } from 'node:stream'
 
-const HEAD = 10
+const HEADER_BYTES = 10
 
 export interface FrameLimits {
   readonly value: number
@@ -27,7 +27,7 @@ export function writeFrame(
   written?: () => void,
 ): void {
   const json = Buffer.from(JSON.stringify(value))
-  const head = Buffer.allocUnsafe(HEAD)
+  const head = Buffer.allocUnsafe(HEADER_BYTES)
   head.writeUInt32BE(json.length, 0)
   head.writeUIntBE(
     bytes.reduce((sum, { length }) => sum + length, 0),
@@ -44,16 +44,16 @@ export function writeFrame(
 }
 
 /** A function that takes the chunks of a stream as they come. Throws a FrameTooLarge. */
-export function frameReader(
+export function createFrameReader(
   limits: FrameLimits,
   take: (value: unknown, bytes: Buffer) => void,
 ): (chunk: Buffer) => void {
-  const head = Buffer.alloc(HEAD)
+  const head = Buffer.alloc(HEADER_BYTES)
   let json = Buffer.alloc(0)
   let bytes = Buffer.alloc(0)
   let filled = 0
 
-  function begin(): void {
+  function startFrame(): void {
     const lengths = { value: head.readUInt32BE(0), bytes: head.readUIntBE(4, 6) }
     if (lengths.value > limits.value || lengths.bytes > limits.bytes) {
       throw new FrameTooLarge(`a frame of ${lengths.value} and ${lengths.bytes} octets`)
@@ -64,8 +64,8 @@ export function frameReader(
 
   /** The part of the frame that is to be filled now, and how far. */
   function target(): { readonly part: Buffer; readonly at: number } {
-    if (filled < HEAD) return { part: head, at: filled }
-    const after = filled - HEAD
+    if (filled < HEADER_BYTES) return { part: head, at: filled }
+    const after = filled - HEADER_BYTES
     return after < json.length ? { part: json, at: after } : { part: bytes, at: after - json.length }
   }
 
@@ -75,8 +75,8 @@ export function frameReader(
       const copied = chunk.copy(part, at, from)
       from += copied
       filled += copied
-      if (filled === HEAD) begin()
-      if (filled < HEAD || filled < HEAD + json.length + bytes.length) continue
+      if (filled === HEADER_BYTES) startFrame()
+      if (filled < HEADER_BYTES || filled < HEADER_BYTES + json.length + bytes.length) continue
       const frame = { json, bytes }
       filled = 0
       json = Buffer.alloc(0)

@@ -9,21 +9,21 @@ import { execFile } from 'node:child_process'
 import type { Log } from '../log.js'
 
 export interface NotifySocket {
-  ready(status: string): Promise<void>
-  stopping(): Promise<void>
+  notifyReady(status: string): Promise<void>
+  notifyStopping(): Promise<void>
 }
 
 /** `socket`: the value of NOTIFY_SOCKET; null when not started by systemd, and then nothing happens. */
-export function notifySocket(socket: string | null, log: Pick<Log, 'warn'>): NotifySocket {
+export function createNotifySocket(socket: string | null, log: Pick<Log, 'warn'>): NotifySocket {
   const send = (words: readonly string[]): Promise<void> =>
-    socket === null ? Promise.resolve() : notify(socket, words, log)
+    socket === null ? Promise.resolve() : runSystemdNotify(socket, words, log)
   return {
-    ready: (status) => send(['READY=1', `STATUS=${status}`]),
-    stopping: () => send(['STOPPING=1', 'STATUS=stopping']),
+    notifyReady: (status) => send(['READY=1', `STATUS=${status}`]),
+    notifyStopping: () => send(['STOPPING=1', 'STATUS=stopping']),
   }
 }
 
-function notify(socket: string, words: readonly string[], log: Pick<Log, 'warn'>): Promise<void> {
+function runSystemdNotify(socket: string, words: readonly string[], log: Pick<Log, 'warn'>): Promise<void> {
   const options = { env: { NOTIFY_SOCKET: socket, PATH: '/usr/bin:/bin' }, timeout: 5000 }
   return new Promise((resolve) => {
     execFile('systemd-notify', [`--pid=${process.pid}`, ...words], options, (error) => {

@@ -1,7 +1,7 @@
 /** Where Linux runs out of memory, it ends this process before all others; elsewhere nothing happens. */
 import { writeFileSync } from 'node:fs'
 
-export function beFirstOutOfMemory(): void {
+export function raiseOomScore(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {

@@ -2,6 +2,6 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-export function parentWire(): Duplex {
+export function openParentStream(): Duplex {
   return new Socket({ fd: 3 })
 }

@@ -13,36 +13,36 @@
  *
  * Known limit: a BIMI logo is not looked for.
  */
-import { fieldsNamed, scanHeader } from '../../mail/header-fields.js'
+import { findFields, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { hashBudget } from './bounded-verifier.js'
+import { defaultHashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
-import { authorsOf, checkDkim, type DkimLimits } from './check-dkim.js'
+import { readAuthors, checkDkim, type DkimLimits } from './check-dkim.js'
 import { checkDmarc, prefetchDmarc } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
 import { checkSpf } from './check-spf.js'
-import { defaultQuestionLimits, messageQuestions, type QuestionLimits } from './questions.js'
-import { signatureFields } from './signature-fields.js'
+import { defaultQueryLimits, createMessageQueries, type QueryLimits } from './questions.js'
+import { selectSignatures } from './signature-fields.js'
 
 export interface AuthenticateDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
-  readonly limits?: QuestionLimits & DkimLimits
+  readonly limits?: QueryLimits & DkimLimits
 }
 
-export const defaultLimits: QuestionLimits & DkimLimits = { ...defaultQuestionLimits, hashBudget }
+export const defaultLimits: QueryLimits & DkimLimits = { ...defaultQueryLimits, hashBudget: defaultHashBudget }
 
 /**
  * DNS questions of each check: ten terms with ten names each; a key for each signature, twice
  * should mailauth spell its name in another way than we; a key a seal; tree walks; names.
  */
-const mostQuestions = { spf: 120, dkim: 24, arc: 50, dmarc: 100, iprev: 11 } as const
+const MAX_QUERIES = { spf: 120, dkim: 24, arc: 50, dmarc: 100, iprev: 11 } as const
 
-const longestHeader = 2_097_152
+const MAX_HEADER = 2_097_152
 
 export async function authenticate(
   raw: Buffer,
@@ -50,23 +50,23 @@ export async function authenticate(
   { resolver, clock, limits = defaultLimits }: AuthenticateDeps,
 ): Promise<Authentication> {
   const header = scanHeader(raw)
-  if (header.end > longestHeader) {
-    throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${longestHeader}`)
+  if (header.end > MAX_HEADER) {
+    throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${MAX_HEADER}`)
   }
-  const questions = messageQuestions(resolver, limits, clock)
-  const dmarcResolver = questions.within(mostQuestions.dmarc)
-  const signatures = signatureFields(raw, header)
-  const authors = await authorsOf(raw, header)
-  const fromFields = fieldsNamed(header, 'from').length
+  const questions = createMessageQueries(resolver, limits, clock)
+  const dmarcResolver = questions.createResolver(MAX_QUERIES.dmarc)
+  const signatures = selectSignatures(raw, header)
+  const authors = await readAuthors(raw, header)
+  const fromFields = findFields(header, 'from').length
   const [spf, dkim, iprev] = await Promise.all([
-    checkSpf(connection, questions.within(mostQuestions.spf), limits.perMessage),
-    checkDkim(signatures, questions.within(mostQuestions.dkim), clock(), limits),
-    checkIprev(connection.clientAddress, questions.within(mostQuestions.iprev)),
+    checkSpf(connection, questions.createResolver(MAX_QUERIES.spf), limits.perMessage),
+    checkDkim(signatures, questions.createResolver(MAX_QUERIES.dkim), clock(), limits),
+    checkIprev(connection.clientAddress, questions.createResolver(MAX_QUERIES.iprev)),
     prefetchDmarc({ authors, fromFields }, dmarcResolver),
   ])
   if (signatures.message !== raw) freeMemory(signatures.message)
   const [arc, dmarc] = await Promise.all([
-    signatures.oversizedChain ? oversizedArc : checkArc(dkim.chain, questions.within(mostQuestions.arc)),
+    signatures.oversizedChain ? oversizedArc : checkArc(dkim.chain, questions.createResolver(MAX_QUERIES.arc)),
     checkDmarc({ authors, fromFields, spf, dkim: dkim.verdicts }, dmarcResolver),
   ])
   return { spf, dkim: dkim.verdicts, dmarc, arc, iprev, fromFields }

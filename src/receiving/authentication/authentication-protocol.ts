@@ -1,15 +1,15 @@
 /** What the main thread and the authentication thread say to each other. */
 import type { RefusalKind } from '../../mail/refusal.js'
 import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
-import type { Lookup, MxRecord, RecordType } from '../../platform/dns/resolver.js'
+import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 
 /** A DNS question; the cache and its limits are on the main thread. */
-export interface DnsQuestion {
+export interface DnsQuery {
   readonly name: string
   readonly type: RecordType | 'MX'
 }
 
-export type DnsAnswer = Lookup<string> | Lookup<MxRecord>
+export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
 
 export type ToAuthenticator =
   | {
@@ -26,11 +26,11 @@ export type ToAuthenticator =
 
 /** `raw`: of a message whose memory was moved; null: it is still on the main thread. */
 export type FromAuthenticator =
-  | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuestion])[] }
+  | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
   | {
       readonly kind: 'found'
       readonly id: number
-      readonly found: Authentication
+      readonly authentication: Authentication
       readonly raw: Uint8Array<ArrayBuffer> | null
     }
   | {

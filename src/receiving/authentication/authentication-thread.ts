@@ -17,17 +17,17 @@ import type { Authentication, Connection } from '../../messages/inbound/authenti
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
-import { type WaitingLine, waitingLine } from '../../platform/waiting-line.js'
-import type { DnsAnswer, DnsQuestion, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import { type Semaphore, createSemaphore } from '../../platform/waiting-line.js'
+import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 
-export interface Authenticated {
-  readonly found: Authentication
+export interface AuthenticationResult {
+  readonly authentication: Authentication
   /** The bytes that were given. */
   readonly raw: Buffer
 }
 
 /** `raw` is not to be used any more once this was called. */
-export type Authenticate = (raw: Buffer, connection: Connection) => Promise<Authenticated>
+export type Authenticate = (raw: Buffer, connection: Connection) => Promise<AuthenticationResult>
 
 export interface AuthenticationDeps {
   readonly resolver: RecordResolver
@@ -35,27 +35,27 @@ export interface AuthenticationDeps {
 }
 
 /** Octets from which on a message is moved. */
-const LARGE = 65_536
+const MOVE_THRESHOLD = 65_536
 /** Octets of a header of which there are only so many at a time, and the wait for a place in milliseconds. */
 const LARGE_HEADER = 131_072
-const LARGE_HEADERS = { places: 4, waiting: 100, patience: 60_000 }
+const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
 /** Milliseconds for one message: six of the largest, each hashed twice, take a third of it on one slow core. */
-const TIME = 120_000
+const TIME_LIMIT = 120_000
 
 interface Job {
   readonly raw: Buffer
   readonly timer: NodeJS.Timeout
-  readonly resolve: (authenticated: Authenticated) => void
+  readonly resolve: (authenticated: AuthenticationResult) => void
   readonly reject: (error: Error) => void
 }
 
 export class AuthenticationThread {
   private readonly deps: AuthenticationDeps
   private readonly jobs = new Map<number, Job>()
-  private readonly largeHeaders: WaitingLine = waitingLine(LARGE_HEADERS.places, LARGE_HEADERS.waiting)
+  private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private worker: Worker | null = null
-  private last = 0
-  private stopped = false
+  private lastId = 0
+  private isStopped = false
   private answers: (readonly [number, DnsAnswer])[] = []
 
   constructor(deps: AuthenticationDeps) {
@@ -64,33 +64,33 @@ export class AuthenticationThread {
 
   /** Rejects with a `Refusal` where the message cannot be judged. */
   readonly authenticate: Authenticate = async (raw, connection) => {
-    if (scanHeader(raw).end < LARGE_HEADER) return this.ask(raw, connection)
-    const admitted = await this.largeHeaders.enter(LARGE_HEADERS.patience)
+    if (scanHeader(raw).end < LARGE_HEADER) return this.request(raw, connection)
+    const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
     if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
     try {
-      return await this.ask(raw, connection)
+      return await this.request(raw, connection)
     } finally {
-      this.largeHeaders.leave()
+      this.largeHeaders.release()
     }
   }
 
   async stop(): Promise<void> {
-    this.stopped = true
+    this.isStopped = true
     this.largeHeaders.close()
     const worker = this.worker
-    if (worker !== null) this.lose(worker, new Error('authentication has ended'))
+    if (worker !== null) this.discardWorker(worker, new Error('authentication has ended'))
     await worker?.terminate()
   }
 
-  private ask(raw: Buffer, connection: Connection): Promise<Authenticated> {
+  private request(raw: Buffer, connection: Connection): Promise<AuthenticationResult> {
     return new Promise((resolve, reject) => {
-      if (this.stopped) return reject(new Error('authentication has ended'))
-      this.worker ??= this.started()
+      if (this.isStopped) return reject(new Error('authentication has ended'))
+      this.worker ??= this.startWorker()
       const worker = this.worker
-      const id = ++this.last
-      const timer = setTimeout(() => this.lose(worker, new Error(`not authenticated within ${TIME} ms`)), TIME)
+      const id = ++this.lastId
+      const timer = setTimeout(() => this.discardWorker(worker, new Error(`not authenticated within ${TIME_LIMIT} ms`)), TIME_LIMIT)
       this.jobs.set(id, { raw, timer, resolve, reject })
-      const moved = raw.length >= LARGE
+      const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a window on memory of others, all of which would be copied.
       const bytes = moved ? raw : new Uint8Array(raw)
       const message: ToAuthenticator = { kind: 'message', id, raw: bytes, moved, connection, now: this.deps.clock() }
@@ -98,29 +98,29 @@ export class AuthenticationThread {
     })
   }
 
-  private started(): Worker {
+  private startWorker(): Worker {
     const worker = new Worker(new URL('./authentication-worker.js', import.meta.url), threadOptions)
     worker.on('message', (said: FromAuthenticator) => {
-      if (worker === this.worker) this.hear(worker, said)
+      if (worker === this.worker) this.onMessage(worker, said)
     })
-    worker.on('error', (error) => this.lose(worker, error))
-    worker.once('exit', () => this.lose(worker, new Error('the authentication thread ended')))
+    worker.on('error', (error) => this.discardWorker(worker, error))
+    worker.once('exit', () => this.discardWorker(worker, new Error('the authentication thread ended')))
     return worker
   }
 
-  private hear(worker: Worker, said: FromAuthenticator): void {
+  private onMessage(worker: Worker, said: FromAuthenticator): void {
     switch (said.kind) {
       case 'questions':
-        for (const [question, asked] of said.questions) void this.resolve(worker, question, asked)
+        for (const [question, asked] of said.questions) void this.answerQuery(worker, question, asked)
         return
       case 'found': {
-        const job = this.ended(said.id)
-        job?.resolve({ found: said.found, raw: said.raw === null ? job.raw : bufferOf(said.raw) })
+        const job = this.finishJob(said.id)
+        job?.resolve({ authentication: said.authentication, raw: said.raw === null ? job.raw : toBuffer(said.raw) })
         return
       }
       case 'refused': {
         const { refusal, message } = said
-        this.ended(said.id)?.reject(
+        this.finishJob(said.id)?.reject(
           refusal === null
             ? new Error(`authentication failed: ${message}`)
             : new Refusal(refusal.kind, refusal.message),
@@ -133,38 +133,38 @@ export class AuthenticationThread {
   }
 
   /** Answers of one turn go together. */
-  private async resolve(worker: Worker, question: number, { name, type }: DnsQuestion): Promise<void> {
+  private async answerQuery(worker: Worker, question: number, { name, type }: DnsQuery): Promise<void> {
     const { resolver } = this.deps
-    const asked: Promise<DnsAnswer> = type === 'MX' ? resolver.mx(name) : resolver.records(name, type)
+    const asked: Promise<DnsAnswer> = type === 'MX' ? resolver.resolveMx(name) : resolver.resolveRecords(name, type)
     const answer = await asked.catch((): DnsAnswer => ({ kind: 'failure', detail: 'EFAULT' }))
     if (worker !== this.worker) return
-    if (this.answers.length === 0) setImmediate(() => this.post())
+    if (this.answers.length === 0) setImmediate(() => this.postAnswers())
     this.answers.push([question, answer])
   }
 
-  private post(): void {
+  private postAnswers(): void {
     this.worker?.postMessage({ kind: 'answers', answers: this.answers } satisfies ToAuthenticator)
     this.answers = []
   }
 
-  private ended(id: number): Job | undefined {
+  private finishJob(id: number): Job | undefined {
     const job = this.jobs.get(id)
     this.jobs.delete(id)
     clearTimeout(job?.timer)
     return job
   }
 
-  private lose(worker: Worker, cause: Error): void {
+  private discardWorker(worker: Worker, cause: Error): void {
     if (worker !== this.worker) return
     this.worker = null
     this.answers = []
     void worker.terminate()
     for (const id of [...this.jobs.keys()]) {
-      this.ended(id)?.reject(new Error('a message was not authenticated', { cause }))
+      this.finishJob(id)?.reject(new Error('a message was not authenticated', { cause }))
     }
   }
 }
 
-function bufferOf(bytes: Uint8Array<ArrayBuffer>): Buffer {
+function toBuffer(bytes: Uint8Array<ArrayBuffer>): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -7,41 +7,41 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'
 import { systemClock } from '../../platform/clock.js'
-import type { Lookup, MxRecord, RecordResolver } from '../../platform/dns/resolver.js'
+import type { LookupResult, MxRecord, RecordResolver } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { authenticate } from './authenticate.js'
-import type { DnsAnswer, DnsQuestion, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 
 type Message = Extract<ToAuthenticator, { readonly kind: 'message' }>
 
-function mainThreadResolver(port: MessagePort): {
+function createMainThreadResolver(port: MessagePort): {
   readonly resolver: RecordResolver
-  readonly hear: (answers: Extract<ToAuthenticator, { readonly kind: 'answers' }>['answers']) => void
+  readonly onAnswers: (answers: Extract<ToAuthenticator, { readonly kind: 'answers' }>['answers']) => void
 } {
   const waiting = new Map<number, (answer: DnsAnswer) => void>()
-  let last = 0
-  let gathered: (readonly [number, DnsQuestion])[] = []
+  let lastId = 0
+  let pendingQueries: (readonly [number, DnsQuery])[] = []
 
-  function post(): void {
-    port.postMessage({ kind: 'questions', questions: gathered } satisfies FromAuthenticator)
-    gathered = []
+  function postQueries(): void {
+    port.postMessage({ kind: 'questions', questions: pendingQueries } satisfies FromAuthenticator)
+    pendingQueries = []
   }
 
-  function ask(asked: DnsQuestion): Promise<DnsAnswer> {
+  function sendQuery(asked: DnsQuery): Promise<DnsAnswer> {
     return new Promise((resolve) => {
-      last += 1
-      waiting.set(last, resolve)
-      if (gathered.length === 0) setImmediate(post)
-      gathered.push([last, asked])
+      lastId += 1
+      waiting.set(lastId, resolve)
+      if (pendingQueries.length === 0) setImmediate(postQueries)
+      pendingQueries.push([lastId, asked])
     })
   }
 
   return {
     resolver: {
-      records: async (name, type) => (await ask({ name, type })) as Lookup<string>,
-      mx: async (name) => (await ask({ name, type: 'MX' })) as Lookup<MxRecord>,
+      resolveRecords: async (name, type) => (await sendQuery({ name, type })) as LookupResult<string>,
+      resolveMx: async (name) => (await sendQuery({ name, type: 'MX' })) as LookupResult<MxRecord>,
     },
-    hear: (answers) => {
+    onAnswers: (answers) => {
       for (const [question, answer] of answers) {
         waiting.get(question)?.(answer)
         waiting.delete(question)
@@ -50,14 +50,14 @@ function mainThreadResolver(port: MessagePort): {
   }
 }
 
-async function answerTo(message: Message, resolver: RecordResolver, port: MessagePort): Promise<void> {
+async function handleMessage(message: Message, resolver: RecordResolver, port: MessagePort): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
   const ahead = now - systemClock()
   try {
     const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-    const found = await authenticate(bytes, connection, { resolver, clock: () => systemClock() + ahead })
-    const answer: FromAuthenticator = { kind: 'found', id, found, raw: moved ? raw : null }
+    const authentication = await authenticate(bytes, connection, { resolver, clock: () => systemClock() + ahead })
+    const answer: FromAuthenticator = { kind: 'found', id, authentication, raw: moved ? raw : null }
     port.postMessage(answer, moved ? [raw.buffer] : [])
   } catch (error) {
     if (moved) freeMemory(raw)
@@ -69,8 +69,8 @@ async function answerTo(message: Message, resolver: RecordResolver, port: Messag
 
 const port = parentPort
 if (port === null) throw new Error('messages are authenticated in a worker thread')
-const { resolver, hear } = mainThreadResolver(port)
+const { resolver, onAnswers: hear } = createMainThreadResolver(port)
 port.on('message', (message: ToAuthenticator) => {
   if (message.kind === 'answers') hear(message.answers)
-  else void answerTo(message, resolver, port)
+  else void handleMessage(message, resolver, port)
 })

@@ -16,13 +16,13 @@ import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
 import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
 
 /** Two ways for a body of the largest size that a listener takes unless it is configured otherwise. */
-export const hashBudget = 70 * 1_048_576
+export const defaultHashBudget = 70 * 1_048_576
 
 /** How the reasons begin of signatures that were passed over by us and broke no rule. */
-export const notVerified = 'not verified: '
+export const notVerifiedPrefix = 'not verified: '
 
 class BoundedVerifier extends DkimVerifier {
-  private readonly ways = new Set<string>()
+  private readonly hashVariants = new Set<string>()
 
   constructor(
     options: DKIMVerifyOptions,
@@ -36,14 +36,14 @@ class BoundedVerifier extends DkimVerifier {
     super.prepareSignature(signature)
     if (signature.skip !== undefined || signature.invalid !== undefined) return
     if (signature.maxBodyLength !== '') {
-      signature.skip = `${notVerified}body only partly signed`
+      signature.skip = `${notVerifiedPrefix}body only partly signed`
       return
     }
     const way = `${signature.bodyCanon} ${signature.hashAlgo}`
-    if (this.ways.has(way)) return
-    if (this.ways.size > 0 && (this.ways.size + 1) * this.bodyOctets > this.budget) {
-      signature.skip = `${notVerified}more than ${this.budget} octets to hash`
-    } else this.ways.add(way)
+    if (this.hashVariants.has(way)) return
+    if (this.hashVariants.size > 0 && (this.hashVariants.size + 1) * this.bodyOctets > this.budget) {
+      signature.skip = `${notVerifiedPrefix}more than ${this.budget} octets to hash`
+    } else this.hashVariants.add(way)
   }
 
   /** The rest of the message changes nothing. */
@@ -52,13 +52,13 @@ class BoundedVerifier extends DkimVerifier {
   }
 }
 
-export interface Verified {
+export interface VerifiedSignatures {
   readonly results: DKIMVerifyResult['results']
   readonly arc: DKIMVerifyResult['arc']
 }
 
 /** Octets that are hashed between two turns of others on the same thread. */
-const piece = 65_536
+const CHUNK_SIZE = 65_536
 
 /** `bodyStart`: where the body of `raw` begins. */
 export async function verifySignatures(
@@ -66,14 +66,14 @@ export async function verifySignatures(
   bodyStart: number,
   options: DKIMVerifyOptions,
   budget: number,
-): Promise<Verified> {
+): Promise<VerifiedSignatures> {
   const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget)
-  async function* pieces(): AsyncGenerator<Buffer> {
-    for (let at = 0; at < raw.length && !verifier.hasSeenEnough; at += piece) {
+  async function* readChunks(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < raw.length && !verifier.hasSeenEnough; at += CHUNK_SIZE) {
       if (at > 0) await breath()
-      yield raw.subarray(at, at + piece)
+      yield raw.subarray(at, at + CHUNK_SIZE)
     }
   }
-  await pipeline(pieces, verifier)
+  await pipeline(readChunks, verifier)
   return { results: verifier.results, arc: verifier.arc }
 }

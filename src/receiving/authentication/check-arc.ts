@@ -11,8 +11,8 @@
 import type { DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { arc } from 'mailauth/lib/arc/index.js'
 import type { ArcVerdict } from '../../messages/inbound/authentication-results.js'
-import { keyResolver, minKeyBits } from './check-dkim.js'
-import { NoAnswer } from './questions.js'
+import { createKeyResolver, MIN_KEY_BITS } from './check-dkim.js'
+import { NoDnsAnswer } from './questions.js'
 
 /** Of a chain that is not looked at. */
 export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }
@@ -20,19 +20,19 @@ export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too lon
 export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSResolver): Promise<ArcVerdict> {
   if (chain === undefined) return { result: 'none', reason: null }
   let faults = 0
-  const watched: DNSResolver = async (name, type) => {
+  const watchedResolver: DNSResolver = async (name, type) => {
     try {
       return await resolver(name, type)
     } catch (error) {
-      if (!(error instanceof NoAnswer && error.isEmpty)) faults += 1
+      if (!(error instanceof NoDnsAnswer && error.isEmpty)) faults += 1
       throw error
     }
   }
   const data = { ...chain, chain: chain.chain === false ? [] : chain.chain }
   const { status, signature } = await arc(data, {
-    resolver: keyResolver(watched),
+    resolver: createKeyResolver(watchedResolver),
     strict: true,
-    minBitLength: minKeyBits,
+    minBitLength: MIN_KEY_BITS,
   })
   const reason = status.comment ?? null
   switch (status.result) {

@@ -12,15 +12,15 @@
  */
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import { domainNameOrNull } from '../../mail/address.js'
-import { fieldsNamed, fieldValue, type Header, type HeaderField } from '../../mail/header-fields.js'
-import { MAX_LIST } from '../../mail/mailbox-list.js'
+import { tryParseDomainName } from '../../mail/address.js'
+import { findFields, readFieldValue, type Header, type HeaderField } from '../../mail/header-fields.js'
+import { MAX_LIST_LENGTH } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { DkimVerdict } from '../../messages/inbound/authentication-results.js'
-import { notVerified, verifySignatures } from './bounded-verifier.js'
-import { keyName, type PassedOver, type SignatureField, type SignatureFields } from './signature-fields.js'
+import { notVerifiedPrefix, verifySignatures } from './bounded-verifier.js'
+import { keyNameOf, type SkippedSignature, type SignatureField, type SignatureFields } from './signature-fields.js'
 
-export const minKeyBits = 1024
+export const MIN_KEY_BITS = 1024
 
 export interface DkimCheck {
   readonly verdicts: readonly DkimVerdict[]
@@ -39,58 +39,58 @@ export async function checkDkim(
   now: number,
   { hashBudget }: DkimLimits,
 ): Promise<DkimCheck> {
-  const resolveKey = keyResolver(resolver)
-  prefetch(signatures.verified, resolver)
-  const options = { resolver: resolveKey, strict: true, minBitLength: minKeyBits, curTime: new Date(now) }
+  const resolveKey = createKeyResolver(resolver)
+  prefetchKeys(signatures.verifiable, resolver)
+  const options = { resolver: resolveKey, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
   const found = await verifySignatures(signatures.message, signatures.bodyStart, options, hashBudget)
   const signed = found.results.filter(({ status }) => status.result !== 'none')
   return {
-    verdicts: [...signed.map(verdictOf), ...signatures.passedOver.map(unverified)],
+    verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],
     chain: found.arc,
   }
 }
 
 /** Octets of the From fields: mailauth takes two seconds over a megabyte of addresses, and no other reader looks at more. */
-const longestFrom = MAX_LIST
+const MAX_FROM = MAX_LIST_LENGTH
 
 /** As mailauth reads them in a whole message, but before its signatures are verified. */
-export async function authorsOf(raw: Buffer, header: Header): Promise<readonly string[]> {
-  const from = fieldsNamed(header, 'from').map((field) => unfolded(raw, field))
+export async function readAuthors(raw: Buffer, header: Header): Promise<readonly string[]> {
+  const from = findFields(header, 'from').map((field) => unfoldFrom(raw, field))
   const octets = from.reduce((sum, { length }) => sum + length, 0)
-  if (octets > longestFrom) {
-    throw new Refusal('malformed-message', `From of ${octets} octets, more than ${longestFrom}`)
+  if (octets > MAX_FROM) {
+    throw new Refusal('malformed-message', `From of ${octets} octets, more than ${MAX_FROM}`)
   }
   const { headerFrom } = await dkimVerify(Buffer.concat(from), { resolver: async () => [], strict: true })
   return headerFrom.map(withPlainDomain)
 }
 
 /** On one line, since many cost mailauth much, and with the characters that everybody else here reads in it. */
-function unfolded(raw: Buffer, field: HeaderField): Buffer {
-  return Buffer.from(`From: ${fieldValue(raw, field)}\r\n`)
+function unfoldFrom(raw: Buffer, field: HeaderField): Buffer {
+  return Buffer.from(`From: ${readFieldValue(raw, field)}\r\n`)
 }
 
 /** The domain as the DNS knows it: mailauth leaves characters in it that show nothing and count for nothing. */
 function withPlainDomain(address: string): string {
   const at = address.lastIndexOf('@') + 1
-  const domain = domainNameOrNull(address.slice(at))
+  const domain = tryParseDomainName(address.slice(at))
   return domain === null ? address : `${address.slice(0, at)}${domain}`
 }
 
 /** The record that holds a key comes first: mailauth reads the first alone. */
-export function keyResolver(resolver: DNSResolver): DNSResolver {
+export function createKeyResolver(resolver: DNSResolver): DNSResolver {
   return async (name, type) => {
     const found = (await resolver(name, type)).map((record) => (Array.isArray(record) ? record.join('') : record))
-    return found.toSorted((a, b) => Number(holdsKey(b)) - Number(holdsKey(a)))
+    return found.toSorted((a, b) => Number(hasKey(b)) - Number(hasKey(a)))
   }
 }
 
-function holdsKey(record: string): boolean {
+function hasKey(record: string): boolean {
   return /(?:^|;)\s*p\s*=/.test(record)
 }
 
 /** All at once: the keys of a slow domain, asked first, would leave no time for the others. */
-function prefetch(fields: readonly SignatureField[], resolver: DNSResolver): void {
-  for (const name of fields.map(keyName)) {
+function prefetchKeys(fields: readonly SignatureField[], resolver: DNSResolver): void {
+  for (const name of fields.map(keyNameOf)) {
     if (name === '') continue
     resolver(name, 'TXT').catch(() => {
       // Whoever asks for it again hears of it.
@@ -111,10 +111,10 @@ function verdictOf(found: DKIMResult): DkimVerdict {
     case 'policy':
       return { ...names, result: 'policy', reason: reason ?? status.policy?.['dkim-rules'] ?? null }
     default:
-      return { ...names, result: reason?.startsWith(notVerified) === true ? 'policy' : 'permerror', reason }
+      return { ...names, result: reason?.startsWith(notVerifiedPrefix) === true ? 'policy' : 'permerror', reason }
   }
 }
 
-function unverified(field: PassedOver): DkimVerdict {
+function unverifiedVerdictOf(field: SkippedSignature): DkimVerdict {
   return { ...field, result: 'policy' }
 }

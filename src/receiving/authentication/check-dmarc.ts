@@ -27,12 +27,12 @@ export interface DmarcInput {
   readonly dkim: readonly DkimVerdict[]
 }
 
-type Evaluated = Awaited<ReturnType<typeof evaluateDmarc>>
+type DmarcEvaluation = Awaited<ReturnType<typeof evaluateDmarc>>
 
 export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Promise<DmarcVerdict> {
   const found = await evaluate(input, ['pass'], resolver)
   if (found.response === false) {
-    return { ...nothing, result: 'permerror', reason: found.reason ?? 'no-author-domain' }
+    return { ...noVerdict, result: 'permerror', reason: found.reason ?? 'no-author-domain' }
   }
   const verdict = verdictOf(found.response, input)
   if (verdict.result !== 'fail' || !hasTemperror(input)) return verdict
@@ -46,19 +46,19 @@ export async function prefetchDmarc(input: Omit<DmarcInput, 'spf' | 'dkim'>, res
   await evaluateDmarc({ headerFrom: [...input.authors], fromFields: input.fromFields, resolver, strict: true })
 }
 
-const nothing = { domain: null, policyDomain: null, policy: null, disposition: 'none' } as const
+const noVerdict = { domain: null, policyDomain: null, policy: null, disposition: 'none' } as const
 
 async function evaluate(
   { authors, fromFields, spf, dkim }: DmarcInput,
   counted: readonly ('pass' | 'temperror')[],
   resolver: DNSResolver,
-): Promise<Evaluated> {
-  const counts = ({ result }: { readonly result: string }): boolean => counted.some((word) => word === result)
+): Promise<DmarcEvaluation> {
+  const isCounted = ({ result }: { readonly result: string }): boolean => counted.some((word) => word === result)
   return await evaluateDmarc({
     headerFrom: [...authors],
     fromFields,
-    spfDomains: counts(spf) && spf.domain !== '' ? [spf.domain] : [],
-    dkimDomains: dkim.filter(counts).map(({ domain }) => ({ domain })),
+    spfDomains: isCounted(spf) && spf.domain !== '' ? [spf.domain] : [],
+    dkimDomains: dkim.filter(isCounted).map(({ domain }) => ({ domain })),
     resolver,
     strict: true,
   })
@@ -68,7 +68,7 @@ function hasTemperror({ spf, dkim }: DmarcInput): boolean {
   return spf.result === 'temperror' || dkim.some(({ result }) => result === 'temperror')
 }
 
-function verdictOf(found: Exclude<Evaluated['response'], false>, { authors }: DmarcInput): DmarcVerdict {
+function verdictOf(found: Exclude<DmarcEvaluation['response'], false>, { authors }: DmarcInput): DmarcVerdict {
   const result = results[found.status.result] ?? 'permerror'
   const policy = policies[found.policy] ?? null
   return {

@@ -7,43 +7,43 @@
 import ipaddr from 'ipaddr.js'
 import type { DNSResolver } from 'mailauth'
 import type { IprevVerdict } from '../../messages/inbound/authentication-results.js'
-import { NoAnswer } from './questions.js'
+import { NoDnsAnswer } from './questions.js'
 
-const mostNames = 10
+const MAX_NAMES = 10
 
 type Address = ReturnType<typeof ipaddr.process>
 
 export async function checkIprev(clientAddress: string, resolver: DNSResolver): Promise<IprevVerdict> {
   if (!ipaddr.isValid(clientAddress)) return { result: 'permerror', name: null }
   const address = ipaddr.process(clientAddress)
-  const names = await answer(resolver, reverseName(address), 'PTR')
+  const names = await queryDns(resolver, toReverseName(address), 'PTR')
   if (names === 'fault') return { result: 'temperror', name: null }
   if (names.length === 0) return { result: 'permerror', name: null }
   const type = address.kind() === 'ipv6' ? 'AAAA' : 'A'
-  const followed = names.slice(0, mostNames)
-  const forward = await Promise.all(followed.map((name) => answer(resolver, name, type)))
-  const at = forward.findIndex((found) => found !== 'fault' && found.some((text) => isSame(text, address)))
+  const followed = names.slice(0, MAX_NAMES)
+  const forward = await Promise.all(followed.map((name) => queryDns(resolver, name, type)))
+  const at = forward.findIndex((found) => found !== 'fault' && found.some((text) => isSameAddress(text, address)))
   const name = followed[at]
   if (name !== undefined) return { result: 'pass', name }
   return { result: forward.includes('fault') ? 'temperror' : 'fail', name: null }
 }
 
 /** RFC 1035 section 3.5, RFC 3596 section 2.5. */
-export function reverseName(address: Address): string {
+export function toReverseName(address: Address): string {
   if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
   const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
   return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`
 }
 
-async function answer(resolver: DNSResolver, name: string, type: string): Promise<readonly string[] | 'fault'> {
+async function queryDns(resolver: DNSResolver, name: string, type: string): Promise<readonly string[] | 'fault'> {
   try {
     return (await resolver(name, type)).flat()
   } catch (error) {
-    if (error instanceof NoAnswer) return error.isEmpty ? [] : 'fault'
+    if (error instanceof NoDnsAnswer) return error.isEmpty ? [] : 'fault'
     throw error
   }
 }
 
-function isSame(text: string, address: Address): boolean {
+function isSameAddress(text: string, address: Address): boolean {
   return ipaddr.isValid(text) && ipaddr.process(text).toNormalizedString() === address.toNormalizedString()
 }

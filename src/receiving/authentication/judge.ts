@@ -11,7 +11,7 @@ import type { Authentication } from '../../messages/inbound/authentication-resul
 
 export type DmarcSetting = 'reject' | 'quarantine' | 'report'
 
-export type Judgement =
+export type AcceptanceDecision =
   | { readonly kind: 'accept' }
   | { readonly kind: 'spam'; readonly reason: 'dmarc-quarantine' | 'dmarc-reject' | 'several-author-domains' }
   | {
@@ -22,8 +22,8 @@ export type Judgement =
       readonly text: string
     }
 
-export function judge({ dmarc, fromFields }: Authentication, setting: DmarcSetting): Judgement {
-  if (fromFields > 1) return refuse('two-from-fields', `${fromFields} From fields where RFC 5322 allows one`)
+export function decideAcceptance({ dmarc, fromFields }: Authentication, setting: DmarcSetting): AcceptanceDecision {
+  if (fromFields > 1) return buildRefusal('two-from-fields', `${fromFields} From fields where RFC 5322 allows one`)
   if (setting === 'report') return { kind: 'accept' }
   if (dmarc.reason === 'multiple-author-domains' || dmarc.reason === 'invalid-author-domain') {
     return { kind: 'spam', reason: 'several-author-domains' }
@@ -36,19 +36,19 @@ export function judge({ dmarc, fromFields }: Authentication, setting: DmarcSetti
       return { kind: 'spam', reason: 'dmarc-quarantine' }
     case 'reject':
       return setting === 'reject'
-        ? refuse(
+        ? buildRefusal(
             'dmarc-reject',
-            `neither SPF nor DKIM vouches for From in ${printable(dmarc.domain ?? '')}, whose policy is reject`,
+            `neither SPF nor DKIM vouches for From in ${toPrintable(dmarc.domain ?? '')}, whose policy is reject`,
           )
         : { kind: 'spam', reason: 'dmarc-reject' }
   }
 }
 
-function refuse(reason: 'dmarc-reject' | 'two-from-fields', text: string): Judgement {
+function buildRefusal(reason: 'dmarc-reject' | 'two-from-fields', text: string): AcceptanceDecision {
   return { kind: 'refuse', reason, code: 550, enhanced: '5.7.1', text }
 }
 
 /** A stranger's name, on its way back to him in a reply. */
-function printable(domain: string): string {
+function toPrintable(domain: string): string {
   return domain.replace(/[^A-Za-z0-9.-]/g, '?').slice(0, 255)
 }

@@ -12,18 +12,18 @@
  */
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../platform/clock.js'
-import type { Lookup, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
+import type { LookupResult, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
 
-export interface QuestionLimits {
+export interface QueryLimits {
   /** Milliseconds. */
-  readonly perQuestion: number
+  readonly perQuery: number
   readonly perMessage: number
 }
 
-export const defaultQuestionLimits: QuestionLimits = { perQuestion: 5_000, perMessage: 20_000 }
+export const defaultQueryLimits: QueryLimits = { perQuery: 5_000, perMessage: 20_000 }
 
 /** Of a DNS question in mailauth's manner. */
-export class NoAnswer extends Error {
+export class NoDnsAnswer extends Error {
   constructor(
     readonly code: 'ENOTFOUND' | 'ENODATA' | 'ETIMEOUT' | 'ELOOKUPLIMIT' | 'EDNSFAULT',
     message: string,
@@ -37,27 +37,27 @@ export class NoAnswer extends Error {
   }
 }
 
-export interface Questions {
+export interface MessageQueries {
   /** A resolver for one check: at most `most` questions that no other check has asked. */
-  readonly within: (most: number) => DNSResolver
+  readonly createResolver: (most: number) => DNSResolver
 }
 
-type Ask = () => Promise<readonly unknown[]>
+type RunQuery = () => Promise<readonly unknown[]>
 
-export function messageQuestions(resolver: RecordResolver, limits: QuestionLimits, clock: Clock): Questions {
+export function createMessageQueries(resolver: RecordResolver, limits: QueryLimits, clock: Clock): MessageQueries {
   const until = clock() + limits.perMessage
   const answers = new Map<string, Promise<readonly unknown[]>>()
   return {
-    within: (most) => {
+    createResolver: (most) => {
       let left = most
       const ask = async (name: string, type: string): Promise<readonly unknown[]> => {
         const key = `${type} ${name.toLowerCase()}`
         const known = answers.get(key)
         if (known !== undefined) return known
-        if (left === 0) throw new NoAnswer('ELOOKUPLIMIT', `more than ${most} DNS questions`)
+        if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${most} DNS questions`)
         left -= 1
-        const time = Math.min(limits.perQuestion, until - clock())
-        const asked = timed(questionOf(resolver, name, type), time, key)
+        const time = Math.min(limits.perQuery, until - clock())
+        const asked = withTimeout(createQuery(resolver, name, type), time, key)
         answers.set(key, asked)
         return asked
       }
@@ -73,38 +73,38 @@ function isTextType(type: string): type is RecordType {
   return textTypes.includes(type)
 }
 
-function questionOf(resolver: RecordResolver, name: string, type: string): Ask {
+function createQuery(resolver: RecordResolver, name: string, type: string): RunQuery {
   return async () => {
     if (type === 'MX') {
-      const found = recordsOf(await resolver.mx(name), name)
+      const found = recordsOf(await resolver.resolveMx(name), name)
       return found.map(({ exchange, preference }) => ({ exchange, priority: preference }))
     }
-    if (!isTextType(type)) throw new NoAnswer('EDNSFAULT', `no questions for ${type} records`)
-    const found = recordsOf(await resolver.records(name, type), name)
+    if (!isTextType(type)) throw new NoDnsAnswer('EDNSFAULT', `no questions for ${type} records`)
+    const found = recordsOf(await resolver.resolveRecords(name, type), name)
     return type === 'TXT' ? found.map((text) => [text]) : found
   }
 }
 
-function recordsOf<T>(lookup: Lookup<T>, name: string): readonly T[] {
+function recordsOf<T>(lookup: LookupResult<T>, name: string): readonly T[] {
   switch (lookup.kind) {
     case 'records':
       return lookup.records
     case 'no-data':
-      throw new NoAnswer('ENODATA', `no such record at ${name}`)
+      throw new NoDnsAnswer('ENODATA', `no such record at ${name}`)
     case 'no-domain':
-      throw new NoAnswer('ENOTFOUND', `no such name: ${name}`)
+      throw new NoDnsAnswer('ENOTFOUND', `no such name: ${name}`)
     case 'failure':
-      throw new NoAnswer(lookup.detail === 'TIMEOUT' ? 'ETIMEOUT' : 'EDNSFAULT', `DNS ${lookup.detail} for ${name}`)
+      throw new NoDnsAnswer(lookup.detail === 'TIMEOUT' ? 'ETIMEOUT' : 'EDNSFAULT', `DNS ${lookup.detail} for ${name}`)
   }
 }
 
-async function timed(ask: Ask, time: number, key: string): Promise<readonly unknown[]> {
+async function withTimeout(ask: RunQuery, time: number, key: string): Promise<readonly unknown[]> {
   // An error collects its stack when it is made, and hardly any question is late.
-  const late = (): NoAnswer => new NoAnswer('ETIMEOUT', `no answer in time for ${key}`)
-  if (time <= 0) throw late()
+  const timeoutError = (): NoDnsAnswer => new NoDnsAnswer('ETIMEOUT', `no answer in time for ${key}`)
+  if (time <= 0) throw timeoutError()
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(late()), time)
+    timer = setTimeout(() => reject(timeoutError()), time)
   })
   try {
     return await Promise.race([ask(), limit])

@@ -14,22 +14,22 @@ import type {
 
 const FOLD = '\r\n '
 /** Octets of one value: a line stays far under the 998 of RFC 5322 section 2.1.1. */
-const longestValue = 300
+const MAX_VALUE = 300
 
-export function authenticationResults(found: Authentication, connection: Connection): string {
+export function formatAuthenticationResults(found: Authentication, connection: Connection): string {
   const { spf, dkim, dmarc, arc, iprev } = found
-  const dkimParts = dkim.length === 0 ? ['dkim=none'] : dkim.map(dkimPart)
+  const dkimParts = dkim.length === 0 ? ['dkim=none'] : dkim.map(formatDkim)
   const parts = [
-    `spf=${spf.result}${reason(spf.reason)} ${spfProperty(spf, connection)}`,
+    `spf=${spf.result}${formatReason(spf.reason)} ${formatSpfProperty(spf, connection)}`,
     ...dkimParts,
-    `dmarc=${dmarc.result}${reason(dmarc.reason)}${property('header.from', dmarc.domain)}${property('policy.dmarc', dmarc.policy)}`,
-    `arc=${arc.result}${reason(arc.reason)}`,
-    `iprev=${iprev.result}${comment(iprev.name)}${property('policy.iprev', connection.clientAddress)}`,
+    `dmarc=${dmarc.result}${formatReason(dmarc.reason)}${formatProperty('header.from', dmarc.domain)}${formatProperty('policy.dmarc', dmarc.policy)}`,
+    `arc=${arc.result}${formatReason(arc.reason)}`,
+    `iprev=${iprev.result}${formatComment(iprev.name)}${formatProperty('policy.iprev', connection.clientAddress)}`,
   ]
-  return [value(connection.hostname), ...parts].join(`;${FOLD}`)
+  return [formatValue(connection.hostname), ...parts].join(`;${FOLD}`)
 }
 
-export function receivedSpf({ spf }: Authentication, connection: Connection): string {
+export function formatReceivedSpf({ spf }: Authentication, connection: Connection): string {
   const pairs = [
     ['receiver', connection.hostname],
     ['identity', spf.identity],
@@ -37,48 +37,48 @@ export function receivedSpf({ spf }: Authentication, connection: Connection): st
     ['helo', connection.helo],
     ...(spf.identity === 'mailfrom' ? [['envelope-from', connection.envelopeFrom] as const] : []),
   ] as const
-  const text = pairs.map(([name, what]) => `${name}=${keyValue(what)};`).join(FOLD)
-  return `${spf.result}${comment(spf.reason)}${FOLD}${text}`
+  const text = pairs.map(([name, what]) => `${name}=${formatKeyValue(what)};`).join(FOLD)
+  return `${spf.result}${formatComment(spf.reason)}${FOLD}${text}`
 }
 
-function spfProperty({ identity, domain }: SpfVerdict, { helo }: Connection): string {
-  return identity === 'helo' ? `smtp.helo=${value(helo)}` : `smtp.mailfrom=${value(domain)}`
+function formatSpfProperty({ identity, domain }: SpfVerdict, { helo }: Connection): string {
+  return identity === 'helo' ? `smtp.helo=${formatValue(helo)}` : `smtp.mailfrom=${formatValue(domain)}`
 }
 
-function dkimPart({ result, domain, selector, reason: why }: DkimVerdict): string {
-  return `dkim=${result}${reason(why)}${property('header.d', domain)}${property('header.s', selector)}`
+function formatDkim({ result, domain, selector, reason: why }: DkimVerdict): string {
+  return `dkim=${result}${formatReason(why)}${formatProperty('header.d', domain)}${formatProperty('header.s', selector)}`
 }
 
-function property(name: string, what: string | null): string {
-  return what === null || what === '' ? '' : ` ${name}=${value(what)}`
+function formatProperty(name: string, what: string | null): string {
+  return what === null || what === '' ? '' : ` ${name}=${formatValue(what)}`
 }
 
-function reason(why: string | null): string {
-  return why === null ? '' : `${FOLD}reason=${quoted(clean(why))}`
+function formatReason(why: string | null): string {
+  return why === null ? '' : `${FOLD}reason=${quoteString(toPrintable(why))}`
 }
 
-function comment(text: string | null): string {
-  return text === null ? '' : `${FOLD}(${clean(text).replace(/[\\()]/g, (character) => `\\${character}`)})`
+function formatComment(text: string | null): string {
+  return text === null ? '' : `${FOLD}(${toPrintable(text).replace(/[\\()]/g, (character) => `\\${character}`)})`
 }
 
 /** RFC 8601 section 2.2 `value`: a token of RFC 2045, else a quoted string. */
-function value(what: string): string {
-  const text = clean(what)
-  return /^[!#$%&'*+\-.0-9A-Z^_`a-z{|}~]+$/.test(text) ? text : quoted(text)
+function formatValue(what: string): string {
+  const text = toPrintable(what)
+  return /^[!#$%&'*+\-.0-9A-Z^_`a-z{|}~]+$/.test(text) ? text : quoteString(text)
 }
 
 /** RFC 7208 section 9.1: a dot-atom, else a quoted string. */
-function keyValue(what: string): string {
-  const text = clean(what)
+function formatKeyValue(what: string): string {
+  const text = toPrintable(what)
   const atom = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?:\.[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/
-  return atom.test(text) ? text : quoted(text)
+  return atom.test(text) ? text : quoteString(text)
 }
 
-function quoted(text: string): string {
+function quoteString(text: string): string {
   return `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
 }
 
-function clean(text: string): string {
+function toPrintable(text: string): string {
   const one = text.replace(/[\t\r\n]+/g, ' ').replace(/[^\x20-\x7e]/g, '?')
-  return one.length <= longestValue ? one : `${one.slice(0, longestValue)}...`
+  return one.length <= MAX_VALUE ? one : `${one.slice(0, MAX_VALUE)}...`
 }

@@ -15,25 +15,25 @@
  */
 import { domainToASCII } from 'node:url'
 import {
-  fieldsNamed,
-  fieldValue,
+  findFields,
+  readFieldValue,
   type Header,
   type HeaderField,
   scanHeader,
   spliceHeader,
 } from '../../mail/header-fields.js'
-import { notVerified } from './bounded-verifier.js'
+import { notVerifiedPrefix } from './bounded-verifier.js'
 
-export const mostSignatures = 10
+export const MAX_SIGNATURES = 10
 
-const longestField = 16_384
+const MAX_FIELD = 16_384
 /** In the `h=` tag, with what other colons there are. */
-const mostNames = 200
+const MAX_NAMES = 200
 /** Of those that are not verified: so many are told of. */
-const mostPassedOver = 10
-const longestName = 255
+const MAX_SKIPPED = 10
+const MAX_NAME = 255
 /** Squares of the numbers of lines, of all fields together: a To of 2,000 lines is within. */
-const mostLineWork = 4_000_000
+const MAX_LINE_WORK = 4_000_000
 
 export interface SignatureField {
   /** `d=` and `s=`; empty: not there. */
@@ -41,13 +41,13 @@ export interface SignatureField {
   readonly selector: string
 }
 
-export interface PassedOver extends SignatureField {
+export interface SkippedSignature extends SignatureField {
   readonly reason: string
 }
 
 export interface SignatureFields {
-  readonly verified: readonly SignatureField[]
-  readonly passedOver: readonly PassedOver[]
+  readonly verifiable: readonly SignatureField[]
+  readonly skipped: readonly SkippedSignature[]
   /** An ARC field is too long; there is none in `message` then. */
   readonly oversizedChain: boolean
   /** The message without what is passed over, its header closed by an empty line. */
@@ -56,27 +56,27 @@ export interface SignatureFields {
   readonly bodyStart: number
 }
 
-export function signatureFields(raw: Buffer, header: Header): SignatureFields {
-  const all = fieldsNamed(header, 'dkim-signature')
+export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
+  const all = findFields(header, 'dkim-signature')
   const sized = all.filter((field) => !isOversized(raw, field))
-  const verified = new Set(sized.slice(0, mostSignatures))
+  const verified = new Set(sized.slice(0, MAX_SIGNATURES))
   const over = all.filter((field) => !verified.has(field))
   const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
   const oversizedChain = chain.some((field) => isOversized(raw, field))
   // mailauth reads a return path from it that nobody asks for: 0.3 s in one of 2 MB.
-  const paths = fieldsNamed(header, 'return-path').filter((field) => isOversized(raw, field))
+  const paths = findFields(header, 'return-path').filter((field) => isOversized(raw, field))
   const unread = new Set([...over, ...paths, ...(oversizedChain ? chain : [])])
-  const many = manyLined(
+  const many = findManyLined(
     raw,
     header.fields.filter((field) => !unread.has(field)),
   )
   const remove = [...unread, ...many]
-  const append = standIns([...paths, ...many])
+  const append = buildPlaceholders([...paths, ...many])
   const changes = remove.length > 0 || !isClosed(raw, header)
   const message = changes ? spliceHeader(raw, header, { remove, append }) : raw
   return {
-    verified: [...verified].map((field) => signatureField(raw, field)),
-    passedOver: over.slice(0, mostPassedOver).map((field) => passedOver(raw, field)),
+    verifiable: [...verified].map((field) => parseSignatureField(raw, field)),
+    skipped: over.slice(0, MAX_SKIPPED).map((field) => toSkipped(raw, field)),
     oversizedChain,
     message,
     bodyStart: changes ? scanHeader(message).bodyStart : header.bodyStart,
@@ -84,29 +84,29 @@ export function signatureFields(raw: Buffer, header: Header): SignatureFields {
 }
 
 /** Where the key is (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3); empty: nowhere. */
-export function keyName({ domain, selector }: SignatureField): string {
+export function keyNameOf({ domain, selector }: SignatureField): string {
   if (domain === '' || selector === '') return ''
   const name = `${selector}._domainkey.${domain}`
   return /^[!-~]*$/.test(name) ? name : domainToASCII(name)
 }
 
-function passedOver(raw: Buffer, field: HeaderField): PassedOver {
-  const reason = isOversized(raw, field) ? 'signature too long' : `more than ${mostSignatures} signatures`
-  const { domain, selector } = signatureField(raw, field)
+function toSkipped(raw: Buffer, field: HeaderField): SkippedSignature {
+  const reason = isOversized(raw, field) ? 'signature too long' : `more than ${MAX_SIGNATURES} signatures`
+  const { domain, selector } = parseSignatureField(raw, field)
   return {
-    domain: domain.slice(0, longestName),
-    selector: selector.slice(0, longestName),
-    reason: `${notVerified}${reason}`,
+    domain: domain.slice(0, MAX_NAME),
+    selector: selector.slice(0, MAX_NAME),
+    reason: `${notVerifiedPrefix}${reason}`,
   }
 }
 
 /** Those with the most lines, as many as cost too much. */
-function manyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
-  const folded = fields.map((field) => ({ field, work: linesOf(raw, field) ** 2 })).filter(({ work }) => work > 1)
+function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
+  const folded = fields.map((field) => ({ field, work: countLines(raw, field) ** 2 })).filter(({ work }) => work > 1)
   let left = folded.reduce((sum, { work }) => sum + work, 0)
   const removed: HeaderField[] = []
   for (const { field, work } of folded.toSorted((a, b) => b.work - a.work)) {
-    if (left <= mostLineWork) break
+    if (left <= MAX_LINE_WORK) break
     removed.push(field)
     left -= work
   }
@@ -114,12 +114,12 @@ function manyLined(raw: Buffer, fields: readonly HeaderField[]): readonly Header
 }
 
 /** None of signatures, which would be verified. */
-function standIns(fields: readonly HeaderField[]): string {
+function buildPlaceholders(fields: readonly HeaderField[]): string {
   const names = fields.map(({ name }) => name).filter((name) => name !== 'dkim-signature' && !name.startsWith('arc-'))
   return names.map((name) => `${name}: taken out\r\n`).join('')
 }
 
-function linesOf(raw: Buffer, { start, end }: HeaderField): number {
+function countLines(raw: Buffer, { start, end }: HeaderField): number {
   let lines = 0
   for (let at = raw.indexOf('\n', start); at !== -1 && at < end; at = raw.indexOf('\n', at + 1)) lines += 1
   return lines
@@ -127,11 +127,11 @@ function linesOf(raw: Buffer, { start, end }: HeaderField): number {
 
 /** An authentication report has colons enough of its own, and nobody looks them up. */
 function isOversized(raw: Buffer, { name, start, colon, end }: HeaderField): boolean {
-  if (end - start > longestField) return true
+  if (end - start > MAX_FIELD) return true
   if (name === 'arc-authentication-results') return false
   let names = 0
   for (let at = raw.indexOf(':', colon + 1); at !== -1 && at < end; at = raw.indexOf(':', at + 1)) names += 1
-  return names > mostNames
+  return names > MAX_NAMES
 }
 
 /** A header that a line which is no field has ended would be read on by mailauth. */
@@ -139,12 +139,12 @@ function isClosed(raw: Buffer, { end, bodyStart }: Header): boolean {
   return bodyStart > end || end === raw.length
 }
 
-function signatureField(raw: Buffer, field: HeaderField): SignatureField {
-  const tags = fieldValue(raw, field).split(';')
-  return { domain: tag(tags, 'd'), selector: tag(tags, 's') }
+function parseSignatureField(raw: Buffer, field: HeaderField): SignatureField {
+  const tags = readFieldValue(raw, field).split(';')
+  return { domain: readTag(tags, 'd'), selector: readTag(tags, 's') }
 }
 
-function tag(tags: readonly string[], name: string): string {
+function readTag(tags: readonly string[], name: string): string {
   for (const text of tags) {
     const at = text.indexOf('=')
     if (at !== -1 && text.slice(0, at).trim() === name) return text.slice(at + 1).replace(/\s+/g, '')

@@ -6,11 +6,11 @@
  * are attributed wrongly would suppress an address that is well.
  */
 import { type Address, localPartOf } from '../../mail/address.js'
-import { addressesIn, mailboxPart } from './report-addresses.js'
+import { findAddresses, mailboxPartOf } from './report-addresses.js'
 
 const MAX_LINE = 2_000
 /** Of those who help, not of those who failed. */
-const helpers =
+const supportMailboxes =
   /^(mailer-daemon|postmaster|hostmaster|abuse|support|help|helpdesk|admin\w{0,10}|no-?reply|root|security)$/
 
 /** Which lines speak of which of `all` the report's recipients; both in lower case. One pass. */
@@ -18,7 +18,7 @@ export function sectionsOf(lines: readonly string[], all: readonly Address[]): R
   const sections = new Map<string, string[]>(all.map((name) => [name.toLowerCase(), []]))
   let current: string[] | undefined
   for (const line of lines) {
-    const named = recipientsNamed(line, sections)
+    const named = findNamedRecipients(line, sections)
     if (named.length > 1 || line.trim() === '') current = undefined
     else if (named[0] !== undefined) current = sections.get(named[0])
     current?.push(line)
@@ -26,21 +26,21 @@ export function sectionsOf(lines: readonly string[], all: readonly Address[]): R
   return sections
 }
 
-function recipientsNamed(line: string, sections: ReadonlyMap<string, unknown>): readonly string[] {
+function findNamedRecipients(line: string, sections: ReadonlyMap<string, unknown>): readonly string[] {
   if (!line.includes('@') || line.length > MAX_LINE) return []
-  return addressesIn(line, 10)
+  return findAddresses(line, 10)
     .map((name) => name.toLowerCase())
     .filter((name) => sections.has(name))
 }
 
 /** The server's words name addresses, and none is any of these: they speak of another mailbox. */
-export function namesOthersAlone(words: string, own: readonly (Address | null)[]): boolean {
-  const named = addressesIn(words, 10).filter((name) => !helpers.test(localPartOf(name).toLowerCase()))
+export function namesOnlyOthers(words: string, own: readonly (Address | null)[]): boolean {
+  const named = findAddresses(words, 10).filter((name) => !supportMailboxes.test(localPartOf(name).toLowerCase()))
   const mailboxes = own.flatMap((address) => (address === null ? [] : [mailboxOf(address)]))
   return mailboxes.length > 0 && named.length > 0 && !named.some((name) => mailboxes.includes(mailboxOf(name)))
 }
 
 /** Without its case, its detail (`bob+shop`), and its domain, which servers further on replace by their own. */
 function mailboxOf(address: Address): string {
-  return mailboxPart(address).toLowerCase()
+  return mailboxPartOf(address).toLowerCase()
 }

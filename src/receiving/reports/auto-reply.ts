@@ -2,11 +2,11 @@
  * Answers of machines that are no bounces: vacation notes and their kin (RFC 3834 section 5),
  * and what programs did before that standard.
  */
-import { headerText } from '../../mail/header-text.js'
+import { decodeHeaderText } from '../../mail/header-text.js'
 import type { ReportedHeader } from './report.js'
-import { firstValue } from './report-fields.js'
+import { firstValueOf } from './report-fields.js'
 
-const marks = [
+const autoReplyFields = [
   'x-autoreply',
   'x-autorespond',
   'x-autoresponder',
@@ -16,25 +16,25 @@ const marks = [
   'x-mail-autoreply',
 ] as const
 
-const subject =
+const autoReplySubject =
   /^\W{0,40}(auto(matic|mated)?[ -]?(re(ply|sponse|ponse)|answer)|auto(re(ply|sponder))?:|out of (the )?(office|facility)|away from|on vacation|vacation\b|absence|abwesenheit|automatische antwort|réponse automatique|r[eé]ponse d.absence|respuesta autom|risposta automatica|resposta autom|自動(返信|応答)|不在|ooo\b|.{0,80}\b(is|am|i.m) (currently )?out of (the )?office|.{0,80}\bvacation (message|reply|notice))/i
 
 /** Says of itself that a machine answered. Bounces of Exim, Gmail and others say so too. */
 export function isAutomatic(header: ReportedHeader): boolean {
-  const submitted = firstValue(header, 'auto-submitted')?.toLowerCase() ?? 'no'
+  const submitted = firstValueOf(header, 'auto-submitted')?.toLowerCase() ?? 'no'
   return !submitted.startsWith('no') || isVacation(header)
 }
 
 /** The answer of a machine to a message, not merely a message that a machine wrote (RFC 3834 section 5). */
-export function isAnswer(header: ReportedHeader): boolean {
-  const submitted = firstValue(header, 'auto-submitted')?.toLowerCase() ?? 'no'
+export function isAutoReply(header: ReportedHeader): boolean {
+  const submitted = firstValueOf(header, 'auto-submitted')?.toLowerCase() ?? 'no'
   return submitted.startsWith('auto-replied') || isVacation(header)
 }
 
 /** A vacation note beyond doubt, whatever its text says. */
 export function isVacation(header: ReportedHeader): boolean {
-  if (marks.some((name) => firstValue(header, name) !== null)) return true
-  if (/vacation/i.test(firstValue(header, 'auto-submitted') ?? '')) return true
-  if (/auto[_-]?reply|vacation/i.test(firstValue(header, 'precedence', 'x-precedence') ?? '')) return true
-  return subject.test(headerText(firstValue(header, 'subject') ?? '', 300))
+  if (autoReplyFields.some((name) => firstValueOf(header, name) !== null)) return true
+  if (/vacation/i.test(firstValueOf(header, 'auto-submitted') ?? '')) return true
+  if (/auto[_-]?reply|vacation/i.test(firstValueOf(header, 'precedence', 'x-precedence') ?? '')) return true
+  return autoReplySubject.test(decodeHeaderText(firstValueOf(header, 'subject') ?? '', 300))
 }

@@ -8,8 +8,8 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
-import { addressesIn, sameAddress, typedAddress } from './report-addresses.js'
-import { fieldGroups, firstValue } from './report-fields.js'
+import { findAddresses, isSameAddress, parseTypedAddress } from './report-addresses.js'
+import { parseFieldGroups, firstValueOf } from './report-fields.js'
 import type { ReportPart } from './report-parts.js'
 
 const MAX_RECIPIENTS = 50
@@ -19,66 +19,66 @@ export function readComplaint(
   parts: readonly ReportPart[],
   reported: ReportedHeader,
 ): ComplaintReport | null {
-  const part = parts.find(({ type, text }) => type === 'message/feedback-report' || holdsFeedback(type, text))
-  if (part !== undefined) return fromFields(fieldGroups(part.text).flat(), reported)
-  if (firstValue(header, 'x-apple-unsubscribe') !== null) {
-    const recipients = addressesIn(firstValue(header, 'from') ?? '', 1)
+  const part = parts.find(({ type, text }) => type === 'message/feedback-report' || hasFeedbackFields(type, text))
+  if (part !== undefined) return fromFeedbackFields(parseFieldGroups(part.text).flat(), reported)
+  if (firstValueOf(header, 'x-apple-unsubscribe') !== null) {
+    const recipients = findAddresses(firstValueOf(header, 'from') ?? '', 1)
     return { type: 'complaint', feedbackType: 'opt-out', recipients, mailFrom: null, reported }
   }
-  if (reported.length === 0 || !isOtherShape(header, reported)) return null
-  const to = firstValue(reported, 'x-hmxmroriginalrecipient') ?? firstValue(header, 'x-hmxmroriginalrecipient')
+  if (reported.length === 0 || !isOtherComplaint(header, reported)) return null
+  const to = firstValueOf(reported, 'x-hmxmroriginalrecipient') ?? firstValueOf(header, 'x-hmxmroriginalrecipient')
   return {
     type: 'complaint',
     feedbackType: 'abuse',
-    recipients: to === null ? addressedIn(reported) : addressesIn(to, MAX_RECIPIENTS),
-    mailFrom: typedAddress(firstValue(reported, 'return-path')),
+    recipients: to === null ? findAddressees(reported) : findAddresses(to, MAX_RECIPIENTS),
+    mailFrom: parseTypedAddress(firstValueOf(reported, 'return-path')),
     reported,
   }
 }
 
-function holdsFeedback(type: string, text: string): boolean {
+function hasFeedbackFields(type: string, text: string): boolean {
   return !type.startsWith('message/rfc822') && /^feedback-type[ \t]{0,8}:/im.test(text.slice(0, 8_192))
 }
 
 /** Reports of Hotmail's junk programme, and of providers that forward under a subject of their own. */
-function isOtherShape(header: ReportedHeader, reported: ReportedHeader): boolean {
-  if (firstValue(reported, 'x-hmxmroriginalrecipient') !== null) return true
-  const subject = firstValue(header, 'subject') ?? ''
+function isOtherComplaint(header: ReportedHeader, reported: ReportedHeader): boolean {
+  if (firstValueOf(reported, 'x-hmxmroriginalrecipient') !== null) return true
+  const subject = firstValueOf(header, 'subject') ?? ''
   return /^\s{0,40}(complaint about message from|email feedback report for ip|fw: \[?spam complaint)/i.test(subject)
 }
 
-function fromFields(fields: ReportedHeader, reported: ReportedHeader): ComplaintReport {
+function fromFeedbackFields(fields: ReportedHeader, reported: ReportedHeader): ComplaintReport {
   const named = fields
     .filter(({ name }) =>
       /^(original-rcpt-to|original-recipient|removal-recipient|x-original-rcpt-to|redacted-address)$/.test(name),
     )
-    .flatMap(({ value }) => typedAddress(value) ?? [])
+    .flatMap(({ value }) => parseTypedAddress(value) ?? [])
   const recipients: Address[] = []
   for (const address of named) {
     if (recipients.length === MAX_RECIPIENTS) break
-    if (isStruckOut(address)) continue
-    if (!recipients.some((known) => sameAddress(known, address))) recipients.push(address)
+    if (isRedacted(address)) continue
+    if (!recipients.some((known) => isSameAddress(known, address))) recipients.push(address)
   }
   const mailFrom =
-    typedAddress(firstValue(fields, 'original-mail-from')) ?? typedAddress(firstValue(reported, 'return-path'))
+    parseTypedAddress(firstValueOf(fields, 'original-mail-from')) ?? parseTypedAddress(firstValueOf(reported, 'return-path'))
   return {
     type: 'complaint',
-    feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValue(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',
-    recipients: recipients.length > 0 ? recipients : addressedIn(reported),
+    feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValueOf(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',
+    recipients: recipients.length > 0 ? recipients : findAddressees(reported),
     mailFrom,
     reported,
   }
 }
 
 /** Whom the message went to by its own header: AOL and others leave the field out, or strike the address in it. */
-function addressedIn(reported: ReportedHeader): readonly Address[] {
+function findAddressees(reported: ReportedHeader): readonly Address[] {
   for (const name of ['x-original-to', 'delivered-to', 'x-apparently-to', 'x-rcpt-to', 'to']) {
-    const found = addressesIn(firstValue(reported, name) ?? '', MAX_RECIPIENTS).filter((one) => !isStruckOut(one))
+    const found = findAddresses(firstValueOf(reported, name) ?? '', MAX_RECIPIENTS).filter((one) => !isRedacted(one))
     if (found.length > 0) return found
   }
   return []
 }
 
-function isStruckOut(address: Address): boolean {
+function isRedacted(address: Address): boolean {
   return /^\W{0,8}(redacted|removed|hidden|suppressed|undisclosed)\b/i.test(address)
 }

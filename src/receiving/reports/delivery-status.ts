@@ -9,17 +9,17 @@
  */
 
 import type { Address } from '../../mail/address.js'
-import { namesOthersAlone } from './about-recipient.js'
-import { exitInWords } from './exit-codes.js'
-import { kindOf, meaningOf, oneLineOf, quotedReply } from './read-reply.js'
+import { namesOnlyOthers } from './about-recipient.js'
+import { describeExitCode } from './exit-codes.js'
+import { kindOfReply, interpretBounce, toOneLine, findReply } from './read-reply.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
-import { typedAddress } from './report-addresses.js'
-import { fieldGroups, firstValue } from './report-fields.js'
+import { parseTypedAddress } from './report-addresses.js'
+import { parseFieldGroups, firstValueOf } from './report-fields.js'
 
 const MAX_RECIPIENTS = 100
 
-const recipientNames: ReadonlySet<string> = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient'])
-const ownNames: ReadonlySet<string> = new Set([...recipientNames, 'action', 'status', 'diagnostic-code'])
+const recipientFieldNames: ReadonlySet<string> = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient'])
+const statusFieldNames: ReadonlySet<string> = new Set([...recipientFieldNames, 'action', 'status', 'diagnostic-code'])
 
 export interface DeliveryStatusPart {
   readonly bounces: readonly Bounce[]
@@ -27,7 +27,7 @@ export interface DeliveryStatusPart {
 }
 
 /** Does a part hold such fields? Asked of every part, since their type is often a lie. */
-export function holdsDeliveryStatus(text: string): boolean {
+export function hasDeliveryStatus(text: string): boolean {
   return (
     /^[ \t]{0,8}(final|original)-recipient[ \t]{0,8}:/im.test(text) &&
     /^[ \t]{0,8}(action|status)[ \t]{0,8}:/im.test(text)
@@ -35,86 +35,86 @@ export function holdsDeliveryStatus(text: string): boolean {
 }
 
 /** What the report tells people of a recipient, for what its fields leave open. */
-export type ProseAbout = (recipient: Address | null) => string
+export type ProseLookup = (recipient: Address | null) => string
 
 /** `proseOf`: of a report about all of these. */
-export function readDeliveryStatus(text: string, proseOf: (all: readonly Address[]) => ProseAbout): DeliveryStatusPart {
+export function readDeliveryStatus(text: string, proseOf: (all: readonly Address[]) => ProseLookup): DeliveryStatusPart {
   const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
-  const groups = fieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
+  const groups = parseFieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
   const records: ReportedHeader[] = []
-  for (const group of groups) for (const piece of recipientsOf(group)) addRecord(records, piece)
-  const read = records.slice(0, MAX_RECIPIENTS).map((record) => ({ record, ...namesIn(record) }))
+  for (const group of groups) for (const piece of splitByRecipient(group)) addRecord(records, piece)
+  const read = records.slice(0, MAX_RECIPIENTS).map((record) => ({ record, ...readNames(record) }))
   const prose = proseOf(read.flatMap(({ final, original }) => [final, original].flatMap((name) => name ?? [])))
   return {
-    bounces: read.map(({ record, ...names }) => bounceOf(record, names, prose)),
-    envid: firstValue(groups.flat(), 'original-envelope-id') || null,
+    bounces: read.map(({ record, ...names }) => buildBounce(record, names, prose)),
+    envid: firstValueOf(groups.flat(), 'original-envelope-id') || null,
   }
 }
 
 /** A group cut where a field of recipients comes for the second time. */
-function recipientsOf(group: ReportedHeader): readonly ReportedHeader[] {
+function splitByRecipient(group: ReportedHeader): readonly ReportedHeader[] {
   const pieces: ReportedHeader[] = []
   let seen = new Set<string>()
   let from = 0
   for (const [index, { name }] of group.entries()) {
-    if (recipientNames.has(name) && seen.has(name)) {
+    if (recipientFieldNames.has(name) && seen.has(name)) {
       pieces.push(group.slice(from, index))
       from = index
       seen = new Set()
     }
     seen.add(name)
   }
-  return [...pieces, group.slice(from)].filter((piece) => piece.some(({ name }) => ownNames.has(name)))
+  return [...pieces, group.slice(from)].filter((piece) => piece.some(({ name }) => statusFieldNames.has(name)))
 }
 
 /** A piece that names nobody and brings nothing twice belongs to the recipient before it. */
 function addRecord(records: ReportedHeader[], piece: ReportedHeader): void {
   const last = records.at(-1)
-  const names = new Set(piece.map(({ name }) => name).filter((name) => ownNames.has(name)))
-  const lastHas = (name: string): boolean => last?.some((field) => field.name === name) === true
-  const namesSomebody = lastHas('final-recipient') || lastHas('original-recipient')
-  const apart = [...names].some((name) => lastHas(name)) || (namesSomebody && names.has('final-recipient'))
+  const names = new Set(piece.map(({ name }) => name).filter((name) => statusFieldNames.has(name)))
+  const hasField = (name: string): boolean => last?.some((field) => field.name === name) === true
+  const namesSomebody = hasField('final-recipient') || hasField('original-recipient')
+  const apart = [...names].some((name) => hasField(name)) || (namesSomebody && names.has('final-recipient'))
   if (last === undefined || apart) records.push(piece)
   else records.splice(-1, 1, [...last, ...piece])
 }
 
-interface Names {
+interface RecipientNames {
   readonly final: Address | null
   readonly original: Address | null
 }
 
-function namesIn(record: ReportedHeader): Names {
+function readNames(record: ReportedHeader): RecipientNames {
   return {
     final:
-      typedAddress(firstValue(record, 'final-recipient')) ?? typedAddress(firstValue(record, 'x-actual-recipient')),
-    original: typedAddress(firstValue(record, 'original-recipient')),
+      parseTypedAddress(firstValueOf(record, 'final-recipient')) ?? parseTypedAddress(firstValueOf(record, 'x-actual-recipient')),
+    original: parseTypedAddress(firstValueOf(record, 'original-recipient')),
   }
 }
 
-function bounceOf(record: ReportedHeader, { final, original }: Names, prose: ProseAbout): Bounce {
-  const stated = firstValue(record, 'status') ?? ''
+function buildBounce(record: ReportedHeader, { final, original }: RecipientNames, prose: ProseLookup): Bounce {
+  const stated = firstValueOf(record, 'status') ?? ''
   const status = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(stated)?.[1] ?? null
   const diagnostic = diagnosticOf(record, stated)
-  const kind = statedKind(firstValue(record, 'action'), status, diagnostic)
+  const kind = statedKindOf(firstValueOf(record, 'action'), status, diagnostic)
   // Where nothing is quoted, the words for people are the only ones there are.
-  const meaning = meaningOf({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
-  const recipientsFault = meaning.recipientsFault && !namesOthersAlone(meaning.diagnostic, [final, original])
+  const meaning = interpretBounce({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
+  const recipientsFault = meaning.recipientsFault && !namesOnlyOthers(meaning.diagnostic, [final, original])
   return { recipient: final ?? original, original, ...meaning, recipientsFault }
 }
 
 /** Some programs have their words in a comment of the status: `5.1.1 (user unknown)`. */
 function diagnosticOf(record: ReportedHeader, status: string): string {
-  const spoken = firstValue(record, 'diagnostic-code') ?? ''
-  const exit = exitInWords(spoken)
+  const spoken = firstValueOf(record, 'diagnostic-code') ?? ''
+  const exit = describeExitCode(spoken)
   if (exit !== null) return exit
-  const words = oneLineOf(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
-  return words === '' ? (/\(([^()]{12,300})\)/.exec(oneLineOf(status))?.[1] ?? '') : words
+  const words = toOneLine(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
+  return words === '' ? (/\(([^()]{12,300})\)/.exec(toOneLine(status))?.[1] ?? '') : words
 }
 
-function statedKind(action: string | null, status: string | null, diagnostic: string): BounceKind | null {
+function statedKindOf(action: string | null, status: string | null, diagnostic: string): BounceKind | null {
   const word = /[a-z]+/i.exec(action ?? '')?.[0]?.toLowerCase() ?? ''
   if (word.startsWith('delay')) return 'delayed'
   if (word === 'delivered' || word === 'relayed' || word === 'expanded') return 'delivered'
   if (word !== 'failed' && status?.startsWith('2') === true) return 'delivered'
-  return kindOf(status, quotedReply(diagnostic))
+  return kindOfReply(status, findReply(diagnostic))
 }

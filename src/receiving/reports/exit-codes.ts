@@ -1,5 +1,5 @@
 /** What a local mailer's exit code means, as `X-Unix; 67` in a Diagnostic-Code: names of sysexits.h. */
-const meanings: Readonly<Record<string, string>> = {
+const exitMeanings: Readonly<Record<string, string>> = {
   '64': 'command line syntax error',
   '67': 'user unknown',
   '68': 'host unknown',
@@ -14,7 +14,7 @@ const meanings: Readonly<Record<string, string>> = {
 }
 
 /** In words, or null: the field holds no exit code. */
-export function exitInWords(diagnosticCode: string): string | null {
+export function describeExitCode(diagnosticCode: string): string | null {
   const code = /^\s{0,8}x-unix {0,4}; {0,4}(\d{1,3})\s{0,8}$/i.exec(diagnosticCode)?.[1]
-  return code === undefined ? null : (meanings[code] ?? `mailer exited with status ${code}`)
+  return code === undefined ? null : (exitMeanings[code] ?? `mailer exited with status ${code}`)
 }

@@ -9,25 +9,25 @@
 import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import { type Notice, type NoticeSettings, senderNotice, wantsNotice } from '../../messages/dsn/sender-notice.js'
-import type { LateSubject } from '../../messages/late-outcome.js'
+import { type Notice, type NoticeSettings, buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
+import type { OutcomeSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
-import { keepWishes, type Recipient } from '../../messages/recipients.js'
-import { reasonSentence } from '../../messages/replies/reasons.js'
+import { updateNotify, type Recipient } from '../../messages/recipients.js'
+import { describeReason } from '../../messages/replies/reasons.js'
 import type { Read } from '../../storage/prepared.js'
-import { SERVICE } from '../../storage/tables/tables.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import type { Bounce, BounceKind } from './report.js'
 
-interface Word {
+interface DsnTerms {
   readonly kind: DsnKind
   readonly action: DsnRecipient['action']
   /** First digit of its status codes. */
   readonly digit: '2' | '4' | '5'
 }
 
-const words: Readonly<Record<BounceKind, Word>> = {
+const dsnTerms: Readonly<Record<BounceKind, DsnTerms>> = {
   permanent: { kind: 'failed', action: 'failed', digit: '5' },
   temporary: { kind: 'failed', action: 'failed', digit: '4' },
   delayed: { kind: 'delayed', action: 'delayed', digit: '4' },
@@ -40,19 +40,19 @@ export interface LateNotice extends Notice {
 }
 
 /** Null where nobody wants to hear of it. */
-export function lateNotice(
+export function buildLateNotice(
   read: Read,
   settings: NoticeSettings,
-  { email, recipient }: LateSubject,
+  { email, recipient }: OutcomeSubject,
   bounce: Bounce,
   now: number,
 ): LateNotice | null {
-  const { kind, action, digit } = words[bounce.kind]
+  const { kind, action, digit } = dsnTerms[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
-  if (!wantsNotice({ email, notify }, kind) || isSuppressed(read, SERVICE, email.envelope_from as Address)) return null
+  if (!shouldNotifySender({ email, notify }, kind) || isSuppressed(read, SERVICE_WORKSPACE, email.envelope_from as Address)) return null
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
-  const told: DsnRecipient = {
+  const reportedRecipient: DsnRecipient = {
     address: recipient.address as DsnRecipient['address'],
     orcpt: recipient.orcpt,
     action,
@@ -64,17 +64,17 @@ export function lateNotice(
     lastAttemptAt: null,
     willRetryUntil: null,
   }
-  const notice = senderNotice(settings, { email, raw, notify }, { kind, recipient: told }, now)
-  return notice === null ? null : { ...notice, writes: [...notice.enqueued.writes, ...fulfilled(recipient, kind)] }
+  const notice = buildSenderNotice(settings, { email, raw, notify }, { kind, recipient: reportedRecipient }, now)
+  return notice === null ? null : { ...notice, writes: [...notice.enqueued.writes, ...clearSuccessRequest(recipient, kind)] }
 }
 
-function fulfilled({ id, workspace_id: workspaceId, notify }: Recipient, kind: DsnKind): Write[] {
+function clearSuccessRequest({ id, workspace_id: workspaceId, notify }: Recipient, kind: DsnKind): Write[] {
   if (kind !== 'success' || notify === null) return []
   const left = parseNotify(notify).filter((word) => word !== 'success')
-  return [keepWishes({ id, workspaceId, notify, left: formatNotify(left.length === 0 ? ['never'] : left) })]
+  return [updateNotify({ id, workspaceId, notify, left: formatNotify(left.length === 0 ? ['never'] : left) })]
 }
 
 function sentenceOf({ kind, reason }: Bounce): string {
   if (kind === 'delivered') return 'The server that has the message reports that it was delivered.'
-  return reasonSentence(reason ?? 'unclassified')
+  return describeReason(reason ?? 'unclassified')
 }

@@ -228,7 +228,7 @@ export const successSubject =
   /\b(success(ful(ly)?)?|relayed|(was|been) (delivered|relayed|received)|delivery receipt)\b/i
 
 /** The line that begins the returned message, or its header. */
-export const returnedMarks: readonly RegExp[] = [
+export const returnedMessageMarks: readonly RegExp[] = [
   /^[\s>|*=_-]{0,80}(begin |start of )?(the |your )?(original|returned|undelivered|unsent|bounced|rejected) (message|mail|text|e-?mail)\b/i,
   /\b(is|below is|included is|follows?) a copy of (the|your) (original )?(message|mail|header)/i,
   /^[\s>*=-]{0,80}(the )?(message|mail) (text|headers?|body)( text)? follows?/i,

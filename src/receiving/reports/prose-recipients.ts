@@ -7,7 +7,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import { sectionsOf } from './about-recipient.js'
-import { addressesIn, sameAddress } from './report-addresses.js'
+import { findAddresses, isSameAddress } from './report-addresses.js'
 
 export interface ProseReport {
   readonly subject: string
@@ -40,30 +40,30 @@ interface Mention {
 const MAX_RECIPIENTS = 50
 const MAX_SECTION = 20
 
-const leads = /^[\s>*+•·-]{0,20}([45]\d\d )?["']?<?$/
-const named =
+const addressLead = /^[\s>*+•·-]{0,20}([45]\d\d )?["']?<?$/
+const recipientLead =
   /(\b(to|for|recipients?|addressee|address(es)?|user(id)?|mailbox|size|account|failed|following|rcpt to)\b[^@]{0,12}[:\s]["'<(\s]{0,4}|宛先\S{0,6}\s?|rcpt to:\s?<)$/i
 /** The line that says that a list comes; what stands before it quotes the message. */
-const opening =
+const listOpening =
   /\b(following|these) (recipient|address|e-?mail|user|mailbox)|(recipient|address)\S{0,8} failed\b|did not reach/i
-const otherwise =
+const otherContext =
   /\b(from|sender|by|contact|reply[- ]to|message-id|generated (from|by)|please|help|assistance|postmaster at)\b[^@]{0,40}$/i
-const system = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|root|support)@/i
+const systemSender = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|root|support)@/i
 
-export function recipientsIn(lines: readonly string[], report: ProseReport): readonly ProseRecipient[] {
-  const mentions = lines.flatMap((line, index) => mentionsIn(line, index)).slice(0, 200)
-  const known = (list: readonly Address[], address: Address): boolean => list.some((one) => sameAddress(one, address))
-  const mayBe = mentions.filter(({ address }) => !known(report.senders, address) && !system.test(address))
-  const begin = lines.findIndex((line) => opening.test(line))
+export function findRecipients(lines: readonly string[], report: ProseReport): readonly ProseRecipient[] {
+  const mentions = lines.flatMap((line, index) => findMentions(line, index)).slice(0, 200)
+  const includesAddress = (list: readonly Address[], address: Address): boolean => list.some((one) => isSameAddress(one, address))
+  const mayBe = mentions.filter(({ address }) => !includesAddress(report.senders, address) && !systemSender.test(address))
+  const begin = lines.findIndex((line) => listOpening.test(line))
   const strong = mayBe.filter((mention) => mention.strong)
   const listed = strong.filter(({ line }) => begin !== -1 && line >= begin)
-  const inHeader = report.failed.map((address) => at(address, mentions))
-  const addressed = mayBe.filter(({ address }) => known(report.addressees, address))
-  const last = mentions.filter((mention) => mention.strong && !known(report.senders, mention.address))
+  const inHeader = report.failed.map((address) => mentionOf(address, mentions))
+  const addressed = mayBe.filter(({ address }) => includesAddress(report.addressees, address))
+  const last = mentions.filter((mention) => mention.strong && !includesAddress(report.senders, mention.address))
   const own = mentions.filter((mention) => mention.strong)
-  const returned = report.addressees.map((address) => at(address, mentions))
+  const returned = report.addressees.map((address) => mentionOf(address, mentions))
   const choices = [inHeader, listed, strong, addressed, mayBe, last, returned.slice(0, 1), own]
-  const chosen = unique(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
+  const chosen = dedupeMentions(choices.find((choice) => choice.length > 0) ?? []).slice(0, MAX_RECIPIENTS)
   const sections =
     chosen.length > 1
       ? sectionsOf(
@@ -75,27 +75,27 @@ export function recipientsIn(lines: readonly string[], report: ProseReport): rea
 }
 
 /** Where the text speaks of the address, in whatever case; -1 where it does not. */
-function at(address: Address, mentions: readonly Mention[]): Mention {
-  const line = mentions.find((mention) => sameAddress(mention.address, address))?.line ?? -1
+function mentionOf(address: Address, mentions: readonly Mention[]): Mention {
+  const line = mentions.find((mention) => isSameAddress(mention.address, address))?.line ?? -1
   return { address, line, strong: true }
 }
 
-function mentionsIn(line: string, index: number): readonly Mention[] {
+function findMentions(line: string, index: number): readonly Mention[] {
   if (line.length > 2_000 || !line.includes('@')) return []
-  return addressesIn(line, 10).flatMap((address) => {
+  return findAddresses(line, 10).flatMap((address) => {
     const before = line.slice(
       0,
       Math.max(line.toLowerCase().indexOf(address.toLowerCase().slice(0, address.lastIndexOf('@'))), 0),
     )
-    if (/^\s{0,40}(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherwise.test(before))
+    if (/^\s{0,40}(message-id|from|x-[\w-]{1,40}|references|subject)\s*:/i.test(line) || otherContext.test(before))
       return []
-    return [{ address, line: index, strong: leads.test(before) || named.test(before) }]
+    return [{ address, line: index, strong: addressLead.test(before) || recipientLead.test(before) }]
   })
 }
 
-function unique(mentions: readonly Mention[]): readonly Mention[] {
+function dedupeMentions(mentions: readonly Mention[]): readonly Mention[] {
   return mentions.filter(
-    ({ address }, index) => mentions.findIndex((other) => sameAddress(other.address, address)) === index,
+    ({ address }, index) => mentions.findIndex((other) => isSameAddress(other.address, address)) === index,
   )
 }
 
@@ -105,5 +105,5 @@ function withSection({ address, line }: Mention, lines: readonly string[], secti
   const about = sections === null ? lines.slice(line) : (sections.get(address.toLowerCase()) ?? [])
   const section = about.slice(0, MAX_SECTION)
   const from = /\bgenerated (?:from|by) (\S{1,320})/i.exec(section.slice(0, 3).join(' '))?.[1] ?? ''
-  return { recipient: address, original: addressesIn(from, 1)[0] ?? null, section }
+  return { recipient: address, original: findAddresses(from, 1)[0] ?? null, section }
 }

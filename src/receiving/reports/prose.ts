@@ -8,32 +8,32 @@
 import type { Address } from '../../mail/address.js'
 import { isConditional } from '../../messages/replies/conditions.js'
 import type { Reason } from '../../messages/replies/reasons.js'
-import { namesOthersAlone } from './about-recipient.js'
+import { namesOnlyOthers } from './about-recipient.js'
 import {
   type BounceFamily,
   bounceFamilies,
   bounceSubject,
   daemonSender,
   proseReasons,
-  returnedMarks,
+  returnedMessageMarks,
   successSubject,
 } from './prose-patterns.js'
-import { type ProseReport, recipientsIn } from './prose-recipients.js'
-import { meaningOf, oneLineOf, quotedReply } from './read-reply.js'
+import { type ProseReport, findRecipients } from './prose-recipients.js'
+import { interpretBounce, toOneLine, findReply } from './read-reply.js'
 import type { Bounce, BounceKind } from './report.js'
-import { sameAddress } from './report-addresses.js'
+import { isSameAddress } from './report-addresses.js'
 
 const MAX_WORDS = 16_384
 const MAX_REPLY_LINES = 6
 /** A line that goes on with no reply: a field, a mark, another recipient, or an answer to another. */
-const nextAnswer =
+const replyEndPattern =
   /^[\w-]{1,40}:|^--|^\W{0,8}[^\s@<>]{1,64}@[^\s@<>:]{1,255}[>:]|^[<>]{3}|^\s{0,20}[45]\d\d[ -].{0,40}@/
 
 /** The text up to the returned message, and what follows. */
-export function cutReturned(text: string): { readonly words: string; readonly returned: string } {
+export function splitReturnedMessage(text: string): { readonly words: string; readonly returned: string } {
   const lines = text.slice(0, MAX_WORDS * 4).split(/\r?\n/)
   // Field names at the very beginning are no returned message: some reports begin with them.
-  const at = lines.findIndex((line, index) => index > 0 && returnedMarks.some((mark) => mark.test(line.slice(0, 200))))
+  const at = lines.findIndex((line, index) => index > 0 && returnedMessageMarks.some((mark) => mark.test(line.slice(0, 200))))
   if (at === -1) return { words: text.slice(0, MAX_WORDS), returned: '' }
   const rest = lines.slice(at)
   const header = rest.findIndex((line) => /^[\w-]{1,60}: ?\S/.test(line))
@@ -44,31 +44,31 @@ export function cutReturned(text: string): { readonly words: string; readonly re
 }
 
 /** The bounces of a report in words, or null: it is none. */
-export function readProse(report: ProseReport): readonly Bounce[] | null {
+export function readProseBounces(report: ProseReport): readonly Bounce[] | null {
   const flat = report.words.replace(/\s+/g, ' ')
   const family = bounceFamilies.find(({ opens }) => opens.some((open) => open.test(flat)))
   const daemon = daemonSender.test(report.from)
   const spoken = daemon || report.failed.length > 0 || bounceSubject.test(report.subject)
-  if (family === undefined ? !isBareBounce(report, daemon) : family.loose === true && !spoken) return null
+  if (family === undefined ? !isUnknownBounce(report, daemon) : family.loose === true && !spoken) return null
   const lines = report.words.split('\n')
-  const recipients = recipientsIn(lines, report)
+  const recipients = findRecipients(lines, report)
   const kind = isSuccess(report, lines) ? 'delivered' : kindOfFamily(family, flat)
-  if (recipients.length === 0) return [bounceOf(null, null, replyLines(lines)[0] ?? flat, flat, family, kind)]
+  if (recipients.length === 0) return [buildBounce(null, null, findReplyLines(lines)[0] ?? flat, flat, family, kind)]
   return recipients.map(({ recipient, original, section }) => {
     const alone = recipients.length === 1
-    const diagnostic = alone ? diagnosticOf(recipient, section, lines, flat) : diagnosticBeside(recipient, section)
-    return bounceOf(recipient, original, diagnostic, alone ? flat : section.join(' '), family, kind)
+    const diagnostic = alone ? diagnosticOf(recipient, section, lines, flat) : sectionDiagnosticOf(recipient, section)
+    return buildBounce(recipient, original, diagnostic, alone ? flat : section.join(' '), family, kind)
   })
 }
 
 /** No phrase that we know: a mail system's bounce by its subject, or by the reply in it. */
-function isBareBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
+function isUnknownBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
   if (failed.length > 0) return true
-  return daemon && (bounceSubject.test(subject) || replyLines(words.split('\n')).length > 0)
+  return daemon && (bounceSubject.test(subject) || findReplyLines(words.split('\n')).length > 0)
 }
 
 function isSuccess({ subject, failed }: ProseReport, lines: readonly string[]): boolean {
-  return failed.length === 0 && successSubject.test(subject) && replyLines(lines).length === 0
+  return failed.length === 0 && successSubject.test(subject) && findReplyLines(lines).length === 0
 }
 
 /** A warning that names a permanent error after all is no warning. */
@@ -77,7 +77,7 @@ function kindOfFamily(family: BounceFamily | undefined, flat: string): BounceFam
   return /\b(permanent (error|failure)|giving up|given up|permanently failed)\b/i.test(flat) ? undefined : 'delayed'
 }
 
-function bounceOf(
+function buildBounce(
   recipient: Address | null,
   original: Address | null,
   diagnostic: string,
@@ -86,16 +86,16 @@ function bounceOf(
   kind: BounceKind | undefined,
 ): Bounce {
   const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
-  const first = meaningOf({ ...told, kind: kind ?? null })
+  const first = interpretBounce({ ...told, kind: kind ?? null })
   const reason =
     first.reason === 'unclassified'
-      ? (reasonInWords(diagnostic, words) ?? family?.reason ?? 'unclassified')
+      ? (findReason(diagnostic, words) ?? family?.reason ?? 'unclassified')
       : first.reason
   const passing =
     kind === undefined &&
-    quotedReply(first.diagnostic) === null &&
+    findReply(first.diagnostic) === null &&
     first.status === null &&
-    mayPass.has(reason ?? 'expired')
+    transientReasons.has(reason ?? 'expired')
   const permanent = first.kind === 'permanent' && !passing
   return {
     ...first,
@@ -107,12 +107,12 @@ function bounceOf(
       permanent &&
       (first.recipientsFault || reason === 'bad-mailbox' || reason === 'mailbox-disabled') &&
       !isConditional(first.diagnostic) &&
-      !namesOthersAlone(first.diagnostic, [recipient, original]),
+      !namesOnlyOthers(first.diagnostic, [recipient, original]),
   }
 }
 
 /** Without any code, what was given up for its age or a fault of the way is no verdict on the recipient. */
-const mayPass: ReadonlySet<Reason> = new Set([
+const transientReasons: ReadonlySet<Reason> = new Set([
   'expired',
   'timeout',
   'unreachable',
@@ -121,7 +121,7 @@ const mayPass: ReadonlySet<Reason> = new Set([
   'dns',
 ])
 
-function reasonInWords(diagnostic: string, words: string): Reason | null {
+function findReason(diagnostic: string, words: string): Reason | null {
   for (const text of [diagnostic, words]) {
     const row = proseReasons.find(({ texts }) => texts.some((pattern) => pattern.test(text)))
     if (row !== undefined) return row.reason
@@ -131,40 +131,40 @@ function reasonInWords(diagnostic: string, words: string): Reason | null {
 
 /** The reply that names the recipient, else the first beside it, else the first of all, else its words. */
 function diagnosticOf(recipient: Address, section: readonly string[], lines: readonly string[], flat: string): string {
-  const all = replyLines(lines)
+  const all = findReplyLines(lines)
   const bare = recipient.toLowerCase()
   const named = all.find((line) => line.toLowerCase().includes(bare))
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
-  const rest = sameAddress(recipient, beside as Address) ? '' : beside
-  return replyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : oneLineOf(flat))
+  const rest = isSameAddress(recipient, beside as Address) ? '' : beside
+  return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toOneLine(flat))
 }
 
 /** One of several: nothing that stands elsewhere counts, since it may be said of another. */
-function diagnosticBeside(recipient: Address, section: readonly string[]): string {
+function sectionDiagnosticOf(recipient: Address, section: readonly string[]): string {
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
-  return replyLines(section)[0] ?? (beside.length > recipient.length + 8 ? beside : '')
+  return findReplyLines(section)[0] ?? (beside.length > recipient.length + 8 ? beside : '')
 }
 
 /** Quoted refusals, each with the lines that go on with it. */
-function replyLines(lines: readonly string[]): readonly string[] {
+function findReplyLines(lines: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const [index, line] of lines.entries()) {
-    if (!isRefusal(line)) continue
+    if (!isRefusalLine(line)) continue
     const more = lines.slice(index + 1, index + MAX_REPLY_LINES)
-    const end = more.findIndex((next) => next.trim() === '' || nextAnswer.test(next))
-    found.push(oneLineOf([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
+    const end = more.findIndex((next) => next.trim() === '' || replyEndPattern.test(next))
+    found.push(toOneLine([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
     if (found.length === 50) break
   }
   return found
 }
 
-function isRefusal(line: string): boolean {
+function isRefusalLine(line: string): boolean {
   if (
     line.length > 2_000 ||
     /^\s{0,40}(date|sent|message-id|subject|x-[\w-]{1,40}) ?:/i.test(line) ||
     /^\s{0,40}>>> /.test(line)
   )
     return false
-  const reply = quotedReply(line)
+  const reply = findReply(line)
   return reply !== null && reply.code >= 400 && (reply.enhanced !== null || reply.text.length > 3)
 }

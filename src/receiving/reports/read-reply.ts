@@ -15,10 +15,10 @@ const MAX_DIAGNOSTIC = 1_000
 const BARE_CODES = 12
 
 const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
-const statusAlone = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
+const statusPattern = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
 
 /** The reply in `text` (one line); null: it quotes none. */
-export function quotedReply(text: string): Reply | null {
+export function findReply(text: string): Reply | null {
   const found = replyStart.exec(text)
   if (found === null) return null
   const [start, code, enhanced] = found
@@ -26,11 +26,11 @@ export function quotedReply(text: string): Reply | null {
 }
 
 /** An enhanced status code anywhere in `text`, or null. */
-export function quotedStatus(text: string): string | null {
-  return statusAlone.exec(text)?.[1] ?? null
+export function findStatus(text: string): string | null {
+  return statusPattern.exec(text)?.[1] ?? null
 }
 
-export function oneLineOf(text: string, most = MAX_DIAGNOSTIC): string {
+export function toOneLine(text: string, most = MAX_DIAGNOSTIC): string {
   const cut = text.slice(0, most * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
   return cut
     .trim()
@@ -38,7 +38,7 @@ export function oneLineOf(text: string, most = MAX_DIAGNOSTIC): string {
     .replace(/[\ud800-\udbff]$/, '')
 }
 
-export interface Told {
+export interface BounceFacts {
   /** What the report says of the class; null: nothing. */
   readonly kind: BounceKind | null
   readonly status: string | null
@@ -50,15 +50,15 @@ export interface Told {
 
 type Meaning = Pick<Bounce, 'kind' | 'status' | 'reason' | 'recipientsFault' | 'diagnostic'>
 
-export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meaning {
-  const line = oneLineOf(diagnostic)
-  const quoted = quotedReply(line)
-  const known = status ?? quoted?.enhanced ?? quotedStatus(line)
+export function interpretBounce({ kind, status, diagnostic, prose = '' }: BounceFacts): Meaning {
+  const line = toOneLine(diagnostic)
+  const quoted = findReply(line)
+  const known = status ?? quoted?.enhanced ?? findStatus(line)
   if (kind === 'delivered') return { kind, status: known, reason: null, recipientsFault: false, diagnostic: line }
-  const failed = kind ?? kindOf(known, quoted) ?? 'permanent'
+  const failed = kind ?? kindOfReply(known, quoted) ?? 'permanent'
   const reply = {
-    code: fitting(quoted?.code, failed),
-    enhanced: meaningful(quoted?.enhanced) ?? meaningful(known) ?? known,
+    code: codeOfKind(quoted?.code, failed),
+    enhanced: asSpecificStatus(quoted?.enhanced) ?? asSpecificStatus(known) ?? known,
     // Postfix: refused in the greeting, so its words are about us, whatever they excuse themselves with.
     text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
@@ -67,11 +67,11 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
   const isMore = all.length > reply.text.length + BARE_CODES
   const read = first.reason === 'unclassified' && isMore ? classifyReply('rcpt', { ...reply, text: all }) : first
   // A lookup that is to be repeated says nothing for good, whatever code its reporter gave it.
-  const passing = failed === 'permanent' && read.passes && read.reason === 'dns'
+  const passing = failed === 'permanent' && read.isTransient && read.reason === 'dns'
   return {
     kind: passing ? 'temporary' : failed,
     status: known,
-    reason: afterAll(read.reason, failed, line, prose),
+    reason: refineReason(read.reason, failed, line, prose),
     recipientsFault: failed === 'permanent' && read.recipientsFault,
     diagnostic: line,
   }
@@ -81,35 +81,35 @@ export function meaningOf({ kind, status, diagnostic, prose = '' }: Told): Meani
  * By the class of the code; the enhanced one first, since relays replace the other. But a 421 speaks of
  * the session, never of the message (RFC 5321 section 3.8): who gave up after it gave up for something that may pass.
  */
-export function kindOf(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
+export function kindOfReply(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
   if (reply?.code === 421) return 'temporary'
   const specific = status !== null && /^[45]/.test(status)
-  if (specific && reply !== null && status.endsWith('.0.0') && reply.code >= 400) return byDigit(String(reply.code))
-  return byDigit(specific ? status : String(reply?.code ?? ''))
+  if (specific && reply !== null && status.endsWith('.0.0') && reply.code >= 400) return kindOfDigit(String(reply.code))
+  return kindOfDigit(specific ? status : String(reply?.code ?? ''))
 }
 
-function byDigit(text: string): 'permanent' | 'temporary' | null {
+function kindOfDigit(text: string): 'permanent' | 'temporary' | null {
   if (text.startsWith('5')) return 'permanent'
   return text.startsWith('4') ? 'temporary' : null
 }
 
 /** A status that says no more than the class is worth less than words. */
-function meaningful(status: string | null | undefined): string | null {
+function asSpecificStatus(status: string | null | undefined): string | null {
   return status === null || status === undefined || status.endsWith('.0.0') ? null : status
 }
 
-function fitting(code: number | undefined, kind: BounceKind): number {
+function codeOfKind(code: number | undefined, kind: BounceKind): number {
   const digit = kind === 'permanent' ? 5 : 4
   if (code !== undefined && Math.floor(code / 100) === digit) return code
   return digit === 5 ? 550 : 450
 }
 
-const overdue = /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
+const expiredPattern = /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
 /** A report that ends temporary trouble, and names no other: it was given up for its age. */
-function afterAll(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {
+function refineReason(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {
   if (reason !== 'unclassified') return reason
-  return kind !== 'delayed' && overdue.test(`${line} ${prose}`) ? 'expired' : reason
+  return kind !== 'delayed' && expiredPattern.test(`${line} ${prose}`) ? 'expired' : reason
 }
 
 function stageOf(line: string): Stage {

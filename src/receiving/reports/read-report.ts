@@ -9,17 +9,17 @@
  * A report is a stranger's claim: whom it may speak of, the return path's token decides.
  */
 import type { Address } from '../../mail/address.js'
-import { headerText } from '../../mail/header-text.js'
+import { decodeHeaderText } from '../../mail/header-text.js'
 import { sectionsOf } from './about-recipient.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
-import { holdsDeliveryStatus, type ProseAbout, readDeliveryStatus } from './delivery-status.js'
-import { cutReturned, readProse } from './prose.js'
+import { hasDeliveryStatus, type ProseLookup, readDeliveryStatus } from './delivery-status.js'
+import { splitReturnedMessage, readProseBounces } from './prose.js'
 import { daemonSender } from './prose-patterns.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
-import { addressesIn } from './report-addresses.js'
-import { firstValue, headerOf } from './report-fields.js'
-import { type ReportPart, takeApart } from './report-parts.js'
+import { findAddresses } from './report-addresses.js'
+import { firstValueOf, parseHeader } from './report-fields.js'
+import { type ReportPart, parseReport } from './report-parts.js'
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
@@ -39,42 +39,42 @@ const returnedTypes: ReadonlySet<string> = new Set([
 const nestedTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global'])
 
 export function readReport(raw: Buffer): Report {
-  return readLevel(raw, 0)
+  return readAtDepth(raw, 0)
 }
 
-function readLevel(raw: Buffer, depth: number): Report {
-  const { header, parts } = takeApart(raw)
+function readAtDepth(raw: Buffer, depth: number): Report {
+  const { header, parts } = parseReport(raw)
   const told = parts.filter(({ type }) => !returnedTypes.has(type))
-  const { words, returned } = cutReturned(wordsOf(told))
+  const { words, returned } = splitReturnedMessage(textOf(told))
   const attached = parts.find(({ type }) => returnedTypes.has(type))
-  const reported = headerOf((attached?.text ?? returned).trimStart())
+  const reported = parseHeader((attached?.text ?? returned).trimStart())
   return (
     readComplaint(header, told, reported) ??
     (told.some(({ type }) => type === 'message/disposition-notification') ? ({ type: 'auto-reply' } as const) : null) ??
-    statusReport(told, words, reported) ??
-    readSesNotification(wordsOf(told)) ??
-    (isVacation(header) && !speaksForMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
-    nestedReport(parts, depth) ??
-    proseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
+    readStatusReport(told, words, reported) ??
+    readSesNotification(textOf(told)) ??
+    (isVacation(header) && !isFromMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
+    readNestedReport(parts, depth) ??
+    readProseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
   )
 }
 
-function statusReport(told: readonly ReportPart[], words: string, reported: ReportedHeader): BounceReport | null {
+function readStatusReport(told: readonly ReportPart[], words: string, reported: ReportedHeader): BounceReport | null {
   const part =
-    told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && isStatus(text)) ??
-    told.find(({ text }) => holdsDeliveryStatus(text))
+    told.find(({ type, text }) => /delivery-status$/.test(type) && text.trim() !== '' && hasStatusFields(text)) ??
+    told.find(({ text }) => hasDeliveryStatus(text))
   if (part === undefined) return null
-  const { bounces, envid } = readDeliveryStatus(part.text, (all) => proseAbout(all, words))
+  const { bounces, envid } = readDeliveryStatus(part.text, (all) => createProseLookup(all, words))
   return bounces.length === 0 ? null : { type: 'bounce', bounces, envid, reported }
 }
 
 /** A message that calls itself a report, as gateways and people pass it on. */
-function nestedReport(parts: readonly ReportPart[], depth: number): Report | null {
+function readNestedReport(parts: readonly ReportPart[], depth: number): Report | null {
   if (depth === MAX_NESTED) return null
   for (const { text } of parts.filter(({ type }) => nestedTypes.has(type)).slice(0, MAX_ATTACHED)) {
-    const type = firstValue(headerOf(text.trimStart()), 'content-type') ?? ''
+    const type = firstValueOf(parseHeader(text.trimStart()), 'content-type') ?? ''
     const report = /^\s{0,8}multipart\/report\b/i.test(type)
-      ? readLevel(Buffer.from(text.trimStart()), depth + 1)
+      ? readAtDepth(Buffer.from(text.trimStart()), depth + 1)
       : null
     if (report?.type === 'bounce' || report?.type === 'complaint') return report
   }
@@ -82,7 +82,7 @@ function nestedReport(parts: readonly ReportPart[], depth: number): Report | nul
 }
 
 /** Of several recipients each one's own; of one, from the line that names it on, or all of them where none does. */
-function proseAbout(all: readonly Address[], words: string): ProseAbout {
+function createProseLookup(all: readonly Address[], words: string): ProseLookup {
   if (new Set(all.map((name) => name.toLowerCase())).size > 1) {
     const sections = sectionsOf(words.split('\n'), all)
     return (recipient) => (sections.get(recipient?.toLowerCase() ?? '') ?? []).join(' ').slice(0, MAX_PROSE)
@@ -93,37 +93,37 @@ function proseAbout(all: readonly Address[], words: string): ProseAbout {
   }
 }
 
-function isStatus(text: string): boolean {
+function hasStatusFields(text: string): boolean {
   return /^[ \t]{0,8}(final-recipient|original-recipient|action|status)[ \t]{0,8}:/im.test(text)
 }
 
-function proseReport(header: ReportedHeader, words: string, reported: ReportedHeader): BounceReport | null {
-  const list = (fields: ReportedHeader, ...names: readonly string[]): readonly Address[] =>
-    names.flatMap((name) => addressesIn(firstValue(fields, name) ?? '', 20))
-  const bounces = readProse({
-    subject: headerText(firstValue(header, 'subject') ?? '', 300),
-    from: headerText(firstValue(header, 'from') ?? '', 300),
-    failed: list(header, 'x-failed-recipients'),
+function readProseReport(header: ReportedHeader, words: string, reported: ReportedHeader): BounceReport | null {
+  const addressesOf = (fields: ReportedHeader, ...names: readonly string[]): readonly Address[] =>
+    names.flatMap((name) => findAddresses(firstValueOf(fields, name) ?? '', 20))
+  const bounces = readProseBounces({
+    subject: decodeHeaderText(firstValueOf(header, 'subject') ?? '', 300),
+    from: decodeHeaderText(firstValueOf(header, 'from') ?? '', 300),
+    failed: addressesOf(header, 'x-failed-recipients'),
     words,
-    senders: [...list(header, 'to'), ...list(reported, 'return-path', 'from', 'x-envelope-from')],
-    addressees: list(reported, 'x-envelope-to', 'delivered-to', 'x-original-to', 'to'),
+    senders: [...addressesOf(header, 'to'), ...addressesOf(reported, 'return-path', 'from', 'x-envelope-from')],
+    addressees: addressesOf(reported, 'x-envelope-to', 'delivered-to', 'x-original-to', 'to'),
   })
   return bounces === null ? null : { type: 'bounce', bounces, envid: null, reported }
 }
 
-function speaksForMailSystem(header: ReportedHeader): boolean {
-  return daemonSender.test(firstValue(header, 'from') ?? '') || firstValue(header, 'x-failed-recipients') !== null
+function isFromMailSystem(header: ReportedHeader): boolean {
+  return daemonSender.test(firstValueOf(header, 'from') ?? '') || firstValueOf(header, 'x-failed-recipients') !== null
 }
 
 /** What the report tells people; of HTML alone, its text. */
-function wordsOf(told: readonly ReportPart[]): string {
+function textOf(told: readonly ReportPart[]): string {
   const plain = told.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
   const chosen = plain.some(({ text }) => text.trim() !== '') ? plain : told.filter(({ type }) => type === 'text/html')
-  return chosen.map(({ type, text }) => (type === 'text/html' ? withoutTags(text) : text)).join('\n')
+  return chosen.map(({ type, text }) => (type === 'text/html' ? stripTags(text) : text)).join('\n')
 }
 
 /** Good enough for words: tags that hold an `@` are addresses, unless they are links. */
-function withoutTags(html: string): string {
+function stripTags(html: string): string {
   return html
     .replace(/<(br|p|div|tr|li|h\d)\b[^<>]{0,500}>/gi, '\n')
     .replace(/<a\s[^<>]{0,1000}>|<\/?[a-z!][^<>@]{0,1000}>/gi, ' ')

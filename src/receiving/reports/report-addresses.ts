@@ -1,5 +1,5 @@
 /** Addresses out of strangers' text: fields of reports, and words for people. Linear, never throws. */
-import { type Address, addressOrNull, domainOf, localPartOf } from '../../mail/address.js'
+import { type Address, tryParseAddress, domainOf, localPartOf } from '../../mail/address.js'
 
 /** An address in running text has no quoted local part. */
 const localCharacter = /[^\s<>()[\]:;,"'`@|?]/
@@ -7,45 +7,45 @@ const domainCharacter = /[^\s<>()[\]:;,"'`@|?/\\]/
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 255
 
-export function addressesIn(text: string, most = 50): readonly Address[] {
+export function findAddresses(text: string, most = 50): readonly Address[] {
   const found: Address[] = []
   for (let at = text.indexOf('@'); at !== -1 && found.length < most; at = text.indexOf('@', at + 1)) {
-    const match = `${localBefore(text, at)}@${domainAfter(text, at)}`
-    const address = addressOrNull(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
+    const match = `${readLocalPart(text, at)}@${readDomain(text, at)}`
+    const address = tryParseAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
-    if (!found.some((known) => sameAddress(known, address))) found.push(address)
+    if (!found.some((known) => isSameAddress(known, address))) found.push(address)
   }
   return found
 }
 
 /** The characters up to the `@` at `at`; an `=` is one of them, but begins none. */
-function localBefore(text: string, at: number): string {
+function readLocalPart(text: string, at: number): string {
   let start = at
   while (start > 0 && at - start <= MAX_LOCAL && localCharacter.test(text.charAt(start - 1))) start--
   const run = text.slice(start, at)
   return run.slice(run.lastIndexOf('==') === -1 ? 0 : run.lastIndexOf('==') + 2).replace(/^=/, '')
 }
 
-function domainAfter(text: string, at: number): string {
+function readDomain(text: string, at: number): string {
   let end = at + 1
   while (end < text.length && end - at <= MAX_DOMAIN && domainCharacter.test(text.charAt(end))) end++
   return text.slice(at + 1, end)
 }
 
 /** Also where servers on the way have changed the case of the local part. */
-export function sameAddress(one: Address, other: Address): boolean {
+export function isSameAddress(one: Address, other: Address): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
 /** The local part without its detail: `bob` of `bob+shop@…`. */
-export function mailboxPart(address: Address): string {
+export function mailboxPartOf(address: Address): string {
   const local = localPartOf(address)
   const at = local.indexOf('+')
   return at > 0 ? local.slice(0, at) : local
 }
 
 /** Of Final-Recipient and its like: `rfc822; user@host`, brackets or not; utf-8 and xtext undone (RFC 3464, 6533). */
-export function typedAddress(value: string | null): Address | null {
+export function parseTypedAddress(value: string | null): Address | null {
   if (value === null) return null
   const text = value.slice(0, 1_000)
   const end = text.indexOf(';')
@@ -53,16 +53,16 @@ export function typedAddress(value: string | null): Address | null {
   const type = named ? text.slice(0, end).trim() : ''
   const rest = (named ? text.slice(end + 1) : text).trim()
   const bare = rest.startsWith('<') && rest.endsWith('>') ? rest.slice(1, -1) : rest
-  const plain = addressOrNull(type.toLowerCase() === 'utf-8' ? unescaped(bare) : bare)
-  return plain ?? addressOrNull(unescaped(bare)) ?? addressesIn(rest, 1)[0] ?? null
+  const plain = tryParseAddress(type.toLowerCase() === 'utf-8' ? decodeEscapes(bare) : bare)
+  return plain ?? tryParseAddress(decodeEscapes(bare)) ?? findAddresses(rest, 1)[0] ?? null
 }
 
-function unescaped(text: string): string {
+function decodeEscapes(text: string): string {
   return text
-    .replace(/\\x\{([0-9a-f]{2,6})\}/gi, (_, hex: string) => character(Number.parseInt(hex, 16)))
-    .replace(/\+([0-9A-F]{2})/g, (_, hex: string) => character(Number.parseInt(hex, 16)))
+    .replace(/\\x\{([0-9a-f]{2,6})\}/gi, (_, hex: string) => characterOf(Number.parseInt(hex, 16)))
+    .replace(/\+([0-9A-F]{2})/g, (_, hex: string) => characterOf(Number.parseInt(hex, 16)))
 }
 
-function character(code: number): string {
+function characterOf(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : '?'
 }

@@ -1,8 +1,8 @@
 /** A report read in the process that takes messages apart: a `Digest` of messages/mime/mime-parts-protocol. */
-import { isAnswer } from './auto-reply.js'
+import { isAutoReply } from './auto-reply.js'
 import type { ReportMail } from './claim.js'
 import { readReport } from './read-report.js'
-import { takeApart } from './report-parts.js'
+import { parseReport } from './report-parts.js'
 
 export interface ReportFacts {
   /** Of its envelope; empty: `<>`. */
@@ -11,7 +11,7 @@ export interface ReportFacts {
 
 export function digest(raw: Buffer, facts: unknown): ReportMail {
   const { envelopeFrom } = facts as ReportFacts
-  return { report: readReport(raw), answer: envelopeFrom === '' || isAnswer(takeApart(raw).header) }
+  return { report: readReport(raw), isAutoReply: envelopeFrom === '' || isAutoReply(parseReport(raw).header) }
 }
 
 /** This module, for the process. */

@@ -11,7 +11,7 @@ const MAX_VALUE = 8_192
 
 const fieldLine = /^([!-9;-~]{1,80})[ \t]{0,80}:/
 
-export function fieldGroups(text: string): readonly ReportedHeader[] {
+export function parseFieldGroups(text: string): readonly ReportedHeader[] {
   const groups: ReportedField[][] = [[]]
   for (const line of text.split(/\r?\n/, MAX_LINES)) {
     const group = groups.at(-1) ?? []
@@ -31,11 +31,11 @@ export function fieldGroups(text: string): readonly ReportedHeader[] {
 }
 
 /** The fields up to the first blank line. */
-export function headerOf(text: string): ReportedHeader {
-  return fieldGroups(text)[0] ?? []
+export function parseHeader(text: string): ReportedHeader {
+  return parseFieldGroups(text)[0] ?? []
 }
 
-export function firstValue(fields: ReportedHeader, ...names: readonly string[]): string | null {
+export function firstValueOf(fields: ReportedHeader, ...names: readonly string[]): string | null {
   for (const name of names) {
     const found = fields.find((field) => field.name === name)
     if (found !== undefined) return found.value

@@ -8,9 +8,9 @@
  * at most 50 parts in four levels, each level one pass. A boundary that never comes leaves
  * the body as one part. Charsets are those of `mail/charset.ts`.
  */
-import { decodedCharset } from '../../mail/charset.js'
+import { decodeCharset } from '../../mail/charset.js'
 import type { ReportedHeader } from './report.js'
-import { firstValue, headerOf } from './report-fields.js'
+import { firstValueOf, parseHeader } from './report-fields.js'
 
 export interface ReportPart {
   /** `type/subtype`, lower case. */
@@ -18,7 +18,7 @@ export interface ReportPart {
   readonly text: string
 }
 
-export interface TakenApart {
+export interface ParsedReport {
   readonly header: ReportedHeader
   readonly parts: readonly ReportPart[]
 }
@@ -29,38 +29,38 @@ const MAX_HEADER = 65_536
 const MAX_PARTS = 50
 const MAX_DEPTH = 4
 
-export function takeApart(raw: Buffer): TakenApart {
+export function parseReport(raw: Buffer): ParsedReport {
   const text = raw.toString('latin1', 0, Math.min(raw.length, MAX_BYTES))
   const parts: ReportPart[] = []
-  collect(text, 0, parts)
-  return { header: headerOf(decoded(text.slice(0, bodyAt(text)), 'utf-8')), parts }
+  collectParts(text, 0, parts)
+  return { header: parseHeader(decodeText(text.slice(0, findBodyStart(text)), 'utf-8')), parts }
 }
 
-function collect(source: string, depth: number, parts: ReportPart[]): void {
+function collectParts(source: string, depth: number, parts: ReportPart[]): void {
   if (parts.length >= MAX_PARTS) return
-  const body = bodyAt(source)
-  const header = headerOf(source.slice(0, body))
-  const declared = firstValue(header, 'content-type') ?? 'text/plain'
+  const body = findBodyStart(source)
+  const header = parseHeader(source.slice(0, body))
+  const declared = firstValueOf(header, 'content-type') ?? 'text/plain'
   const type = /^\s{0,40}([\w.+-]{1,60}\/[\w.+-]{1,60})/.exec(declared)?.[1]?.toLowerCase() ?? 'text/plain'
-  const boundary = type.startsWith('multipart/') && depth < MAX_DEPTH ? parameter(declared, 'boundary') : null
-  const pieces = boundary === null ? [] : split(source, body, boundary)
+  const boundary = type.startsWith('multipart/') && depth < MAX_DEPTH ? readParameter(declared, 'boundary') : null
+  const pieces = boundary === null ? [] : splitAtBoundary(source, body, boundary)
   if (pieces.length > 0) {
-    for (const piece of pieces) collect(piece, depth + 1, parts)
+    for (const piece of pieces) collectParts(piece, depth + 1, parts)
     return
   }
-  const bytes = content(source.slice(body, body + MAX_PART), firstValue(header, 'content-transfer-encoding') ?? '')
-  parts.push({ type, text: decoded(bytes, parameter(declared, 'charset') ?? 'utf-8') })
+  const bytes = decodeTransfer(source.slice(body, body + MAX_PART), firstValueOf(header, 'content-transfer-encoding') ?? '')
+  parts.push({ type, text: decodeText(bytes, readParameter(declared, 'charset') ?? 'utf-8') })
 }
 
 /** Where the body begins: after the first empty line, or at once where none comes. */
-function bodyAt(source: string): number {
+function findBodyStart(source: string): number {
   if (/^\r?\n/.test(source)) return source.indexOf('\n') + 1
   const end = /\n\r?\n/.exec(source.slice(0, MAX_HEADER))
   return end === null ? Math.min(source.length, MAX_HEADER) : end.index + end[0].length
 }
 
 /** Between the lines that begin with the boundary; what stands before the first and after the last is dropped. */
-function split(source: string, body: number, boundary: string): readonly string[] {
+function splitAtBoundary(source: string, body: number, boundary: string): readonly string[] {
   const mark = `\n--${boundary}`
   const pieces: string[] = []
   let at = source.indexOf(mark, body - 1)
@@ -74,13 +74,13 @@ function split(source: string, body: number, boundary: string): readonly string[
   return pieces
 }
 
-function parameter(value: string, name: string): string | null {
+function readParameter(value: string, name: string): string | null {
   const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]{1,200})"|([^\\s;"]{1,200}))`, 'i').exec(value)
   return found?.[1] ?? found?.[2] ?? null
 }
 
 /** Bytes as characters of the same number. */
-function content(text: string, encoding: string): string {
+function decodeTransfer(text: string, encoding: string): string {
   const word = encoding.trim().toLowerCase()
   if (word === 'base64') return Buffer.from(text, 'base64').toString('latin1')
   if (word !== 'quoted-printable') return text
@@ -89,8 +89,8 @@ function content(text: string, encoding: string): string {
     .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-function decoded(bytes: string, charset: string): string {
+function decodeText(bytes: string, charset: string): string {
   const buffer = Buffer.from(bytes, 'latin1')
   const label = charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset
-  return decodedCharset(buffer, label) ?? buffer.toString('utf8')
+  return decodeCharset(buffer, label) ?? buffer.toString('utf8')
 }

@@ -14,37 +14,37 @@ import type { SpamContribution, SpamThresholds } from '../spam-report.js'
 import type { BayesContribution } from './points.js'
 import type { TokenCount } from './score.js'
 
-const LEAST_RECENT = 200
-const YOUNG_POINTS = 2
+const MIN_RECENT_MESSAGES = 200
+const MAX_UNSEASONED_SCORE = 2
 /** Below the bound of `suspicious`, against a DMARC pass. */
-const BELOW = 1
+const DMARC_MARGIN = 1
 
-export interface Trust {
+export interface TrustInput {
   /** Messages learned whose mail is of the last 180 days. */
   readonly recent: TokenCount
   readonly dmarcPass: boolean
   /** What rules gave for its words. */
-  readonly content: number
+  readonly contentScore: number
   /** What rules gave for what it pretends to be. */
-  readonly pretence: number
+  readonly impersonationScore: number
 }
 
 /** Lines that take points off what the classifier gives, or add to what it takes. */
-export function limitingTrust(
+export function limitClassifier(
   { score }: BayesContribution,
-  { recent, dmarcPass, content, pretence }: Trust,
+  { recent, dmarcPass, contentScore, impersonationScore }: TrustInput,
   { suspicious }: SpamThresholds,
 ): readonly SpamContribution[] {
-  const least = pretence > 0 ? Math.min(YOUNG_POINTS, Math.max(0, content)) : YOUNG_POINTS
-  const bounded = knowsRecentMail(recent) ? score : Math.max(-least, Math.min(score, YOUNG_POINTS))
-  const vouched = dmarcPass ? Math.min(bounded, Math.max(0, suspicious - BELOW)) : bounded
+  const least = impersonationScore > 0 ? Math.min(MAX_UNSEASONED_SCORE, Math.max(0, contentScore)) : MAX_UNSEASONED_SCORE
+  const bounded = knowsRecentMail(recent) ? score : Math.max(-least, Math.min(score, MAX_UNSEASONED_SCORE))
+  const vouched = dmarcPass ? Math.min(bounded, Math.max(0, suspicious - DMARC_MARGIN)) : bounded
   return [
-    ...moving(
+    ...buildAdjustment(
       'CLASSIFIER_UNSEASONED',
       bounded - score,
       'the classifier has learned fewer than 200 spam and 200 ham of the last 180 days: at most 2 points',
     ),
-    ...moving(
+    ...buildAdjustment(
       'CLASSIFIER_AND_DMARC',
       vouched - bounded,
       "the author's domain vouches for it: words alone do not flag it",
@@ -53,9 +53,9 @@ export function limitingTrust(
 }
 
 function knowsRecentMail({ spam, ham }: TokenCount): boolean {
-  return spam >= LEAST_RECENT && ham >= LEAST_RECENT
+  return spam >= MIN_RECENT_MESSAGES && ham >= MIN_RECENT_MESSAGES
 }
 
-function moving(name: string, by: number, description: string): readonly SpamContribution[] {
+function buildAdjustment(name: string, by: number, description: string): readonly SpamContribution[] {
   return by === 0 ? [] : [{ name, score: by, description }]
 }

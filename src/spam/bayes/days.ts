@@ -24,12 +24,12 @@ export function dayOf(moment: number): number {
 }
 
 /** The day that a message counts on; `dated`: when it came, as far as is known; `at`: when it is learned. */
-export function learningDay(dated: number, at: number): number {
+export function learningDayOf(dated: number, at: number): number {
   const day = dayOf(dated)
   return day < UNDATED || day > dayOf(at) + 1 ? UNDATED : day
 }
 
-const sums = prepareRead<{ workspaceId: string; from: number }>()(({ db, slot }) =>
+const selectSums = prepareRead<{ workspaceId: string; from: number }>()(({ db, slot }) =>
   db
     .selectFrom('bayes_days')
     .select((eb) => [eb.fn.sum<number | null>('spam').as('spam'), eb.fn.sum<number | null>('ham').as('ham')])
@@ -38,8 +38,8 @@ const sums = prepareRead<{ workspaceId: string; from: number }>()(({ db, slot })
 )
 
 /** Messages learned whose mail is at most 180 days older than `now`. */
-export function recentlyLearned(read: Read, workspaceId: string, now: number): TokenCount {
-  const [row] = sums(read, { workspaceId, from: dayOf(now) - RECENT_DAYS })
+export function countRecentlyLearned(read: Read, workspaceId: string, now: number): TokenCount {
+  const [row] = selectSums(read, { workspaceId, from: dayOf(now) - RECENT_DAYS })
   return { spam: row?.spam ?? 0, ham: row?.ham ?? 0 }
 }
 
@@ -50,7 +50,7 @@ interface DayCount {
   readonly ham: number
 }
 
-const add = prepareWrite<DayCount>(({ db, slot }) =>
+const addDayCount = prepareWrite<DayCount>(({ db, slot }) =>
   db
     .insertInto('bayes_days')
     .values({ workspace_id: slot('workspaceId'), day: slot('day'), spam: slot('spam'), ham: slot('ham') })
@@ -67,13 +67,13 @@ const removeBefore = prepareWrite<{ workspaceId: string; day: number }>(({ db, s
 )
 
 /** `today`: the day of learning. */
-export function countingDay(count: DayCount, today: number): readonly Write[] {
+export function buildDayCount(count: DayCount, today: number): readonly Write[] {
   const oldest = today - RECENT_DAYS
-  return [...(count.day < oldest ? [] : [add(count)]), removeBefore({ workspaceId: count.workspaceId, day: oldest })]
+  return [...(count.day < oldest ? [] : [addDayCount(count)]), removeBefore({ workspaceId: count.workspaceId, day: oldest })]
 }
 
 /** The row may be gone with its age. */
-export const uncountingDay = prepareWrite<DayCount>(({ db, slot }) =>
+export const subtractDayCount = prepareWrite<DayCount>(({ db, slot }) =>
   db
     .updateTable('bayes_days')
     .set((eb) => ({ spam: eb('spam', '-', slot('spam')), ham: eb('ham', '-', slot('ham')) }))

@@ -17,17 +17,17 @@ export interface BayesLimits {
   readonly messages: number
 }
 
-const usual: BayesLimits = { tokens: 200_000, messages: 10_000 }
+const defaultLimits: BayesLimits = { tokens: 200_000, messages: 10_000 }
 
 /** Rows of a kind that one step removes: at least what one message can bring. */
-const STEP = 1000
+const BATCH_SIZE = 1000
 
-const tokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+const selectTokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** The newest message over the bound. */
-const firstTooMany = prepareRead<{ workspaceId: string; kept: number }>()(({ db, slot }) =>
+const selectFirstExcess = prepareRead<{ workspaceId: string; kept: number }>()(({ db, slot }) =>
   db
     .selectFrom('bayes_learned')
     .select('seq')
@@ -68,11 +68,11 @@ const removeMessages = prepareWrite<{ workspaceId: string; upTo: number; rows: n
 )
 
 /** What a workspace has too much of, at most a step of it; none: it is within its bounds. */
-export function forgetting(read: Read, workspaceId: string, limits: BayesLimits = usual): readonly Write[] {
-  const tooMany = (tokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
-  const old = firstTooMany(read, { workspaceId, kept: limits.messages })[0]
+export function expireBayesData(read: Read, workspaceId: string, limits: BayesLimits = defaultLimits): readonly Write[] {
+  const tooMany = (selectTokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
+  const old = selectFirstExcess(read, { workspaceId, kept: limits.messages })[0]
   return [
-    ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, STEP) })] : []),
-    ...(old === undefined ? [] : [removeMessages({ workspaceId, upTo: old.seq, rows: STEP })]),
+    ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, BATCH_SIZE) })] : []),
+    ...(old === undefined ? [] : [removeMessages({ workspaceId, upTo: old.seq, rows: BATCH_SIZE })]),
   ]
 }

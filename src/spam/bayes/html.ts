@@ -14,79 +14,79 @@ import { Tokenizer } from 'htmlparser2'
 
 const MAX_HTML = 262_144
 const MAX_TEXT = 65_536
-const MAX_ADDRESSES = 200
+const MAX_URLS = 200
 const MAX_VALUE = 1000
 
-export interface ReadableHtml {
+export interface VisibleHtml {
   readonly text: string
   /** Values of href, src, action and background, in their order. */
-  readonly addresses: readonly string[]
+  readonly urls: readonly string[]
 }
 
 /** Tags that leave a word whole. */
-const inline = new Set('a abbr acronym b big em font i ins mark s small span strike strong sub sup tt u wbr'.split(' '))
-const unread = new Set(['script', 'style', 'title', 'template'])
+const inlineTags = new Set('a abbr acronym b big em font i ins mark s small span strike strong sub sup tt u wbr'.split(' '))
+const unrenderedTags = new Set(['script', 'style', 'title', 'template'])
 /** End where the next of their kind begins; a paragraph, where anything but words begins. */
-const endless = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])
-const addressed = new Set(['href', 'src', 'action', 'background'])
+const optionalEndTags = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])
+const urlAttributes = new Set(['href', 'src', 'action', 'background'])
 /** Have no end tag, so nothing stands inside them. */
-const voids = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
+const voidElements = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
 /** Also letters of a pixel or a point: nobody reads those. */
-const hiding =
+const hidingStyle =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*(?:0(?:\.0+)?[a-z%]{0,4}|1(?:px|pt|%))\s*(?:[;!]|$)/i
 
 /** The element whose content nobody sees, and how many of each name are open in it. */
-interface Hidden {
+interface HiddenElement {
   readonly tag: string
-  readonly inside: Map<string, number>
+  readonly openTags: Map<string, number>
 }
 
-class Reading {
+class VisibleTextReader {
   readonly pieces: string[] = []
-  readonly addresses: string[] = []
+  readonly urls: string[] = []
   private length = 0
   private tag = ''
   private attribute = ''
   private value = ''
-  private hidden: Hidden | null = null
+  private hidden: HiddenElement | null = null
 
   constructor(private readonly html: string) {}
 
-  text(piece: string): void {
+  addText(piece: string): void {
     if (this.hidden !== null || this.length >= MAX_TEXT) return
     this.pieces.push(piece)
     this.length += piece.length
   }
 
-  open(start: number, end: number): void {
-    this.tag = this.name(start, end)
-    if (this.hidden !== null && !voids.has(this.tag)) this.openInside(this.hidden)
-    if (unread.has(this.tag)) this.hide()
-    this.part()
+  openTag(start: number, end: number): void {
+    this.tag = this.readName(start, end)
+    if (this.hidden !== null && !voidElements.has(this.tag)) this.openInHidden(this.hidden)
+    if (unrenderedTags.has(this.tag)) this.beginHidden()
+    this.separateWords()
   }
 
-  private openInside({ tag, inside }: Hidden): void {
-    const ends = tag === 'p' ? !inline.has(this.tag) : endless.has(tag) && tag === this.tag
+  private openInHidden({ tag, openTags }: HiddenElement): void {
+    const ends = tag === 'p' ? !inlineTags.has(this.tag) : optionalEndTags.has(tag) && tag === this.tag
     if (ends) this.hidden = null
-    else inside.set(this.tag, (inside.get(this.tag) ?? 0) + 1)
+    else openTags.set(this.tag, (openTags.get(this.tag) ?? 0) + 1)
   }
 
   /** What was not opened inside is the hidden element itself, or one around it. */
-  close(start: number, end: number): void {
-    this.tag = this.name(start, end)
-    const open = this.hidden?.inside.get(this.tag) ?? 0
-    if (open > 0) this.hidden?.inside.set(this.tag, open - 1)
+  closeTag(start: number, end: number): void {
+    this.tag = this.readName(start, end)
+    const open = this.hidden?.openTags.get(this.tag) ?? 0
+    if (open > 0) this.hidden?.openTags.set(this.tag, open - 1)
     else this.hidden = null
-    this.part()
+    this.separateWords()
   }
 
   /** `<tag/>`: only void elements end so, but a stray one must not hide all that follows. */
-  closeItself(): void {
+  selfCloseTag(): void {
     if (this.hidden?.tag === this.tag) this.hidden = null
   }
 
   beginAttribute(start: number, end: number): void {
-    this.attribute = this.name(start, end)
+    this.attribute = this.readName(start, end)
     this.value = ''
   }
 
@@ -95,50 +95,50 @@ class Reading {
   }
 
   endAttribute(): void {
-    if (addressed.has(this.attribute) && this.addresses.length < MAX_ADDRESSES) {
-      this.addresses.push(this.value.slice(0, MAX_VALUE))
-    } else if (this.attribute === 'style' && hiding.test(this.value.slice(0, MAX_VALUE))) this.hide()
+    if (urlAttributes.has(this.attribute) && this.urls.length < MAX_URLS) {
+      this.urls.push(this.value.slice(0, MAX_VALUE))
+    } else if (this.attribute === 'style' && hidingStyle.test(this.value.slice(0, MAX_VALUE))) this.beginHidden()
   }
 
-  private name(start: number, end: number): string {
+  private readName(start: number, end: number): string {
     return this.html.slice(start, Math.min(end, start + 20)).toLowerCase()
   }
 
-  private part(): void {
-    if (!inline.has(this.tag)) this.text(' ')
+  private separateWords(): void {
+    if (!inlineTags.has(this.tag)) this.addText(' ')
   }
 
-  private hide(): void {
-    if (this.hidden === null && !voids.has(this.tag)) this.hidden = { tag: this.tag, inside: new Map() }
+  private beginHidden(): void {
+    if (this.hidden === null && !voidElements.has(this.tag)) this.hidden = { tag: this.tag, openTags: new Map() }
   }
 }
 
-const nothing = (): void => undefined
+const doNothing = (): void => undefined
 
-export function readableHtml(whole: string): ReadableHtml {
+export function readVisibleHtml(whole: string): VisibleHtml {
   const html = whole.slice(0, MAX_HTML)
-  const reading = new Reading(html)
+  const reader = new VisibleTextReader(html)
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     {
-      ontext: (start, end) => reading.text(html.slice(start, end)),
-      ontextentity: (point) => reading.text(String.fromCodePoint(point)),
-      onopentagname: (start, end) => reading.open(start, end),
-      onclosetag: (start, end) => reading.close(start, end),
-      onselfclosingtag: () => reading.closeItself(),
-      onattribname: (start, end) => reading.beginAttribute(start, end),
-      onattribdata: (start, end) => reading.addValue(html.slice(start, Math.min(end, start + MAX_VALUE))),
-      onattribentity: (point) => reading.addValue(String.fromCodePoint(point)),
-      onattribend: () => reading.endAttribute(),
-      onopentagend: nothing,
-      oncdata: nothing,
-      oncomment: nothing,
-      ondeclaration: nothing,
-      onprocessinginstruction: nothing,
-      onend: nothing,
+      ontext: (start, end) => reader.addText(html.slice(start, end)),
+      ontextentity: (point) => reader.addText(String.fromCodePoint(point)),
+      onopentagname: (start, end) => reader.openTag(start, end),
+      onclosetag: (start, end) => reader.closeTag(start, end),
+      onselfclosingtag: () => reader.selfCloseTag(),
+      onattribname: (start, end) => reader.beginAttribute(start, end),
+      onattribdata: (start, end) => reader.addValue(html.slice(start, Math.min(end, start + MAX_VALUE))),
+      onattribentity: (point) => reader.addValue(String.fromCodePoint(point)),
+      onattribend: () => reader.endAttribute(),
+      onopentagend: doNothing,
+      oncdata: doNothing,
+      oncomment: doNothing,
+      ondeclaration: doNothing,
+      onprocessinginstruction: doNothing,
+      onend: doNothing,
     },
   )
   tokenizer.write(html)
   tokenizer.end()
-  return { text: reading.pieces.join('').slice(0, MAX_TEXT), addresses: reading.addresses }
+  return { text: reader.pieces.join('').slice(0, MAX_TEXT), urls: reader.urls }
 }

@@ -6,12 +6,12 @@
  */
 import { createHash } from 'node:crypto'
 import type { Read } from '../../storage/prepared.js'
-import { unlessMissed } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/unless-missed.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { SpamMessage } from '../spam-message.js'
-import { type BayesLimits, forgetting } from './forgetting.js'
-import { type BayesVerdict, type Learnable, learnedBefore, learning, unlearning } from './records.js'
-import { bayesTokens } from './tokens.js'
+import { type BayesLimits, expireBayesData } from './forgetting.js'
+import { type BayesVerdict, type MessageRef, findLearned, buildLearnWrites, buildUnlearnWrites } from './records.js'
+import { tokenizeMessage } from './tokens.js'
 
 export interface BayesDeps {
   readonly read: Read
@@ -20,7 +20,7 @@ export interface BayesDeps {
   readonly limits?: BayesLimits
 }
 
-export interface BayesLesson extends Learnable {
+export interface LearnRequest extends MessageRef {
   readonly verdict: BayesVerdict
   /** Counts as recent mail by the moment that it came. */
   readonly message: SpamMessage
@@ -28,31 +28,31 @@ export interface BayesLesson extends Learnable {
 }
 
 /** Of the bytes as they are filed: the same message is the same whether it comes from there or from a file. */
-export function messageFingerprint(raw: Uint8Array): string {
+export function messageFingerprintOf(raw: Uint8Array): string {
   return createHash('sha256').update(raw).digest('hex')
 }
 
 /** Resolves to whether anything changed: false when it was learned so before. */
-export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: BayesLesson): Promise<boolean> {
+export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: LearnRequest): Promise<boolean> {
   const { message, ...rest } = lesson
-  const writes = learning({ ...rest, tokens: bayesTokens(message), dated: message.receivedAt })
+  const writes = buildLearnWrites({ ...rest, tokens: tokenizeMessage(message), dated: message.receivedAt })
   for (;;) {
-    const before = learnedBefore(read, lesson)
+    const before = findLearned(read, lesson)
     if (before?.verdict === lesson.verdict) return false
     const made = commit([
-      ...(before === null ? [] : unlearning(before)),
-      ...forgetting(read, lesson.workspaceId, limits),
+      ...(before === null ? [] : buildUnlearnWrites(before)),
+      ...expireBayesData(read, lesson.workspaceId, limits),
       ...writes,
     ])
-    if (await unlessMissed(made)) return true
+    if (await tryCommit(made)) return true
   }
 }
 
 /** Takes back what was learned of a message; resolves to whether there was anything. */
-export async function unlearnMessage({ read, commit }: BayesDeps, message: Learnable): Promise<boolean> {
+export async function unlearnMessage({ read, commit }: BayesDeps, message: MessageRef): Promise<boolean> {
   for (;;) {
-    const before = learnedBefore(read, message)
+    const before = findLearned(read, message)
     if (before === null) return false
-    if (await unlessMissed(commit(unlearning(before)))) return true
+    if (await tryCommit(commit(buildUnlearnWrites(before)))) return true
   }
 }

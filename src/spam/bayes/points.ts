@@ -15,30 +15,30 @@ export interface BayesContribution {
   readonly description: string
 }
 
-interface Step extends BayesContribution {
+interface ScoreStep extends BayesContribution {
   /** The least probability of this step. */
-  readonly from: number
+  readonly minProbability: number
 }
 
-const unsure: Step = {
-  from: 0.3,
+const unsure: ScoreStep = {
+  minProbability: 0.3,
   name: 'BAYES_UNSURE',
   score: 0,
   description: 'Its words are unknown, or those of spam and of ham',
 }
 
 /** The highest first; the last one takes every probability that is left. */
-const steps: readonly Step[] = [
-  { from: 0.9999, name: 'BAYES_SPAM_CERTAIN', score: 8, description: 'Nearly all that is known of its words is spam' },
-  { from: 0.99, name: 'BAYES_SPAM_LIKELY', score: 6, description: 'Its words are those of spam' },
-  { from: 0.9, name: 'BAYES_SPAM_RATHER', score: 5, description: 'Its words are rather those of spam than of ham' },
-  { from: 0.7, name: 'BAYES_SPAM_PERHAPS', score: 4, description: 'Its words lean towards spam' },
+const scoreSteps: readonly ScoreStep[] = [
+  { minProbability: 0.9999, name: 'BAYES_SPAM_CERTAIN', score: 8, description: 'Nearly all that is known of its words is spam' },
+  { minProbability: 0.99, name: 'BAYES_SPAM_LIKELY', score: 6, description: 'Its words are those of spam' },
+  { minProbability: 0.9, name: 'BAYES_SPAM_RATHER', score: 5, description: 'Its words are rather those of spam than of ham' },
+  { minProbability: 0.7, name: 'BAYES_SPAM_PERHAPS', score: 4, description: 'Its words lean towards spam' },
   unsure,
-  { from: 0.01, name: 'BAYES_HAM_LIKELY', score: -1, description: 'Its words are rather those of ham than of spam' },
-  { from: 0, name: 'BAYES_HAM_CERTAIN', score: -3, description: 'Nearly all that is known of its words is ham' },
+  { minProbability: 0.01, name: 'BAYES_HAM_LIKELY', score: -1, description: 'Its words are rather those of ham than of spam' },
+  { minProbability: 0, name: 'BAYES_HAM_CERTAIN', score: -3, description: 'Nearly all that is known of its words is ham' },
 ]
 
-export function bayesContribution(probability: number): BayesContribution {
-  const { name, score, description } = steps.find(({ from }) => probability >= from) ?? unsure
+export function buildBayesContribution(probability: number): BayesContribution {
+  const { name, score, description } = scoreSteps.find(({ minProbability }) => probability >= minProbability) ?? unsure
   return { name, score, description }
 }

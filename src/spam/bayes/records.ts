@@ -14,19 +14,19 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { BayesVerdict, Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { countingDay, dayOf, learningDay, uncountingDay } from './days.js'
+import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
 import type { BayesCounts, TokenCount } from './score.js'
-import { packedKeys, tokenKey, unpackedKeys } from './token-keys.js'
+import { packKeys, hashToken, unpackKeys } from './token-keys.js'
 
 export type { BayesVerdict } from '../../storage/tables/tables.js'
 
 /** One message of one workspace. */
-export interface Learnable {
+export interface MessageRef {
   readonly workspaceId: string
   readonly fingerprint: string
 }
 
-interface Learning extends Learnable {
+interface LearnInput extends MessageRef {
   readonly verdict: BayesVerdict
   readonly tokens: readonly string[]
   /** When it came, as far as is known. */
@@ -34,7 +34,7 @@ interface Learning extends Learnable {
   readonly at: number
 }
 
-export interface Learned extends Learnable {
+export interface LearnedMessage extends MessageRef {
   readonly seq: number
   readonly verdict: BayesVerdict
   readonly keys: readonly number[]
@@ -43,44 +43,44 @@ export interface Learned extends Learnable {
 }
 
 /** Keys that one statement asks for. */
-const ASKED = 128
-type Asked = { workspaceId: string } & Record<`key${number}`, number>
-const places = Array.from({ length: ASKED }, (_, at): `key${number}` => `key${at}`)
+const KEYS_PER_READ = 128
+type KeyQuery = { workspaceId: string } & Record<`key${number}`, number>
+const keySlots = Array.from({ length: KEYS_PER_READ }, (_, at): `key${number}` => `key${at}`)
 
-const askCounts = prepareRead<Asked>()(({ db, slot }) =>
+const selectTokenCounts = prepareRead<KeyQuery>()(({ db, slot }) =>
   db
     .selectFrom('bayes_tokens')
     .select(['token', 'spam', 'ham'])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('token', 'in', places.map(slot)),
+    .where('token', 'in', keySlots.map(slot)),
 )
 
-const messageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+const selectMessageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('bayes_messages').select(['verdict', 'count']).where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function messagesLearned(read: Read, workspaceId: string): TokenCount {
-  const counts = new Map(messageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
+export function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
+  const counts = new Map(selectMessageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }
 
 /** What a workspace knows of these tokens, in one read for each 128. */
-export function bayesCounts(read: Read, workspaceId: string, tokens: readonly string[]): BayesCounts {
-  const names = new Map(tokens.map((token) => [tokenKey(token), token]))
+export function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]): BayesCounts {
+  const names = new Map(tokens.map((token) => [hashToken(token), token]))
   const keys = [...names.keys()]
   const counts = new Map<string, TokenCount>()
-  for (let from = 0; from < keys.length; from += ASKED) {
+  for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
     // The last key stands in all places that are left over.
-    const asked = places.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
-    for (const { token, spam, ham } of askCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
+    const asked = keySlots.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
+    for (const { token, spam, ham } of selectTokenCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
       const name = names.get(token)
       if (name !== undefined) counts.set(name, { spam, ham })
     }
   }
-  return { messages: messagesLearned(read, workspaceId), tokens: counts }
+  return { messages: countLearnedMessages(read, workspaceId), tokens: counts }
 }
 
-const learnedRow = prepareRead<Learnable>()(({ db, slot }) =>
+const selectLearned = prepareRead<MessageRef>()(({ db, slot }) =>
   db
     .selectFrom('bayes_learned')
     .select(['seq', 'verdict', 'tokens', 'dated_on'])
@@ -88,11 +88,11 @@ const learnedRow = prepareRead<Learnable>()(({ db, slot }) =>
     .where('fingerprint', '=', slot('fingerprint')),
 )
 
-export function learnedBefore(read: Read, { workspaceId, fingerprint }: Learnable): Learned | null {
-  const [row] = learnedRow(read, { workspaceId, fingerprint })
+export function findLearned(read: Read, { workspaceId, fingerprint }: MessageRef): LearnedMessage | null {
+  const [row] = selectLearned(read, { workspaceId, fingerprint })
   if (row === undefined) return null
   const { seq, verdict, tokens, dated_on: day } = row
-  return { workspaceId, fingerprint, seq, verdict, keys: unpackedKeys(tokens), day }
+  return { workspaceId, fingerprint, seq, verdict, keys: unpackKeys(tokens), day }
 }
 
 const insertLearned = prepareWrite<Omit<Tables['bayes_learned'], 'seq'>>(
@@ -124,14 +124,14 @@ const countMessage = prepareWrite<{ workspaceId: string; verdict: BayesVerdict }
   1,
 )
 
-interface TokenLearned extends Learnable {
+interface LearnedToken extends MessageRef {
   readonly key: number
   readonly spam: 0 | 1
   readonly ham: 0 | 1
   readonly day: number
 }
 
-const countToken = prepareWrite<TokenLearned>(({ db, slot }) =>
+const countToken = prepareWrite<LearnedToken>(({ db, slot }) =>
   db
     .insertInto('bayes_tokens')
     .values((eb) => ({
@@ -156,25 +156,25 @@ const countToken = prepareWrite<TokenLearned>(({ db, slot }) =>
 )
 
 /** Counts a message; misses when it is learned already. */
-export function learning({ workspaceId, fingerprint, verdict, tokens, dated, at }: Learning): readonly Write[] {
-  const keys = [...new Set(tokens.map(tokenKey))]
-  const counted = { workspaceId, ...one(verdict) }
+export function buildLearnWrites({ workspaceId, fingerprint, verdict, tokens, dated, at }: LearnInput): readonly Write[] {
+  const keys = [...new Set(tokens.map(hashToken))]
+  const counted = { workspaceId, ...toUnitCount(verdict) }
   const today = dayOf(at)
-  const day = learningDay(dated, at)
-  const packed = packedKeys(keys)
+  const day = learningDayOf(dated, at)
+  const packed = packKeys(keys)
   return [
     insertLearned({ workspace_id: workspaceId, fingerprint, verdict, tokens: packed, learned_at: at, dated_on: day }),
     countMessage({ workspaceId, verdict }),
-    ...countingDay({ ...counted, day }, today),
+    ...buildDayCount({ ...counted, day }, today),
     ...keys.map((key) => countToken({ ...counted, fingerprint, key, day: today })),
   ]
 }
 
-function one(verdict: BayesVerdict): { readonly spam: 0 | 1; readonly ham: 0 | 1 } {
+function toUnitCount(verdict: BayesVerdict): { readonly spam: 0 | 1; readonly ham: 0 | 1 } {
   return verdict === 'spam' ? { spam: 1, ham: 0 } : { spam: 0, ham: 1 }
 }
 
-const removeLearned = prepareWrite<Pick<Learned, 'workspaceId' | 'seq'>>(
+const removeLearned = prepareWrite<Pick<LearnedMessage, 'workspaceId' | 'seq'>>(
   ({ db, slot }) =>
     db.deleteFrom('bayes_learned').where('workspace_id', '=', slot('workspaceId')).where('seq', '=', slot('seq')),
   1,
@@ -190,7 +190,7 @@ const uncountMessage = prepareWrite<{ workspaceId: string; verdict: BayesVerdict
   1,
 )
 
-interface TokenUnlearned {
+interface UnlearnedToken {
   readonly workspaceId: string
   readonly seq: number
   readonly key: number
@@ -198,7 +198,7 @@ interface TokenUnlearned {
   readonly ham: 0 | 1
 }
 
-const uncountToken = prepareWrite<TokenUnlearned>(({ db, slot }) =>
+const uncountToken = prepareWrite<UnlearnedToken>(({ db, slot }) =>
   db
     .updateTable('bayes_tokens')
     .set((eb) => ({ spam: eb('spam', '-', slot('spam')), ham: eb('ham', '-', slot('ham')) }))
@@ -216,12 +216,12 @@ const removeToken = prepareWrite<{ workspaceId: string; key: number }>(({ db, sl
 )
 
 /** Takes a message out of the counts; misses when it was unlearned, or learned anew, meanwhile. */
-export function unlearning({ workspaceId, seq, verdict, keys, day }: Learned): readonly Write[] {
-  const counted = { workspaceId, ...one(verdict) }
+export function buildUnlearnWrites({ workspaceId, seq, verdict, keys, day }: LearnedMessage): readonly Write[] {
+  const counted = { workspaceId, ...toUnitCount(verdict) }
   return [
     removeLearned({ workspaceId, seq }),
     uncountMessage({ workspaceId, verdict }),
-    uncountingDay({ ...counted, day }),
+    subtractDayCount({ ...counted, day }),
     ...keys.flatMap((key) => [uncountToken({ ...counted, seq, key }), removeToken({ workspaceId, key })]),
   ]
 }

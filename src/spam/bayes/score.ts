@@ -10,13 +10,13 @@
  * Pure. Silent (null) until there are 50 messages of each kind.
  */
 
-export const LEAST_MESSAGES = 50
+export const MIN_MESSAGES = 50
 /** Strength and value of what is assumed of a token never seen. */
-const STRENGTH = 0.45
-const ASSUMED = 0.5
+const PRIOR_STRENGTH = 0.45
+const PRIOR_PROBABILITY = 0.5
 /** Tokens nearer to one half than this say nothing. */
-const LEAST_DEVIATION = 0.1
-const MOST_TOKENS = 150
+const MIN_DEVIATION = 0.1
+const MAX_TOKENS = 150
 
 export interface TokenCount {
   readonly spam: number
@@ -30,37 +30,37 @@ export interface BayesCounts {
   readonly tokens: ReadonlyMap<string, TokenCount>
 }
 
-export function mayJudge({ spam, ham }: TokenCount): boolean {
-  return spam >= LEAST_MESSAGES && ham >= LEAST_MESSAGES
+export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
+  return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 
 /** 0: ham, 1: spam; null: too little was learned. Tokens are distinct. */
-export function bayesScore(tokens: readonly string[], { messages, tokens: counts }: BayesCounts): number | null {
-  if (!mayJudge(messages)) return null
+export function computeSpamProbability(tokens: readonly string[], { messages, tokens: counts }: BayesCounts): number | null {
+  if (!hasLearnedEnough(messages)) return null
   const probabilities = tokens.flatMap((token) => {
     const count = counts.get(token)
-    return count === undefined ? [] : [tokenProbability(count, messages)]
+    return count === undefined ? [] : [computeTokenProbability(count, messages)]
   })
-  return combine(strongest(probabilities))
+  return combineProbabilities(selectStrongest(probabilities))
 }
 
-export function tokenProbability(count: TokenCount, messages: TokenCount): number {
+export function computeTokenProbability(count: TokenCount, messages: TokenCount): number {
   const smaller = Math.min(messages.spam, messages.ham)
   const spam = (count.spam * smaller) / messages.spam
   const ham = (count.ham * smaller) / messages.ham
-  return (STRENGTH * ASSUMED + spam) / (STRENGTH + spam + ham)
+  return (PRIOR_STRENGTH * PRIOR_PROBABILITY + spam) / (PRIOR_STRENGTH + spam + ham)
 }
 
-function strongest(probabilities: readonly number[]): readonly number[] {
+function selectStrongest(probabilities: readonly number[]): readonly number[] {
   const deviation = (probability: number): number => Math.abs(probability - 0.5)
   return probabilities
-    .filter((probability) => deviation(probability) >= LEAST_DEVIATION)
+    .filter((probability) => deviation(probability) >= MIN_DEVIATION)
     .sort((a, b) => deviation(b) - deviation(a))
-    .slice(0, MOST_TOKENS)
+    .slice(0, MAX_TOKENS)
 }
 
 /** Fisher's method from both sides; one half where there is nothing to combine. */
-export function combine(probabilities: readonly number[]): number {
+export function combineProbabilities(probabilities: readonly number[]): number {
   const sum = (of: (probability: number) => number): number =>
     probabilities.reduce((total, probability) => total + Math.log(of(probability)), 0)
   const degrees = 2 * probabilities.length

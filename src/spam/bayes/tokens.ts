@@ -11,54 +11,54 @@
  */
 
 import type { SpamMessage } from '../spam-message.js'
-import { readableHtml } from './html.js'
-import { wordsOf } from './words.js'
+import { readVisibleHtml } from './html.js'
+import { splitWords } from './words.js'
 
 const MAX_TOKENS = 1000
-const MAX_TOKEN = 64
+const MAX_TOKEN_LENGTH = 64
 const MAX_FIELDS = 200
 const MAX_VALUE = 500
-const MAX_ADDRESSES = 100
+const MAX_URLS = 100
 const MAX_TEXT = 65_536
 
-export function bayesTokens(message: SpamMessage): readonly string[] {
+export function tokenizeMessage(message: SpamMessage): readonly string[] {
   const tokens = new Set<string>()
-  const html = message.html === null ? null : readableHtml(message.html)
+  const html = message.html === null ? null : readVisibleHtml(message.html)
   const text = [message.text?.slice(0, MAX_TEXT) ?? '', html?.text ?? '']
   const groups = [
-    fieldTokens(message),
-    personTokens(message),
-    marked('subject', wordsOf(message.subject.slice(0, MAX_VALUE), 60)),
-    attachmentTokens(message),
-    shapeTokens(message),
-    linkTokens([...addressesIn(text[0] ?? ''), ...(html?.addresses ?? [])]),
-    ...text.map((part) => wordsOf(part, 10 * MAX_TOKENS)),
+    tokenizeFields(message),
+    tokenizeMailboxes(message),
+    prefixWords('subject', splitWords(message.subject.slice(0, MAX_VALUE), 60)),
+    tokenizeAttachments(message),
+    tokenizeStructure(message),
+    tokenizeLinks([...findUrls(text[0] ?? ''), ...(html?.urls ?? [])]),
+    ...text.map((part) => splitWords(part, 10 * MAX_TOKENS)),
   ]
   for (const group of groups) {
     for (const token of group) {
       if (tokens.size >= MAX_TOKENS) return [...tokens]
-      tokens.add(token.slice(0, MAX_TOKEN))
+      tokens.add(token.slice(0, MAX_TOKEN_LENGTH))
     }
   }
   return [...tokens]
 }
 
-function marked(mark: string, words: readonly string[]): string[] {
+function prefixWords(mark: string, words: readonly string[]): string[] {
   return words.map((word) => `${mark}:${word}`)
 }
 
 /** Written by those who carried or judged the message, or by the reader's own program. */
-const ofTheWay =
+const transitFields =
   /^(?:received|return-path|delivered-to|envelope-to|x-original-to|x-envelope-.*|x-spam.*|x-bogosity|x-rspam.*|authentication-results|received-spf|arc-.*|status|x-status|x-keywords|x-uid.*|x-pyzor|x-virus.*|x-amavis.*|content-length|lines)$/
 
 /**
  * Programs of mailing lists write ten of these at once. Counted as one: each alone would say "ham"
  * again, and spam that came over a list would be lost among them.
  */
-const ofLists = /^(?:list-.*|x-mailman.*|x-been-?there|x-list.*|x-loop|errors-to|precedence|sender|mailing-list)$/
+const listFields = /^(?:list-.*|x-mailman.*|x-been-?there|x-list.*|x-loop|errors-to|precedence|sender|mailing-list)$/
 
 /** Fields whose values are alike in what one sender, or one program, writes. */
-const telling: Readonly<Record<string, string>> = {
+const valueFields: Readonly<Record<string, string>> = {
   'x-mailer': 'mailer',
   'user-agent': 'mailer',
   'content-type': 'type',
@@ -67,17 +67,17 @@ const telling: Readonly<Record<string, string>> = {
   organization: 'organization',
 }
 
-function fieldTokens({ fields }: SpamMessage): string[] {
+function tokenizeFields({ fields }: SpamMessage): string[] {
   return fields.slice(0, MAX_FIELDS).flatMap(({ name, value }) => {
-    if (ofTheWay.test(name)) return []
-    if (ofLists.test(name)) return ['field:list']
-    const mark = telling[name]
-    const known = mark === undefined ? [] : marked(mark, valueWords(name, value.slice(0, MAX_VALUE)))
-    return [`field:${name}`, ...known, ...dateTokens(name, value)]
+    if (transitFields.test(name)) return []
+    if (listFields.test(name)) return ['field:list']
+    const mark = valueFields[name]
+    const known = mark === undefined ? [] : prefixWords(mark, splitValue(name, value.slice(0, MAX_VALUE)))
+    return [`field:${name}`, ...known, ...tokenizeDate(name, value)]
   })
 }
 
-function valueWords(name: string, value: string): string[] {
+function splitValue(name: string, value: string): string[] {
   // A boundary is another in every message; its words would be noise.
   const plain = name === 'content-type' ? value.replace(/boundary\s*=\s*(?:"[^"]*"|\S+)/i, ' ') : value
   return (
@@ -88,23 +88,23 @@ function valueWords(name: string, value: string): string[] {
   )
 }
 
-function dateTokens(name: string, value: string): string[] {
+function tokenizeDate(name: string, value: string): string[] {
   if (name !== 'date') return []
   return [`zone:${/[+-]\d{4}\b|\b[A-Z]{3,4}\b(?!.*[A-Z]{3})/.exec(value.slice(16, 60))?.[0] ?? 'none'}`]
 }
 
-function personTokens({ from, replyTo, to, fields }: SpamMessage): string[] {
+function tokenizeMailboxes({ from, replyTo, to, fields }: SpamMessage): string[] {
   const messageId = fields.find(({ name }) => name === 'message-id')?.value.slice(0, MAX_VALUE) ?? ''
   return [
     ...from
       .slice(0, 3)
       .flatMap(({ address, name }) => [
-        ...hostTokens('from', hostOf(address ?? '')),
+        ...tokenizeHost('from', hostOf(address ?? '')),
         `sender:${(address ?? '').toLowerCase()}`,
-        ...marked('from-name', wordsOf(name.slice(0, MAX_VALUE), 10)),
+        ...prefixWords('from-name', splitWords(name.slice(0, MAX_VALUE), 10)),
       ]),
-    ...replyTo.slice(0, 3).flatMap(({ address }) => hostTokens('reply-to', hostOf(address ?? ''))),
-    ...hostTokens('message-id', hostOf(messageId)),
+    ...replyTo.slice(0, 3).flatMap(({ address }) => tokenizeHost('reply-to', hostOf(address ?? ''))),
+    ...tokenizeHost('message-id', hostOf(messageId)),
     `to:${Math.min(to.length, 5)}`,
     ...to.slice(0, 3).map(({ name }) => `to-name:${name === '' ? 'none' : 'some'}`),
   ]
@@ -115,42 +115,42 @@ function hostOf(address: string): string {
 }
 
 /** A name and its parents, down to the two labels that somebody registered. */
-function hostTokens(mark: string, host: string): string[] {
+function tokenizeHost(mark: string, host: string): string[] {
   if (host === '') return [`${mark}:none`]
-  const labels = host.slice(-MAX_TOKEN).split('.').slice(-4)
+  const labels = host.slice(-MAX_TOKEN_LENGTH).split('.').slice(-4)
   const names = labels.map((_, at) => labels.slice(at).join('.'))
-  return marked(mark, names.length > 1 ? names.slice(0, -1) : names)
+  return prefixWords(mark, names.length > 1 ? names.slice(0, -1) : names)
 }
 
-function attachmentTokens({ attachments }: SpamMessage): string[] {
+function tokenizeAttachments({ attachments }: SpamMessage): string[] {
   return attachments.slice(0, 20).flatMap(({ filename, contentType }) => {
     const extension = /\.([a-z0-9]{1,8})$/i.exec(filename?.slice(-20) ?? '')?.[1]?.toLowerCase()
     return [`attached:${contentType}`, ...(extension === undefined ? [] : [`attached:.${extension}`])]
   })
 }
 
-function shapeTokens({ text, html, attachments }: SpamMessage): string[] {
+function tokenizeStructure({ text, html, attachments }: SpamMessage): string[] {
   const parts = [text === null ? '' : 'text', html === null ? '' : 'html', attachments.length === 0 ? '' : 'files']
   return [`parts:${parts.join('+')}`]
 }
 
-const written = /(?:https?:\/\/|www\.)[^\s<>"']{1,1000}/gi
+const urlPattern = /(?:https?:\/\/|www\.)[^\s<>"']{1,1000}/gi
 
-function addressesIn(text: string): string[] {
-  return text.match(written)?.slice(0, MAX_ADDRESSES) ?? []
+function findUrls(text: string): string[] {
+  return text.match(urlPattern)?.slice(0, MAX_URLS) ?? []
 }
 
-function linkTokens(addresses: readonly string[]): string[] {
-  return addresses.slice(0, 2 * MAX_ADDRESSES).flatMap((address) => {
+function tokenizeLinks(addresses: readonly string[]): string[] {
+  return addresses.slice(0, 2 * MAX_URLS).flatMap((address) => {
     const scheme = /^([a-z]{2,10}):/i.exec(address)?.[1]?.toLowerCase() ?? ''
     if (scheme !== '' && !/^(?:https?|ftp)$/.test(scheme)) return [`link:${scheme}:`]
     const [, host = '', rest = ''] = /^(?:[a-z]+:)?(?:\/\/)?(?:[^/?#@]*@)?([^/?#:]*)([\s\S]*)$/i.exec(address) ?? []
     if (!host.includes('.')) return ['link:inside']
     const numeric = /^[\d.]+$/.test(host) ? ['link:number'] : []
     return [
-      ...hostTokens('link', host.toLowerCase()),
+      ...tokenizeHost('link', host.toLowerCase()),
       ...numeric,
-      ...marked('path', wordsOf(rest.replace(/[._-]+/g, ' ').slice(0, 200), 10)),
+      ...prefixWords('path', splitWords(rest.replace(/[._-]+/g, ' ').slice(0, 200), 10)),
     ]
   })
 }

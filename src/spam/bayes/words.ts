@@ -6,40 +6,40 @@
  * base64 and other noise have in common. One pass, linear; gives at most `limit` words.
  */
 
-const SHORTEST = 3
-const LONGEST = 24
+const MIN_WORD_LENGTH = 3
+const MAX_WORD_LENGTH = 24
 
 /** Marks of money, haste and percent belong to words: they are what selling looks like. */
-const run = /[\p{L}\p{N}\p{M}$€£¥%!'’_.-]+/gu
-const unparted = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+const runPattern = /[\p{L}\p{N}\p{M}$€£¥%!'’_.-]+/gu
+const unsegmentedScripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 /** Punctuation at either end, save for what ends a shout or begins a price. */
-const edges = /^['’_.!-]+|(?<!['’_.-])['’_.-]+$/g
+const edgePunctuation = /^['’_.!-]+|(?<!['’_.-])['’_.-]+$/g
 
-export function wordsOf(text: string, limit: number): string[] {
+export function splitWords(text: string, limit: number): string[] {
   const words: string[] = []
-  for (const [found] of text.matchAll(run)) {
+  for (const [found] of text.matchAll(runPattern)) {
     if (words.length >= limit) break
     if (found.length > 100) words.push(`skip:${found.slice(0, 1)}`)
-    else if (unparted.test(found)) words.push(...pairsOfLetters(found, limit - words.length))
+    else if (unsegmentedScripts.test(found)) words.push(...toBigrams(found, limit - words.length))
     else {
-      const word = wordOf(found)
+      const word = normalizeWord(found)
       if (word !== null) words.push(word)
     }
   }
   return words
 }
 
-function wordOf(found: string): string | null {
+function normalizeWord(found: string): string | null {
   const word = found
-    .replace(edges, '')
+    .replace(edgePunctuation, '')
     .replace(/(?<!!)!{2,}$/, '!!')
     .toLowerCase()
-  if (word.length < SHORTEST) return null
-  if (word.length <= LONGEST) return word
+  if (word.length < MIN_WORD_LENGTH) return null
+  if (word.length <= MAX_WORD_LENGTH) return word
   return `skip:${word.slice(0, 1)}${Math.floor(word.length / 10)}`
 }
 
-function pairsOfLetters(found: string, limit: number): string[] {
+function toBigrams(found: string, limit: number): string[] {
   const letters = [...found.slice(0, limit + 1)]
   return letters.slice(0, -1).map((letter, at) => `${letter}${letters[at + 1] ?? ''}`)
 }

@@ -8,182 +8,182 @@
  * brand by brand, save among those that begin alike.
  */
 import { domainToUnicode } from 'node:url'
-import { type Brand, brands, sharedNames } from './brands.js'
-import { isCompanySuffix, isFreeMail, isGuardedSuffix, registeredLabel } from './host-kinds.js'
-import { looksFolded } from './script-facts.js'
+import { type Brand, brands, sharedBankNames } from './brands.js'
+import { isCompanySuffix, isFreeMail, isGuardedSuffix, registeredLabelOf } from './host-kinds.js'
+import { foldConfusables } from './script-facts.js'
 
 const MAX_NAME = 200
 const MAX_HOST = 253
 const MAX_WORDS = 4
 /** A name of fewer letters begins too many words. */
-const LEAST_BEGINNING = 6
+const MIN_PREFIX_LENGTH = 6
 /** In shorter words one letter makes another word. */
-const LEAST_SIMILAR = 7
+const MIN_TYPO_LENGTH = 7
 
-const digits: Readonly<Record<string, string>> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l', '|': 'l' }
+const lookalikeDigits: Readonly<Record<string, string>> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l', '|': 'l' }
 
-function skeleton(text: string): string {
-  return looksFolded(text.slice(0, MAX_NAME))
+function toSkeleton(text: string): string {
+  return foldConfusables(text.slice(0, MAX_NAME))
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
     .toLowerCase()
-    .replace(/[013457i|]/g, (letter) => digits[letter] ?? letter)
+    .replace(/[013457i|]/g, (letter) => lookalikeDigits[letter] ?? letter)
     .replace(/rn/g, 'm')
     .replace(/vv/g, 'w')
 }
 
-const split = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
-const joined = (text: string): string => split(text).join('')
+const splitWords = (text: string): readonly string[] => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '')
+const joinWords = (text: string): string => splitWords(text).join('')
 
-interface Entry {
+interface BrandEntry {
   readonly brand: Brand
   /** As it is written, without blanks. */
   readonly plain: string
 }
 
-const byName = new Map<string, Entry>(
+const brandsByName = new Map<string, BrandEntry>(
   brands.flatMap((brand) =>
-    brand.names.map((name) => [joined(skeleton(name)), { brand, plain: joined(name) }] as const),
+    brand.names.map((name) => [joinWords(toSkeleton(name)), { brand, plain: joinWords(name) }] as const),
   ),
 )
-const longest = Math.max(...[...byName.keys()].map((name) => name.length))
+const maxBrandLength = Math.max(...[...brandsByName.keys()].map((name) => name.length))
 /** Whose names may be misspelt: by their first letter. */
-const similar: ReadonlyMap<string, readonly string[]> = byFirstLetter(
-  [...byName].flatMap(([name, { brand }]) => (brand.common || name.length < LEAST_SIMILAR ? [] : [name])),
+const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = groupByFirstLetter(
+  [...brandsByName].flatMap(([name, { brand }]) => (brand.common || name.length < MIN_TYPO_LENGTH ? [] : [name])),
 )
 
-function byFirstLetter(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+function groupByFirstLetter(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const letters = new Set(names.map((name) => name.slice(0, 1)))
   return new Map([...letters].map((letter) => [letter, names.filter((name) => name.startsWith(letter))]))
 }
 
-export interface BrandFound {
+export interface BrandMatch {
   readonly brand: Brand
   /** Written with other letters than its own. */
   readonly disguised: boolean
 }
 
 /** Words beside which a common word is the name of a company that writes. */
-const service =
+const serviceWords =
   /\b(?:support|security|secure|accounts?|billing|team|services?|alerts?|notifications?|notice|customers?|help|helpdesk|care|cent(?:er|re)|bank(?:ing)?|updates?|verification|verify|no-?reply|rewards?|gift|survey|store|id|payments?|invoice|delivery|shipping|parcel|package|tracking|online|login|admin(?:istrator)?|kundenservice|sicherheit|seguridad|soporte|suporte|atendimento|servi[zc]io|assistenza|s[ée]curit[ée]|clients?|klantenservice|wallet|card|prime|membership|subscription)\b/i
 
 export function hasServiceWord(text: string): boolean {
-  return service.test(text.slice(0, MAX_NAME))
+  return serviceWords.test(text.slice(0, MAX_NAME))
 }
 
-export function brandsIn(text: string): readonly BrandFound[] {
+export function findBrands(text: string): readonly BrandMatch[] {
   const shown = text.slice(0, MAX_NAME)
-  const plain = joined(shown.toLowerCase())
-  const words = split(skeleton(shown)).slice(0, 40)
-  const found = new Map<Brand, BrandFound>()
+  const plain = joinWords(shown.toLowerCase())
+  const words = splitWords(toSkeleton(shown)).slice(0, 40)
+  const found = new Map<Brand, BrandMatch>()
   const serves = hasServiceWord(shown)
   for (let from = 0; from < words.length; from += 1) {
     for (let count = 1; count <= MAX_WORDS && from + count <= words.length; count += 1) {
-      const entry = byName.get(words.slice(from, from + count).join(''))
+      const entry = brandsByName.get(words.slice(from, from + count).join(''))
       if (entry === undefined || (entry.brand.common && !serves) || found.has(entry.brand)) continue
-      found.set(entry.brand, { brand: entry.brand, disguised: isDisguise(entry, plain) })
+      found.set(entry.brand, { brand: entry.brand, disguised: isDisguised(entry, plain) })
     }
   }
   return [...found.values()]
 }
 
-function isDisguise({ brand, plain }: Entry, shown: string): boolean {
+function isDisguised({ brand, plain }: BrandEntry, shown: string): boolean {
   return (
-    !brand.common && plain.length >= LEAST_BEGINNING && !shown.normalize('NFD').replace(/\p{M}/gu, '').includes(plain)
+    !brand.common && plain.length >= MIN_PREFIX_LENGTH && !shown.normalize('NFD').replace(/\p{M}/gu, '').includes(plain)
   )
 }
 
 /** Free mailboxes of a brand's domain are anybody's. */
 export function isOwnDomain(brand: Brand, host: string): boolean {
   if (isFreeMail(host)) return false
-  return isGuarded(host) && brand.labels.has(registeredLabel(host))
+  return hasGuardedSuffix(host) && brand.labels.has(registeredLabelOf(host))
 }
 
-const isGuarded = (host: string): boolean => isGuardedSuffix(host) || isCompanySuffix(host)
+const hasGuardedSuffix = (host: string): boolean => isGuardedSuffix(host) || isCompanySuffix(host)
 
 /** The brand whose domain it is; null: it is none's. */
-export function ownerOf(host: string): Brand | null {
-  const owner = byLabel.get(registeredLabel(host))
+export function findBrandOfHost(host: string): Brand | null {
+  const owner = brandsByLabel.get(registeredLabelOf(host))
   return owner !== undefined && isOwnDomain(owner, host) ? owner : null
 }
 
-const byLabel: ReadonlyMap<string, Brand> = new Map(
+const brandsByLabel: ReadonlyMap<string, Brand> = new Map(
   brands.flatMap((brand) => [...brand.labels].map((label) => [label, brand] as const)),
 )
 
 /** A bank's name that many houses bear, in a name, without it in the domain. */
-export function poseAsSharedName(name: string, host: string): boolean {
+export function isSharedNameMisused(name: string, host: string): boolean {
   const shown = name.slice(0, MAX_NAME).toLowerCase()
-  return [...sharedNames].some(
+  return [...sharedBankNames].some(
     (shared) => shown.includes(shared) && !/sparkasse|volksbank|raiffeisen|vrbank|vr-|ksk|^rb|-rb/.test(host),
   )
 }
 
 /** Whether a host bears a brand's name, or nearly, and is not that brand's. */
-export function resemblesBrand(host: string): boolean {
+export function isBrandLookalike(host: string): boolean {
   const name = host.slice(0, MAX_HOST)
   const written = /(?:^|\.)xn--/.test(name) ? domainToUnicode(name) : name
-  const label = registeredLabel(written)
-  if (label === '' || (byLabel.has(label) && isGuarded(name))) return false
-  return labelResembles(label) || nestedName(written, label)
+  const label = registeredLabelOf(written)
+  if (label === '' || (brandsByLabel.has(label) && hasGuardedSuffix(name))) return false
+  return isLookalikeLabel(label) || hasNestedBrand(written, label)
 }
 
 /** `paypal.com.example.net`: a brand's whole name as a label further down. */
-function nestedName(host: string, label: string): boolean {
+function hasNestedBrand(host: string, label: string): boolean {
   const at = host.lastIndexOf(`${label}.`)
   return host
     .slice(0, Math.max(at, 0))
     .split('.')
-    .some((one) => isDistinct(joined(skeleton(one))))
+    .some((one) => isDistinctBrand(joinWords(toSkeleton(one))))
 }
 
-function isDistinct(name: string): boolean {
-  const entry = byName.get(name)
-  return entry !== undefined && !entry.brand.common && name.length >= LEAST_BEGINNING
+function isDistinctBrand(name: string): boolean {
+  const entry = brandsByName.get(name)
+  return entry !== undefined && !entry.brand.common && name.length >= MIN_PREFIX_LENGTH
 }
 
-function labelResembles(label: string): boolean {
-  const bare = skeleton(label)
-  const parts = split(bare)
-  if (parts.length > 1 && partsResemble(parts, label)) return true
+function isLookalikeLabel(label: string): boolean {
+  const bare = toSkeleton(label)
+  const parts = splitWords(bare)
+  if (parts.length > 1 && hasLookalikePart(parts, label)) return true
   const whole = parts.join('')
-  return isDistinct(whole) || begins(whole) || misspelt(whole)
+  return isDistinctBrand(whole) || isBrandWithSuffix(whole) || isTyposquat(whole)
 }
 
 /** `paypal-login`: a part is the name; of a common word, beside a word of service. */
-function partsResemble(parts: readonly string[], label: string): boolean {
+function hasLookalikePart(parts: readonly string[], label: string): boolean {
   return parts.some((part) => {
-    const entry = byName.get(part)
+    const entry = brandsByName.get(part)
     return (
       entry !== undefined && part.length > 2 && (!entry.brand.common || hasServiceWord(label.replace(/[-_]/g, ' ')))
     )
   })
 }
 
-const followers = (
+const serviceSuffixes = (
   'support secure security account billing team service alert notification customer help care center bank update ' +
   'verify verification reward online login signin mail web pay shop store id info app cloud'
 )
   .split(' ')
-  .map(skeleton)
+  .map(toSkeleton)
 
-const isServed = (rest: string): boolean => followers.some((word) => rest.startsWith(word))
+const startsWithService = (rest: string): boolean => serviceSuffixes.some((word) => rest.startsWith(word))
 
 /** `paypalsecure`, but not `amazonia`: what follows is a word of service. */
-function begins(name: string): boolean {
-  for (let length = LEAST_BEGINNING; length <= Math.min(longest, name.length - 2); length += 1) {
-    if (isDistinct(name.slice(0, length)) && isServed(name.slice(length))) return true
+function isBrandWithSuffix(name: string): boolean {
+  for (let length = MIN_PREFIX_LENGTH; length <= Math.min(maxBrandLength, name.length - 2); length += 1) {
+    if (isDistinctBrand(name.slice(0, length)) && startsWithService(name.slice(length))) return true
   }
   return false
 }
 
-function misspelt(name: string): boolean {
-  if (name.length < LEAST_SIMILAR - 1) return false
-  return (similar.get(name.slice(0, 1)) ?? []).some((known) => differsByOne(known, name))
+function isTyposquat(name: string): boolean {
+  if (name.length < MIN_TYPO_LENGTH - 1) return false
+  return (namesByFirstLetter.get(name.slice(0, 1)) ?? []).some((known) => isOneEditApart(known, name))
 }
 
 /** One letter more, less, other, or two that changed places. */
-export function differsByOne(one: string, other: string): boolean {
+export function isOneEditApart(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   let at = 0

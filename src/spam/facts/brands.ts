@@ -14,7 +14,7 @@ export interface Brand {
   readonly common: boolean
 }
 
-const distinct = `
+const distinctBrands = `
 microsoft, microsoft 365, office 365, office365, onedrive, sharepoint, microsoft teams : microsoftonline office outlook live hotmail sharepointonline azure windows xbox skype microsoftstoreemail onmicrosoft
 google, google play, google drive, youtube : gmail googlemail googlegroups android googleusercontent googleapis withgoogle
 icloud, apple id, app store, apple pay, apple support : apple itunes me mac
@@ -179,7 +179,7 @@ cash app : cash square squareup
 quickbooks, turbotax : intuit
 `
 
-const words = `
+const commonBrands = `
 apple : itunes icloud
 outlook : microsoft office live hotmail
 chase : jpmchase jpmorganchase
@@ -218,7 +218,7 @@ fnb : fnb
 webmail : webmail
 `
 
-function brandsOf(lines: string, common: boolean): readonly Brand[] {
+function parseBrands(lines: string, common: boolean): readonly Brand[] {
   return lines
     .trim()
     .split('\n')
@@ -234,6 +234,6 @@ function brandsOf(lines: string, common: boolean): readonly Brand[] {
  * Names of kinds of banks that many independent houses bear, each with a domain of its own that
  * holds the name: a domain with it in a label is one of theirs.
  */
-export const sharedNames: ReadonlySet<string> = new Set(['sparkasse', 'volksbank', 'raiffeisenbank', 'vr bank'])
+export const sharedBankNames: ReadonlySet<string> = new Set(['sparkasse', 'volksbank', 'raiffeisenbank', 'vr bank'])
 
-export const brands: readonly Brand[] = [...brandsOf(distinct, false), ...brandsOf(words, true)]
+export const brands: readonly Brand[] = [...parseBrands(distinctBrands, false), ...parseBrands(commonBrands, true)]

@@ -3,7 +3,7 @@
  * colours. Only inline styles and the old attributes; style sheets are not read.
  */
 
-export interface Look {
+export interface ComputedStyle {
   readonly hidden: boolean
   /** Too small to be read. */
   readonly tiny: boolean
@@ -12,38 +12,38 @@ export interface Look {
   readonly background: number | null
 }
 
-export const plainLook: Look = { hidden: false, tiny: false, color: null, background: 0xffffff }
+export const initialStyle: ComputedStyle = { hidden: false, tiny: false, color: null, background: 0xffffff }
 
-const hiding =
+const hidingPattern =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0?\.?0+(?![\d.])|mso-hide\s*:\s*all|max-height\s*:\s*0(?![.\d]))/
-const showing = /(?:^|[;\s])visibility\s*:\s*visible/
-const fontSize = /(?:^|[;\s])font-size\s*:\s*([\d.]{1,8})\s*(px|pt|em|rem|%)?/
-const colorOf = /(?:^|[;\s])color\s*:\s*([^;!]{1,60})/
-const backgroundOf = /(?:^|[;\s])background(?:-color)?\s*:\s*([^;!]{1,60})/
+const visiblePattern = /(?:^|[;\s])visibility\s*:\s*visible/
+const fontSizePattern = /(?:^|[;\s])font-size\s*:\s*([\d.]{1,8})\s*(px|pt|em|rem|%)?/
+const colorPattern = /(?:^|[;\s])color\s*:\s*([^;!]{1,60})/
+const backgroundPattern = /(?:^|[;\s])background(?:-color)?\s*:\s*([^;!]{1,60})/
 
 /** The look of an element inside of one that looks like `outer`. */
-export function lookOf(outer: Look, attributes: ReadonlyMap<string, string>): Look {
+export function computeStyle(outer: ComputedStyle, attributes: ReadonlyMap<string, string>): ComputedStyle {
   if (attributes.size === 0) return outer
   const style = (attributes.get('style') ?? '').toLowerCase()
   const image = attributes.has('background') || /url\s*\(/.test(style)
   return {
-    hidden: (outer.hidden && !showing.test(style)) || hiding.test(style) || attributes.has('hidden'),
-    tiny: tinyOf(outer.tiny, style),
-    color: colour(colorOf.exec(style)?.[1] ?? attributes.get('color') ?? attributes.get('text')) ?? outer.color,
+    hidden: (outer.hidden && !visiblePattern.test(style)) || hidingPattern.test(style) || attributes.has('hidden'),
+    tiny: isTiny(outer.tiny, style),
+    color: parseColor(colorPattern.exec(style)?.[1] ?? attributes.get('color') ?? attributes.get('text')) ?? outer.color,
     // Behind a picture every colour may be readable.
-    background: image ? null : (colour(backgroundOf.exec(style)?.[1] ?? attributes.get('bgcolor')) ?? outer.background),
+    background: image ? null : (parseColor(backgroundPattern.exec(style)?.[1] ?? attributes.get('bgcolor')) ?? outer.background),
   }
 }
 
 /** Text that has nearly the colour of what it stands on. */
-export function isCamouflaged({ color, background }: Look): boolean {
+export function isCamouflaged({ color, background }: ComputedStyle): boolean {
   if (color === null || background === null) return false
-  const apart = (shift: number): number => Math.abs(((color >> shift) & 255) - ((background >> shift) & 255))
-  return apart(16) + apart(8) + apart(0) < 30
+  const channelDistance = (shift: number): number => Math.abs(((color >> shift) & 255) - ((background >> shift) & 255))
+  return channelDistance(16) + channelDistance(8) + channelDistance(0) < 30
 }
 
-function tinyOf(outer: boolean, style: string): boolean {
-  const size = fontSize.exec(style)
+function isTiny(outer: boolean, style: string): boolean {
+  const size = fontSizePattern.exec(style)
   if (size === null) return outer
   const value = Number(size[1])
   const unit = size[2] ?? 'px'
@@ -51,7 +51,7 @@ function tinyOf(outer: boolean, style: string): boolean {
   return unit === 'em' || unit === 'rem' ? value < 0.15 : value < 3
 }
 
-const names: ReadonlyMap<string, number> = new Map([
+const colorNames: ReadonlyMap<string, number> = new Map([
   ['white', 0xffffff],
   ['black', 0],
   ['red', 0xff0000],
@@ -63,10 +63,10 @@ const names: ReadonlyMap<string, number> = new Map([
   ['navy', 0x000080],
 ])
 
-function colour(written: string | undefined): number | null {
+function parseColor(written: string | undefined): number | null {
   if (written === undefined) return null
   const word = written.trim().toLowerCase()
-  const named = names.get(word)
+  const named = colorNames.get(word)
   if (named !== undefined) return named
   const rgb = /^rgba?\(\s{0,9}(\d{1,3})\s{0,9}[, ]\s{0,9}(\d{1,3})\s{0,9}[, ]\s{0,9}(\d{1,3})/.exec(word)
   if (rgb !== null) return (Number(rgb[1]) << 16) | (Number(rgb[2]) << 8) | Number(rgb[3])

@@ -1,5 +1,5 @@
 /** The moment that a Date or Received field names; null: it names none. Comments are passed over. */
-export function dateOf(value: string): number | null {
+export function parseFieldDate(value: string): number | null {
   const at = Date.parse(
     value
       .slice(0, 500)

@@ -5,14 +5,14 @@
  */
 import { getDomain, getPublicSuffix } from 'tldts'
 
-export const freeMail: ReadonlySet<string> = new Set([
+export const freeMailDomains: ReadonlySet<string> = new Set([
   ...['gmail.com', 'yahoo.com', 'hotmail.com', 'outlook.com', 'aol.com', 'msn.com', 'live.com', 'gmx.net', 'gmx.de'],
   ...['mail.com', 'mail.ru', 'yandex.ru', 'excite.com', 'lycos.com', 'netscape.net', 'juno.com', 'yahoo.co.uk'],
   ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
 ])
 
 /** Beside `freeMail`, whose weight was fitted without these. */
-const moreFreeMail: ReadonlySet<string> = new Set([
+const moreFreeMailDomains: ReadonlySet<string> = new Set([
   ...['googlemail.com', 'me.com', 'mac.com', 'yandex.com', 'ya.ru', 'bk.ru', 'inbox.ru', 'list.ru', 'rambler.ru'],
   ...['hotmail.co.uk', 'hotmail.fr', 'hotmail.de', 'hotmail.it', 'hotmail.es', 'live.co.uk', 'live.nl', 'outlook.de'],
   ...['outlook.fr', 'outlook.es', 'outlook.it', 'yahoo.fr', 'yahoo.de', 'yahoo.es', 'yahoo.it', 'yahoo.co.jp'],
@@ -26,7 +26,7 @@ const moreFreeMail: ReadonlySet<string> = new Set([
 ])
 
 export function isFreeMail(domain: string): boolean {
-  return freeMail.has(domain) || moreFreeMail.has(domain)
+  return freeMailDomains.has(domain) || moreFreeMailDomains.has(domain)
 }
 
 /** Where questions are put to people: for fraud, and for honest surveys with a prize. */
@@ -37,7 +37,7 @@ const formHosts: ReadonlySet<string> = new Set([
 ])
 
 export function isFormHost(host: string): boolean {
-  return suffixes(host).some((suffix) => formHosts.has(suffix))
+  return listSuffixes(host).some((suffix) => formHosts.has(suffix))
 }
 
 /** Where a page, a form or a file is put without a domain of one's own. A host under one of them counts. */
@@ -120,19 +120,19 @@ export function isShortener(host: string): boolean {
 
 /** `path` with its leading slash. */
 export function isFreeHost(host: string, path: string): boolean {
-  if (suffixes(host).some((suffix) => freeHosts.has(suffix))) return true
+  if (listSuffixes(host).some((suffix) => freeHosts.has(suffix))) return true
   const whole = `${host}${path.slice(0, 200)}`
   return freePaths.some((one) => one.test(whole))
 }
 
 /** The host and what it is under, down to two labels. */
-function suffixes(host: string): readonly string[] {
+function listSuffixes(host: string): readonly string[] {
   const labels = host.slice(-253).split('.').slice(-6)
   return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'))
 }
 
 /** Top-level domains that cost next to nothing, and whose names are mostly registered to be thrown away. */
-const throwaway: ReadonlySet<string> = new Set(
+const throwawayTlds: ReadonlySet<string> = new Set(
   (
     'top xyz click icu buzz cfd sbs rest cyou bond quest lol monster hair skin makeup beauty autos boats homes ' +
     'motorcycles yachts tk ml ga cf gq pw zip mov stream download racing review date faith science party accountant ' +
@@ -141,22 +141,22 @@ const throwaway: ReadonlySet<string> = new Set(
 )
 
 export function isThrowawayDomain(host: string): boolean {
-  return throwaway.has(host.slice(host.lastIndexOf('.') + 1))
+  return throwawayTlds.has(host.slice(host.lastIndexOf('.') + 1))
 }
 
 /** Given out by the companies themselves. */
-const companies: ReadonlySet<string> = new Set(
+const companyTlds: ReadonlySet<string> = new Set(
   'google youtube apple amazon microsoft office azure xbox dhl fedex hsbc barclays chase visa netflix walmart lidl'.split(
     ' ',
   ),
 )
 
 export function isCompanySuffix(host: string): boolean {
-  return companies.has(host.slice(host.lastIndexOf('.') + 1))
+  return companyTlds.has(host.slice(host.lastIndexOf('.') + 1))
 }
 
 /** What stands before the public suffix of what is registered; empty: nothing does. */
-export function registeredLabel(host: string): string {
+export function registeredLabelOf(host: string): string {
   const domain = getDomain(host, { allowPrivateDomains: true })
   return domain === null ? '' : domain.slice(0, domain.indexOf('.'))
 }
@@ -165,5 +165,5 @@ export function registeredLabel(host: string): string {
 export function isGuardedSuffix(host: string): boolean {
   const suffix = getPublicSuffix(host) ?? ''
   const last = suffix.slice(suffix.lastIndexOf('.') + 1)
-  return /^(?:com|net|org|gov|edu|bank|email)$/.test(last) || (last.length === 2 && !throwaway.has(last))
+  return /^(?:com|net|org|gov|edu|bank|email)$/.test(last) || (last.length === 2 && !throwawayTlds.has(last))
 }

@@ -12,41 +12,41 @@ const MAX_ATTRIBUTE = 2_000
 const MAX_ATTRIBUTES = 40
 const MAX_NAME = 500
 
-export interface HtmlReader {
+export interface HtmlHandler {
   /** Names in lower case. */
-  open(name: string, attributes: ReadonlyMap<string, string>): void
-  close(name: string): void
+  openTag(name: string, attributes: ReadonlyMap<string, string>): void
+  closeTag(name: string): void
   /** `encoded`: it was written as a character reference. */
-  text(text: string, encoded: boolean): void
-  comment(): void
+  addText(text: string, encoded: boolean): void
+  addComment(): void
 }
 
-const noText = new Set(['script', 'style', 'title'])
+const textlessTags = new Set(['script', 'style', 'title'])
 
-export function scanHtml(whole: string, reader: HtmlReader): void {
+export function scanHtml(whole: string, reader: HtmlHandler): void {
   const html = whole.slice(0, MAX_HTML)
-  const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, callbacks(html, reader))
+  const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, buildCallbacks(html, reader))
   tokenizer.write(html)
   tokenizer.end()
 }
 
 type Callbacks = ConstructorParameters<typeof Tokenizer>[1]
 
-function nothing(): void {
+function doNothing(): void {
   // Declarations and the like say nothing to a reader.
 }
 
-function callbacks(html: string, reader: HtmlReader): Callbacks {
+function buildCallbacks(html: string, reader: HtmlHandler): Callbacks {
   let name = ''
   let attributes = new Map<string, string>()
   let attribute = ''
   let value = ''
-  let silent = ''
-  function opened(): void {
-    if (noText.has(name)) silent = name
-    reader.open(name, attributes)
+  let skippedTag = ''
+  function emitOpenTag(): void {
+    if (textlessTags.has(name)) skippedTag = name
+    reader.openTag(name, attributes)
   }
-  function add(piece: string): void {
+  function appendValue(piece: string): void {
     if (value.length < MAX_ATTRIBUTE) value += piece.slice(0, MAX_ATTRIBUTE)
   }
   return {
@@ -58,28 +58,28 @@ function callbacks(html: string, reader: HtmlReader): Callbacks {
       attribute = html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
       value = ''
     },
-    onattribdata: (start, end) => add(html.slice(start, Math.min(end, start + MAX_ATTRIBUTE))),
-    onattribentity: (code) => add(String.fromCodePoint(code)),
+    onattribdata: (start, end) => appendValue(html.slice(start, Math.min(end, start + MAX_ATTRIBUTE))),
+    onattribentity: (code) => appendValue(String.fromCodePoint(code)),
     onattribend() {
       if (attributes.size < MAX_ATTRIBUTES && !attributes.has(attribute)) attributes.set(attribute, value)
     },
-    onopentagend: opened,
-    onselfclosingtag: opened,
+    onopentagend: emitOpenTag,
+    onselfclosingtag: emitOpenTag,
     onclosetag(start, end) {
       const closed = html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
-      if (closed === silent) silent = ''
-      reader.close(closed)
+      if (closed === skippedTag) skippedTag = ''
+      reader.closeTag(closed)
     },
     ontext(start, end) {
-      if (silent === '') reader.text(html.slice(start, end), false)
+      if (skippedTag === '') reader.addText(html.slice(start, end), false)
     },
     ontextentity(code) {
-      if (silent === '') reader.text(String.fromCodePoint(code), true)
+      if (skippedTag === '') reader.addText(String.fromCodePoint(code), true)
     },
-    oncomment: () => reader.comment(),
-    oncdata: nothing,
-    ondeclaration: nothing,
-    onprocessinginstruction: nothing,
-    onend: nothing,
+    oncomment: () => reader.addComment(),
+    oncdata: doNothing,
+    ondeclaration: doNothing,
+    onprocessinginstruction: doNothing,
+    onend: doNothing,
   }
 }

@@ -6,95 +6,95 @@
  */
 
 /** Between words that belong together: up to so many others. */
-const some = (count: number): string => `(?:[\\wà-ÿ'-]{1,20} ){0,${count}}`
-const words = (...all: readonly string[]): RegExp => new RegExp(`(?<![\\wà-ÿ])(?:${all.join('|')})(?![\\wà-ÿ])`)
+const upToWords = (count: number): string => `(?:[\\wà-ÿ'-]{1,20} ){0,${count}}`
+const wordPattern = (...all: readonly string[]): RegExp => new RegExp(`(?<![\\wà-ÿ])(?:${all.join('|')})(?![\\wà-ÿ])`)
 
-const accountInDanger =
+const accountPhrases =
   /\b(?:(?:verify|confirm|update|validate|restore|reactivate|unlock) (?:your|the) (?:\w+ )?(?:account|identity|information|billing|details|password|mailbox|payment|e-?mail)|your (?:\w+ )?(?:account|mailbox|password|e-?mail) (?:has been |was |is |will be |is about to )?(?:suspended|limited|locked|blocked|disabled|deactivated|expir\w+|restricted|compromised|terminated|full)|unusual (?:sign-?in|log-?in|activity)|mailbox (?:quota|storage)|avoid (?:suspension|termination|deactivation))\b/
 
 /** The same in Portuguese, Spanish, French, German, Italian, Dutch. */
-const accountAbroad = words(
+const foreignAccountPhrases = wordPattern(
   `(?:atualiz(?:e|ar)|confirm(?:e|ar)|verifi(?:que|car)|valid(?:e|ar)|regulariz(?:e|ar)|desbloque(?:ie|ar)) (?:(?:o|a|os|as|seus?|suas?) ){1,2}(?:conta|cadastro|dados|senha|cpf|acesso|identidade|cart[ãa]o|e-?mail)`,
-  `(?:conta|acesso|cart[ãa]o|cpf|cadastro|senha) ${some(3)}(?:bloquead[oa]|suspens[oa]|cancelad[oa]|expirad[oa]|irregular|vencid[oa]|restrit[oa])`,
+  `(?:conta|acesso|cart[ãa]o|cpf|cadastro|senha) ${upToWords(3)}(?:bloquead[oa]|suspens[oa]|cancelad[oa]|expirad[oa]|irregular|vencid[oa]|restrit[oa])`,
   `(?:actuali[cz](?:e|ar?)|confirm(?:e|ar?)|verifi(?:que|car?)|valid(?:e|ar?)|desbloque(?:e|ar?)) (?:(?:sus?|tus?|la|los) ){1,2}(?:cuenta|datos|informaci[óo]n|identidad|tarjeta|contrase[ñn]a|correo)`,
-  `(?:cuenta|tarjeta|acceso|contrase[ñn]a|buz[óo]n) ${some(3)}(?:bloquead[oa]|suspendid[oa]|limitad[oa]|cancelad[oa]|caduc(?:a|ad[oa]|ar[áa])|restringid[oa]|desactivad[oa])`,
+  `(?:cuenta|tarjeta|acceso|contrase[ñn]a|buz[óo]n) ${upToWords(3)}(?:bloquead[oa]|suspendid[oa]|limitad[oa]|cancelad[oa]|caduc(?:a|ad[oa]|ar[áa])|restringid[oa]|desactivad[oa])`,
   `(?:confirm|v[ée]rifi|valid|actualis|r[ée]activ|mettre [àa] jour|mettez [àa] jour)(?:er|ez)? (?:vos|votre) (?:compte|identit[ée]|informations|coordonn[ée]es|carte|donn[ée]es|adresse|acc[èe]s)`,
-  `(?:compte|carte|acc[èe]s|bo[îi]te|mot de passe) ${some(4)}(?:suspendue?|bloqu[ée]e?|limit[ée]e?|d[ée]sactiv[ée]e?|expir[ée]e?|restreinte?)`,
-  `(?:best[äa]tigen|verifizieren|aktualisieren|[üu]berpr[üu]fen|entsperren|reaktivieren) sie (?:bitte )?(?:ihr(?:e|en)?|die|das) ${some(1)}(?:konto|daten|identit[äa]t|angaben|zugang|passwort|karte|pushtan|telefonnummer|kontodaten|zahlungsdaten)`,
-  `(?:konto|zugang|karte|passwort|postfach|pushtan|girokonto|kreditkarte|online-banking) ${some(4)}(?:gesperrt|eingeschr[äa]nkt|deaktiviert|ausgesetzt|blockiert|limitiert|abgelaufen)`,
+  `(?:compte|carte|acc[èe]s|bo[îi]te|mot de passe) ${upToWords(4)}(?:suspendue?|bloqu[ée]e?|limit[ée]e?|d[ée]sactiv[ée]e?|expir[ée]e?|restreinte?)`,
+  `(?:best[äa]tigen|verifizieren|aktualisieren|[üu]berpr[üu]fen|entsperren|reaktivieren) sie (?:bitte )?(?:ihr(?:e|en)?|die|das) ${upToWords(1)}(?:konto|daten|identit[äa]t|angaben|zugang|passwort|karte|pushtan|telefonnummer|kontodaten|zahlungsdaten)`,
+  `(?:konto|zugang|karte|passwort|postfach|pushtan|girokonto|kreditkarte|online-banking) ${upToWords(4)}(?:gesperrt|eingeschr[äa]nkt|deaktiviert|ausgesetzt|blockiert|limitiert|abgelaufen)`,
   `(?:conferm(?:a|are|i)|verific(?:a|are|hi)|aggiorn(?:a|are|i)|convalid(?:a|are)|sblocc(?:a|are)) (?:(?:il|la|i|le|suoi?|sua|sue|tuoi?|tua|tue) ){1,2}(?:account|conto|dati|identit[àa]|informazioni|carta|password|profilo|utenza)`,
-  `(?:conto|carta|utenza|casella|password|account|profilo) ${some(3)}(?:sospes[oa]|bloccat[oa]|limitat[oa]|disattivat[oa]|scadut[oa])`,
-  `(?:bevestig|verifieer|controleer|activeer) (?:uw|je) ${some(1)}(?:account|gegevens|identiteit|rekening|betaalpas|wachtwoord)`,
-  `(?:account|rekening|betaalpas|bankpas|wachtwoord|mailbox) ${some(4)}(?:geblokkeerd|opgeschort|beperkt|verlopen|gedeactiveerd)`,
+  `(?:conto|carta|utenza|casella|password|account|profilo) ${upToWords(3)}(?:sospes[oa]|bloccat[oa]|limitat[oa]|disattivat[oa]|scadut[oa])`,
+  `(?:bevestig|verifieer|controleer|activeer) (?:uw|je) ${upToWords(1)}(?:account|gegevens|identiteit|rekening|betaalpas|wachtwoord)`,
+  `(?:account|rekening|betaalpas|bankpas|wachtwoord|mailbox) ${upToWords(4)}(?:geblokkeerd|opgeschort|beperkt|verlopen|gedeactiveerd)`,
 )
-const accountInJapanese =
+const japaneseAccountPhrases =
   /(?:アカウント|カード|口座|パスワード|会員|お支払い|ご利用)[^。\n]{0,24}(?:制限|停止|ロック|認証|失効|異常|不正|ご確認|更新)|本人確認/
 
-const mailboxLure = words(
+const mailboxPhrases = wordPattern(
   `(?:pending|undelivered|held|quarantined|unreceived|delayed|suspended) (?:incoming )?(?:messages?|e-?mails?|mails)`,
   `(?:messages?|e-?mails?|mails) (?:are|were|have been|has been|is) (?:currently )?(?:pending|held|undelivered|delayed|on hold|quarantined|withheld)`,
-  `(?:release|retrieve|review|recover) ${some(2)}(?:pending|held|undelivered|quarantined|incoming|blocked) ${some(1)}(?:messages?|e-?mails?|mails)`,
-  `(?:mailbox|e-?mail|inbox|webmail|mail) (?:quota|storage|size|box)? ?(?:is|has|limit) ${some(3)}(?:full|exceeded|reached|used up)`,
-  `(?:keep|use|using|retain|continue with) ${some(2)}(?:same|current|existing) password`,
-  `password ${some(4)}(?:expires?|expired|expiring|expiration) ?(?:today|now|soon|in|on|within)?`,
+  `(?:release|retrieve|review|recover) ${upToWords(2)}(?:pending|held|undelivered|quarantined|incoming|blocked) ${upToWords(1)}(?:messages?|e-?mails?|mails)`,
+  `(?:mailbox|e-?mail|inbox|webmail|mail) (?:quota|storage|size|box)? ?(?:is|has|limit) ${upToWords(3)}(?:full|exceeded|reached|used up)`,
+  `(?:keep|use|using|retain|continue with) ${upToWords(2)}(?:same|current|existing) password`,
+  `password ${upToWords(4)}(?:expires?|expired|expiring|expiration) ?(?:today|now|soon|in|on|within)?`,
   `(?:webmail|mailbox) (?:administrator|admin|support|upgrade|deactivation|verification|termination|update|service)`,
 )
 
-const documentLure = words(
+const documentPhrases = wordPattern(
   `(?:new|secure|encrypted|missed) (?:voice ?mail|voice message|audio message|fax|document)`,
-  `(?:shared|sent) ${some(4)}(?:document|file|invoice|fax|proposal|contract) ${some(2)}with you`,
+  `(?:shared|sent) ${upToWords(4)}(?:document|file|invoice|fax|proposal|contract) ${upToWords(2)}with you`,
   `(?:view|review|open|access|preview|download) (?:the |your |shared |secure |full )?(?:document|fax|voicemail|voice message|pdf|scanned document|remittance)`,
-  `(?:document|contract|agreement|file)s? ${some(3)}(?:for|awaiting|requires?|pending) ${some(1)}(?:signature|review|approval)`,
+  `(?:document|contract|agreement|file)s? ${upToWords(3)}(?:for|awaiting|requires?|pending) ${upToWords(1)}(?:signature|review|approval)`,
 )
 
-const protectionLure = words(
-  `(?:anti-?virus|virus protection|protection|firewall|device security) ${some(4)}(?:expired|expires|ended|ends|outdated|disabled|lapsed)`,
-  `(?:computer|device|pc|phone|iphone|mac) ${some(4)}(?:infected|at risk|unprotected|vulnerable|hacked)`,
-  `(?:cloud|icloud|cloud storage|storage) ${some(4)}(?:full|expired|blocked|suspended)`,
-  `(?:photos|videos|photos and videos) ${some(6)}(?:deleted|lost|erased|removed)`,
+const protectionPhrases = wordPattern(
+  `(?:anti-?virus|virus protection|protection|firewall|device security) ${upToWords(4)}(?:expired|expires|ended|ends|outdated|disabled|lapsed)`,
+  `(?:computer|device|pc|phone|iphone|mac) ${upToWords(4)}(?:infected|at risk|unprotected|vulnerable|hacked)`,
+  `(?:cloud|icloud|cloud storage|storage) ${upToWords(4)}(?:full|expired|blocked|suspended)`,
+  `(?:photos|videos|photos and videos) ${upToWords(6)}(?:deleted|lost|erased|removed)`,
   `(?:viruses|threats|trojans?|malware) (?:were |have been |was )?(?:found|detected) on your`,
 )
 
-const walletLure = words(
-  `(?:connect|verify|validate|synchronize|sync|migrate|restore|secure|unlock|update|activate) (?:your |the )?${some(1)}wallets?`,
+const walletPhrases = wordPattern(
+  `(?:connect|verify|validate|synchronize|sync|migrate|restore|secure|unlock|update|activate) (?:your |the )?${upToWords(1)}wallets?`,
   `(?:seed|recovery|secret|secret recovery) phrase`,
-  `(?:claim|receive|eligible for) ${some(4)}(?:airdrop|tokens?|btc|eth|bitcoin|crypto)`,
-  `wallet ${some(4)}(?:suspended|restricted|verification|validation|deactivated|compromised|upgrade)`,
-  `(?:btc|bitcoin|eth|usdt) ${some(6)}(?:withdrawal|deposited|payout|transferred to you)`,
+  `(?:claim|receive|eligible for) ${upToWords(4)}(?:airdrop|tokens?|btc|eth|bitcoin|crypto)`,
+  `wallet ${upToWords(4)}(?:suspended|restricted|verification|validation|deactivated|compromised|upgrade)`,
+  `(?:btc|bitcoin|eth|usdt) ${upToWords(6)}(?:withdrawal|deposited|payout|transferred to you)`,
 )
 
-const rewardLure = words(
-  `claim (?:your|the|it|my) ${some(3)}(?:rewards?|gift|prize|bonus|refund|package|winnings)`,
-  `(?:short|quick|brief|simple|anonymous|30[- ]second|customer|satisfaction) ${some(1)}survey ${some(12)}(?:reward|gift|prize|win|receive|free|bonus|chance)`,
+const rewardPhrases = wordPattern(
+  `claim (?:your|the|it|my) ${upToWords(3)}(?:rewards?|gift|prize|bonus|refund|package|winnings)`,
+  `(?:short|quick|brief|simple|anonymous|30[- ]second|customer|satisfaction) ${upToWords(1)}survey ${upToWords(12)}(?:reward|gift|prize|win|receive|free|bonus|chance)`,
   `(?:exclusive|loyalty|special|surprise) reward`,
-  `you(?:'ve| have|'re| are)? ${some(2)}(?:been )?(?:selected|chosen) (?:to|for|as|by)`,
-  `(?:points?|pontos|puntos|punkte|punti|milhas) ${some(6)}(?:expir\\w{1,8}|vencem|vencer|caducan|verfallen|scadono|resgat\\w{1,6})`,
-  `(?:resgat(?:e|ar)|canje(?:e|ar)|einl[öo]sen|r[ée]clam(?:er|ez)) ${some(4)}(?:pontos|puntos|pr[êe]mio|premio|gewinn|cadeau|recompensa|b[ôo]nus)`,
-  `(?:tax|fiscal) refund ${some(6)}(?:claim|submit|pending|eligible|process)`,
+  `you(?:'ve| have|'re| are)? ${upToWords(2)}(?:been )?(?:selected|chosen) (?:to|for|as|by)`,
+  `(?:points?|pontos|puntos|punkte|punti|milhas) ${upToWords(6)}(?:expir\\w{1,8}|vencem|vencer|caducan|verfallen|scadono|resgat\\w{1,6})`,
+  `(?:resgat(?:e|ar)|canje(?:e|ar)|einl[öo]sen|r[ée]clam(?:er|ez)) ${upToWords(4)}(?:pontos|puntos|pr[êe]mio|premio|gewinn|cadeau|recompensa|b[ôo]nus)`,
+  `(?:tax|fiscal) refund ${upToWords(6)}(?:claim|submit|pending|eligible|process)`,
 )
 
-const parcelLure = words(
-  `(?:parcel|package|shipment|delivery) ${some(6)}(?:on hold|pending|held|suspended|unpaid|customs|could not be|undeliverable|returned to)`,
+const parcelPhrases = wordPattern(
+  `(?:parcel|package|shipment|delivery) ${upToWords(6)}(?:on hold|pending|held|suspended|unpaid|customs|could not be|undeliverable|returned to)`,
   `(?:unpaid|outstanding|pending) (?:customs|shipping|delivery|import|toll) (?:fees?|charges?|dut(?:y|ies))`,
-  `(?:sendung|paket|lieferung) ${some(6)}(?:nicht zugestellt|zollgeb[üu]hr(?:en)?|angehalten|zur[üu]ckgehalten|wartet)`,
+  `(?:sendung|paket|lieferung) ${upToWords(6)}(?:nicht zugestellt|zollgeb[üu]hr(?:en)?|angehalten|zur[üu]ckgehalten|wartet)`,
   `zollgeb[üu]hr(?:en)?`,
-  `(?:colis|livraison) ${some(6)}(?:en attente|suspendue?|bloqu[ée]e?|en souffrance)`,
+  `(?:colis|livraison) ${upToWords(6)}(?:en attente|suspendue?|bloqu[ée]e?|en souffrance)`,
   `frais de (?:livraison|douane|r[ée]exp[ée]dition)`,
-  `(?:paquete|env[íi]o|pacote|encomenda) ${some(6)}(?:pendiente|retenid[oa]|retid[oa]|pendente|aduanas?|alf[âa]ndega|taxad[oa])`,
-  `(?:pacco|spedizione) ${some(6)}(?:in attesa|sospes[oa]|in giacenza|bloccat[oa])`,
-  `pakket ${some(6)}(?:wacht|vastgehouden|niet bezorgd|douanekosten)`,
+  `(?:paquete|env[íi]o|pacote|encomenda) ${upToWords(6)}(?:pendiente|retenid[oa]|retid[oa]|pendente|aduanas?|alf[âa]ndega|taxad[oa])`,
+  `(?:pacco|spedizione) ${upToWords(6)}(?:in attesa|sospes[oa]|in giacenza|bloccat[oa])`,
+  `pakket ${upToWords(6)}(?:wacht|vastgehouden|niet bezorgd|douanekosten)`,
 )
 
-const paymentLure = words(
-  `(?:payment|transaction|billing|card) ${some(3)}(?:declined|failed|unsuccessful|problem|issue|not be processed|on hold|rejected)`,
-  `(?:subscription|membership|renewal|order) ${some(8)}(?:charged|debited|deducted|auto-?renew(?:ed|al)?)`,
-  `(?:if you did not|if you didn't|to cancel|to dispute) ${some(8)}(?:call|contact|helpline|toll)`,
+const paymentPhrases = wordPattern(
+  `(?:payment|transaction|billing|card) ${upToWords(3)}(?:declined|failed|unsuccessful|problem|issue|not be processed|on hold|rejected)`,
+  `(?:subscription|membership|renewal|order) ${upToWords(8)}(?:charged|debited|deducted|auto-?renew(?:ed|al)?)`,
+  `(?:if you did not|if you didn't|to cancel|to dispute) ${upToWords(8)}(?:call|contact|helpline|toll)`,
   `(?:overdue|unpaid|outstanding|past due) (?:invoice|balance|payment|bill)`,
   `(?:remittance|swift copy|wire transfer|proof of payment|payment advice)`,
 )
 
 /** Haste: what happens unless something is done soon. */
-export const haste = words(
+export const urgencyPhrases = wordPattern(
   `within (?:the next )?(?:12|24|36|48|72) ?(?:hours|hrs|h)`,
   `(?:final|last|urgent) (?:notice|warning|reminder|chance|alert)`,
   `(?:immediate|urgent) (?:action|attention|response)`,
@@ -105,14 +105,14 @@ export const haste = words(
 )
 
 /** To point a camera at a picture. */
-export const scanning =
+export const qrCodePhrases =
   /\bqr[ -]?codes?\b|\bscan (?:[\w'-]{1,12} ){0,6}(?:code|camera|phone)\b|\bc[óo]digo qr\b|\bcode scannen\b|\bqrコード/
 
 /** What the code is to be scanned for, where it is fraud: to log in, not to board. */
-export const authenticating =
+export const loginPhrases =
   /\b(?:2fa|mfa|two[- ]factor|multi[- ]factor|authenticat\w{1,8}|password|credentials?|log ?in|sign ?in|verify|security (?:update|verification|policy)|payroll|salary|benefits?|review (?:the |your )?document|docusign|passwort|contrase[ñn]a|senha|mot de passe)\b/
 
-export type Lure =
+export type PhishingTopic =
   | 'account'
   | 'account abroad'
   | 'mailbox'
@@ -123,18 +123,18 @@ export type Lure =
   | 'parcel'
   | 'payment'
 
-const lures: readonly (readonly [Lure, { test: (text: string) => boolean }])[] = [
-  ['account', accountInDanger],
-  ['account abroad', { test: (text) => accountAbroad.test(text) || accountInJapanese.test(text) }],
-  ['mailbox', mailboxLure],
-  ['document', documentLure],
-  ['protection', protectionLure],
-  ['wallet', walletLure],
-  ['reward', rewardLure],
-  ['parcel', parcelLure],
-  ['payment', paymentLure],
+const phishingPhrases: readonly (readonly [PhishingTopic, { test: (text: string) => boolean }])[] = [
+  ['account', accountPhrases],
+  ['account abroad', { test: (text) => foreignAccountPhrases.test(text) || japaneseAccountPhrases.test(text) }],
+  ['mailbox', mailboxPhrases],
+  ['document', documentPhrases],
+  ['protection', protectionPhrases],
+  ['wallet', walletPhrases],
+  ['reward', rewardPhrases],
+  ['parcel', parcelPhrases],
+  ['payment', paymentPhrases],
 ]
 
-export function luresIn(text: string): ReadonlySet<Lure> {
-  return new Set(lures.flatMap(([lure, pattern]) => (pattern.test(text) ? [lure] : [])))
+export function findPhishingTopics(text: string): ReadonlySet<PhishingTopic> {
+  return new Set(phishingPhrases.flatMap(([lure, pattern]) => (pattern.test(text) ? [lure] : [])))
 }

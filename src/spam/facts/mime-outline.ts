@@ -9,7 +9,7 @@
  * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first
  * 96 KB of each as written.
  */
-import { fieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
+import { readFieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
 import type { SpamPart } from '../spam-message.js'
 
 const MAX_PARTS = 100
@@ -26,14 +26,14 @@ export interface MimeOutline {
   readonly pages: readonly string[]
 }
 
-interface Declared {
+interface DeclaredPart {
   readonly part: SpamPart
   /** An attached page. */
-  readonly page: boolean
+  readonly isAttachedPage: boolean
 }
 
-export function mimeOutline(raw: Buffer, header: Header): MimeOutline {
-  const parts = [declared(raw, header).part]
+export function scanMimeOutline(raw: Buffer, header: Header): MimeOutline {
+  const parts = [readDeclaredPart(raw, header).part]
   const pages: string[] = []
   const body = raw.subarray(0, MAX_BYTES)
   let at = body.indexOf('\n--', Math.max(header.bodyStart - 1, 0))
@@ -44,25 +44,25 @@ export function mimeOutline(raw: Buffer, header: Header): MimeOutline {
     const start = body.subarray(lineEnd + 1, lineEnd + 1 + MAX_HEADER)
     if (/^content-/i.test(start.toString('latin1', 0, 8))) {
       const head = scanHeader(start)
-      const { part, page } = declared(start, head)
+      const { part, isAttachedPage } = readDeclaredPart(start, head)
       parts.push(part)
       const content = body.subarray(lineEnd + 1 + head.bodyStart, next === -1 ? undefined : next)
-      if (page && pages.length < MAX_PAGES) pages.push(decoded(content.subarray(0, MAX_PAGE), part.encoding))
+      if (isAttachedPage && pages.length < MAX_PAGES) pages.push(decodeContent(content.subarray(0, MAX_PAGE), part.encoding))
     }
     at = next
   }
   return { parts, pages }
 }
 
-function declared(raw: Buffer, header: Header): Declared {
+function readDeclaredPart(raw: Buffer, header: Header): DeclaredPart {
   const value = (name: string): string => {
     const field = header.fields.find((one) => one.name === name)
-    return field === undefined ? '' : fieldValue(raw, field).slice(0, MAX_VALUE).toLowerCase()
+    return field === undefined ? '' : readFieldValue(raw, field).slice(0, MAX_VALUE).toLowerCase()
   }
   const type = value('content-type')
   const disposition = value('content-disposition')
   const contentType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+/.exec(type)?.[0] ?? ''
-  const name = nameOf(`;${disposition}`) || nameOf(type)
+  const name = fileNameOf(`;${disposition}`) || fileNameOf(type)
   const attached = /^attachment\b/.test(disposition) || name !== ''
   return {
     part: {
@@ -71,23 +71,23 @@ function declared(raw: Buffer, header: Header): Declared {
       encoding: /^[\w-]+/.exec(value('content-transfer-encoding'))?.[0] ?? '',
       attached,
     },
-    page: attached && isPage(contentType, name),
+    isAttachedPage: attached && isWebPage(contentType, name),
   }
 }
 
 /** Of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty: there is none. */
-function nameOf(value: string): string {
+function fileNameOf(value: string): string {
   return /;\s{0,80}(?:file)?name(?:\*\d?\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/.exec(value)?.[1]?.trim() ?? ''
 }
 
-function isPage(contentType: string, name: string): boolean {
+function isWebPage(contentType: string, name: string): boolean {
   return (
     /^(?:text\/html|application\/xhtml\+xml|image\/svg\+xml)$/.test(contentType) ||
     /\.(?:s?html?|xht(?:ml)?|svg)$/.test(name)
   )
 }
 
-function decoded(content: Buffer, encoding: string): string {
+function decodeContent(content: Buffer, encoding: string): string {
   if (encoding === 'base64') return Buffer.from(content.toString('latin1'), 'base64').toString('utf8')
   const text = content.toString('utf8')
   if (encoding !== 'quoted-printable') return text

@@ -3,29 +3,29 @@
  *
  * Limits: the first three pages, 64 KB of each.
  */
-import { htmlFacts } from './html-facts.js'
+import { collectHtmlFacts } from './html-facts.js'
 
 const MAX_PAGES = 3
 const MAX_PAGE = 65_536
 
 export interface PageFacts {
   /** It asks for a password, or for anything that a form sends away. */
-  readonly asks: boolean
+  readonly asksForInput: boolean
   /** It leads elsewhere by itself, or is written by its own script. */
-  readonly unfolds: boolean
+  readonly unpacksItself: boolean
 }
 
-const unfolding =
+const unpackingPattern =
   /\b(?:atob|unescape|fromcharcode|document\.write(?:ln)?|eval|location\.(?:href|replace|assign)|window\.location|createobjecturl)\b/i
 
-export function pageFacts(pages: readonly string[]): PageFacts {
+export function collectPageFacts(pages: readonly string[]): PageFacts {
   const found = pages.slice(0, MAX_PAGES).map((whole) => {
     const page = whole.slice(0, MAX_PAGE)
-    const { passwords, tags, refresh, actions } = htmlFacts(page)
+    const { passwordInputs, tags, hasRefresh, actions } = collectHtmlFacts(page)
     return {
-      asks: passwords > 0 || actions.some((action) => /^\s{0,20}https?:/i.test(action)),
-      unfolds: refresh || (tags.has('script') && unfolding.test(page)),
+      asks: passwordInputs > 0 || actions.some((action) => /^\s{0,20}https?:/i.test(action)),
+      unfolds: hasRefresh || (tags.has('script') && unpackingPattern.test(page)),
     }
   })
-  return { asks: found.some(({ asks }) => asks), unfolds: found.some(({ unfolds }) => unfolds) }
+  return { asksForInput: found.some(({ asks }) => asks), unpacksItself: found.some(({ unfolds }) => unfolds) }
 }

@@ -4,70 +4,70 @@
  * Limits: the first three authors, the first 100 distinct hosts of links.
  */
 import type { Mailbox } from '../../mail/mailbox-list.js'
-import { type BrandFound, brandsIn, isOwnDomain, ownerOf, poseAsSharedName, resemblesBrand } from './brand-match.js'
-import { haste, type Lure, luresIn } from './lures.js'
-import { type SpamUrl, spamUrl } from './url-facts.js'
+import { type BrandMatch, findBrands, isOwnDomain, findBrandOfHost, isSharedNameMisused, isBrandLookalike } from './brand-match.js'
+import { urgencyPhrases, type PhishingTopic, findPhishingTopics } from './lures.js'
+import { type SpamUrl, parseSpamUrl } from './url-facts.js'
 
 const MAX_AUTHORS = 3
 const MAX_HOSTS = 100
 
-export interface PretenceFacts {
+export interface ImpersonationFacts {
   /** Brands that names of authors speak of, and that the author's domain does not belong to. */
-  readonly posed: readonly BrandFound[]
+  readonly impersonatedBrands: readonly BrandMatch[]
   /** The same of the subject. */
-  readonly subject: readonly BrandFound[]
+  readonly subjectBrands: readonly BrandMatch[]
   /** The author's domain is made to look like a brand's. */
-  readonly likeness: boolean
+  readonly hasLookalikeDomain: boolean
   /** A link leads to a name that is made to look like a brand's. */
-  readonly linkLikeness: boolean
+  readonly hasLookalikeLink: boolean
   /** It names a brand, has links, and none of them leads to that brand. */
-  readonly linksElsewhere: boolean
+  readonly noLinkToNamedBrand: boolean
   /** The author's domain is a brand's, and none of its links leads to that brand. */
-  readonly awayFromBrand: boolean
+  readonly noLinkToAuthorBrand: boolean
   /** What it asks for that fraud asks for. */
-  readonly lures: ReadonlySet<Lure>
-  readonly haste: boolean
+  readonly phishingTopics: ReadonlySet<PhishingTopic>
+  readonly isUrgent: boolean
 }
 
-interface Named {
+interface ImpersonationInput {
   readonly from: readonly Mailbox[]
   readonly subject: string
   /** Domain of the author; null: there is none. */
   readonly domain: string | null
   /** The beginning and the end of all words, in lower case. */
-  readonly lower: string
+  readonly lowerText: string
   readonly urls: readonly SpamUrl[]
 }
 
-export function pretenceFacts({ from, subject, domain, lower, urls }: Named): PretenceFacts {
-  const foreign = (found: readonly BrandFound[]): readonly BrandFound[] =>
+export function collectImpersonationFacts({ from, subject, domain, lowerText, urls }: ImpersonationInput): ImpersonationFacts {
+  const foreignBrandsOf = (found: readonly BrandMatch[]): readonly BrandMatch[] =>
     domain === null ? [] : found.filter(({ brand }) => !isOwnDomain(brand, domain))
   const names = from.slice(0, MAX_AUTHORS).map(({ name }) => name)
-  const posed = foreign(names.flatMap(brandsIn))
-  const named = foreign(brandsIn(subject))
+  const impersonatedBrands = foreignBrandsOf(names.flatMap(findBrands))
+  const subjectBrands = foreignBrandsOf(findBrands(subject))
   const hosts = [...new Set(urls.map(({ host }) => host))].slice(0, MAX_HOSTS)
-  const all = [...posed, ...named]
+  const all = [...impersonatedBrands, ...subjectBrands]
   return {
-    posed: domain !== null && names.some((name) => poseAsSharedName(name, domain)) ? [...posed, sharedName] : posed,
-    subject: named,
-    likeness: domain !== null && resemblesBrand(domain),
-    linkLikeness: hosts.some(resemblesBrand),
-    linksElsewhere:
+    impersonatedBrands: domain !== null && names.some((name) => isSharedNameMisused(name, domain)) ? [...impersonatedBrands, sharedNameMatch] : impersonatedBrands,
+    subjectBrands: subjectBrands,
+    hasLookalikeDomain: domain !== null && isBrandLookalike(domain),
+    hasLookalikeLink: hosts.some(isBrandLookalike),
+    noLinkToNamedBrand:
       hosts.length > 0 && all.length > 0 && !hosts.some((host) => all.some(({ brand }) => isOwnDomain(brand, host))),
-    awayFromBrand: domain !== null && hosts.length > 0 && leavesBrand(domain, hosts),
-    lures: luresIn(lower),
-    haste: haste.test(lower),
+    noLinkToAuthorBrand: domain !== null && hosts.length > 0 && hasNoLinkToBrand(domain, hosts),
+    phishingTopics: findPhishingTopics(lowerText),
+    isUrgent: urgencyPhrases.test(lowerText),
   }
 }
 
-function leavesBrand(domain: string, hosts: readonly string[]): boolean {
-  const brand = ownerOf(domain)
+function hasNoLinkToBrand(domain: string, hosts: readonly string[]): boolean {
+  const brand = findBrandOfHost(domain)
   return brand !== null && !hosts.some((host) => isOwnDomain(brand, host))
 }
 
-const sharedName: BrandFound = { brand: { names: [], labels: new Set(), common: true }, disguised: false }
+const sharedNameMatch: BrandMatch = { brand: { names: [], labels: new Set(), common: true }, disguised: false }
 
 /** Where forms of HTML send what is filled in. */
-export function formUrls(actions: readonly string[]): readonly SpamUrl[] {
-  return actions.flatMap((action) => spamUrl(action, null) ?? [])
+export function parseFormUrls(actions: readonly string[]): readonly SpamUrl[] {
+  return actions.flatMap((action) => parseSpamUrl(action, null) ?? [])
 }

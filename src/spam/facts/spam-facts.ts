@@ -8,15 +8,15 @@
 import { type Address, domainOf, localPartOf } from '../../mail/address.js'
 import type { SpamField, SpamMessage } from '../spam-message.js'
 import { isThrowawayDomain } from './host-kinds.js'
-import { type HtmlFacts, htmlFacts } from './html-facts.js'
-import { type PageFacts, pageFacts } from './page-facts.js'
-import { formUrls, type PretenceFacts, pretenceFacts } from './pretence-facts.js'
-import { asRead } from './script-facts.js'
-import { imageUrls, linkUrls, registered, type SpamUrl, textUrls } from './url-facts.js'
+import { type HtmlFacts, collectHtmlFacts } from './html-facts.js'
+import { type PageFacts, collectPageFacts } from './page-facts.js'
+import { parseFormUrls, type ImpersonationFacts, collectImpersonationFacts } from './pretence-facts.js'
+import { foldMixedWords } from './script-facts.js'
+import { parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl, findTextUrls } from './url-facts.js'
 
-const MAX_BODY = 40_000
-const BEGINNING = 6_000
-const END = 2_000
+const MAX_BODY_LENGTH = 40_000
+const BEGINNING_LENGTH = 6_000
+const END_LENGTH = 2_000
 
 export interface SpamFacts {
   readonly message: SpamMessage
@@ -26,7 +26,7 @@ export interface SpamFacts {
   /** Of the subject and both bodies as people see them; blanks are single. */
   readonly words: string
   /** The beginning and the end of `words`, in lower case. */
-  readonly lower: string
+  readonly lowerText: string
   /** The text part, or what the HTML shows where there is none. */
   readonly body: string
   /** Links of the HTML, and what stands in the text. */
@@ -35,10 +35,10 @@ export interface SpamFacts {
   /** Where forms send what is filled in. */
   readonly forms: readonly SpamUrl[]
   /** The author or a link is of a top-level domain where names are bought to be thrown away. */
-  readonly throwaway: boolean
-  readonly pretence: PretenceFacts
+  readonly hasThrowawayDomain: boolean
+  readonly impersonation: ImpersonationFacts
   /** Of web pages that are attached. */
-  readonly page: PageFacts
+  readonly attachedPages: PageFacts
   /** Of the only or first author. */
   readonly author: Author | null
 }
@@ -52,49 +52,49 @@ export interface Author {
   readonly organization: string
 }
 
-export function spamFacts(message: SpamMessage): SpamFacts {
-  const html = htmlFacts(message.html ?? '')
-  const text = message.text?.slice(0, MAX_BODY) ?? ''
-  const words = readable(`${message.subject}\n${text}\n${html.visible.slice(0, MAX_BODY)}`)
-  const lower = ends(words).toLowerCase()
-  const urls = [...linkUrls(html.links), ...textUrls(message.text ?? '')]
-  const author = authorOf(message)
+export function collectSpamFacts(message: SpamMessage): SpamFacts {
+  const html = collectHtmlFacts(message.html ?? '')
+  const text = message.text?.slice(0, MAX_BODY_LENGTH) ?? ''
+  const words = normalizeText(`${message.subject}\n${text}\n${html.visibleText.slice(0, MAX_BODY_LENGTH)}`)
+  const lowerText = beginningAndEndOf(words).toLowerCase()
+  const urls = [...parseLinkUrls(html.links), ...findTextUrls(message.text ?? '')]
+  const author = findAuthor(message)
   const domain = author?.domain ?? null
   return {
     message,
-    fields: byName(message.fields),
+    fields: groupByName(message.fields),
     html,
     words,
-    lower,
-    body: text.trim() === '' ? html.visible.slice(0, MAX_BODY) : text,
+    lowerText,
+    body: text.trim() === '' ? html.visibleText.slice(0, MAX_BODY_LENGTH) : text,
     urls,
-    images: imageUrls(html.images),
-    forms: formUrls(html.actions),
-    throwaway: [domain ?? '', ...urls.map(({ host }) => host)].some(isThrowawayDomain),
-    pretence: pretenceFacts({ from: message.from, subject: message.subject, domain, lower, urls }),
-    page: pageFacts(message.pages),
+    images: parseImageUrls(html.images),
+    forms: parseFormUrls(html.actions),
+    hasThrowawayDomain: [domain ?? '', ...urls.map(({ host }) => host)].some(isThrowawayDomain),
+    impersonation: collectImpersonationFacts({ from: message.from, subject: message.subject, domain, lowerText, urls }),
+    attachedPages: collectPageFacts(message.pages),
     author,
   }
 }
 
 /** Values of the field's first; empty where it is missing. */
-export function first(facts: SpamFacts, name: string): string {
+export function firstValueOf(facts: SpamFacts, name: string): string {
   return facts.fields.get(name)?.[0] ?? ''
 }
 
-export function count(facts: SpamFacts, name: string): number {
+export function countFields(facts: SpamFacts, name: string): number {
   return facts.fields.get(name)?.length ?? 0
 }
 
-function ends(words: string): string {
-  return words.length <= BEGINNING + END ? words : `${words.slice(0, BEGINNING)} ${words.slice(-END)}`
+function beginningAndEndOf(words: string): string {
+  return words.length <= BEGINNING_LENGTH + END_LENGTH ? words : `${words.slice(0, BEGINNING_LENGTH)} ${words.slice(-END_LENGTH)}`
 }
 
-function readable(text: string): string {
-  return asRead(text).replace(/\s+/g, ' ').trim()
+function normalizeText(text: string): string {
+  return foldMixedWords(text).replace(/\s+/g, ' ').trim()
 }
 
-function byName(fields: readonly SpamField[]): ReadonlyMap<string, readonly string[]> {
+function groupByName(fields: readonly SpamField[]): ReadonlyMap<string, readonly string[]> {
   const all = new Map<string, string[]>()
   for (const { name, value } of fields) {
     const values = all.get(name)
@@ -104,11 +104,11 @@ function byName(fields: readonly SpamField[]): ReadonlyMap<string, readonly stri
   return all
 }
 
-function authorOf({ from }: SpamMessage): Author | null {
+function findAuthor({ from }: SpamMessage): Author | null {
   for (const { address, name } of from) {
     if (address === null) continue
     const domain = domainOf(address)
-    return { address, name, local: localPartOf(address), domain, organization: registered(domain) }
+    return { address, name, local: localPartOf(address), domain, organization: registeredDomainOf(domain) }
   }
   return null
 }

@@ -27,15 +27,15 @@ export interface SpamUrl {
   readonly text: string | null
 }
 
-const form = /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
+const urlPattern = /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
 
 /** Null: no address of the web. */
-export function spamUrl(href: string, text: string | null): SpamUrl | null {
+export function parseSpamUrl(href: string, text: string | null): SpamUrl | null {
   const written = href
     .slice(0, MAX_URL)
     .replace(/[\t\r\n]/g, '')
     .trim()
-  const found = form.exec(written)
+  const found = urlPattern.exec(written)
   if (found === null) return null
   const [, scheme = '', user = '', host = '', port = '', path = ''] = found
   const lower = host.toLowerCase()
@@ -47,23 +47,23 @@ export function spamUrl(href: string, text: string | null): SpamUrl | null {
     host: lower,
     port,
     path,
-    organization: registered(lower),
+    organization: registeredDomainOf(lower),
     text,
   }
 }
 
-export function linkUrls(links: readonly HtmlLink[]): readonly SpamUrl[] {
-  return links.flatMap(({ href, text }) => spamUrl(href, text.replace(/\s+/g, ' ').trim()) ?? [])
+export function parseLinkUrls(links: readonly HtmlLink[]): readonly SpamUrl[] {
+  return links.flatMap(({ href, text }) => parseSpamUrl(href, text.replace(/\s+/g, ' ').trim()) ?? [])
 }
 
-export function imageUrls(images: readonly string[]): readonly SpamUrl[] {
-  return images.flatMap((source) => spamUrl(source, null) ?? [])
+export function parseImageUrls(images: readonly string[]): readonly SpamUrl[] {
+  return images.flatMap((source) => parseSpamUrl(source, null) ?? [])
 }
 
-export function textUrls(text: string): readonly SpamUrl[] {
+export function findTextUrls(text: string): readonly SpamUrl[] {
   const found: SpamUrl[] = []
   for (const [written] of text.slice(0, MAX_TEXT).matchAll(/\bhttps?:\/\/[^\s<>"'\])]{1,2000}/gi)) {
-    const url = spamUrl(written.replace(/[.,;:!?]{1,20}$/, ''), null)
+    const url = parseSpamUrl(written.replace(/[.,;:!?]{1,20}$/, ''), null)
     if (url !== null) found.push(url)
     if (found.length === MAX_URLS) break
   }
@@ -71,13 +71,13 @@ export function textUrls(text: string): readonly SpamUrl[] {
 }
 
 /** The domain that words name, as a reader takes them: an address, or a bare `www.` name; null: they name none. */
-export function namedDomain(words: string): string | null {
+export function findShownDomain(words: string): string | null {
   const found = /^(?:https?:\/\/|www\.)((?:[\p{L}\p{N}_-]{1,63}\.){1,8}[\p{L}]{2,24})(?=[/:?#\s]|$)/iu.exec(
     words.slice(0, 300),
   )
-  return found?.[1] === undefined ? null : registered(domainToASCII(found[1]))
+  return found?.[1] === undefined ? null : registeredDomainOf(domainToASCII(found[1]))
 }
 
-export function registered(host: string): string {
+export function registeredDomainOf(host: string): string {
   return getDomain(host, { allowPrivateDomains: true }) ?? host
 }

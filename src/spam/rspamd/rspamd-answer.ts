@@ -6,7 +6,7 @@
  *
  * Limits: the first 1,000 symbols are looked at; scores are cut to 1,000 either way.
  */
-import { headerText } from '../../mail/header-text.js'
+import { decodeHeaderText } from '../../mail/header-text.js'
 
 export interface RspamdSymbol {
   readonly name: string
@@ -26,11 +26,11 @@ export interface RspamdVerdict {
 }
 
 const MAX_SYMBOLS = 1_000
-const MOST = 1_000
+const MAX_SCORE = 1_000
 /** Of rspamd's own configuration; it says null where its actions are not configured. */
-const USUAL_REQUIRED = 15
+const DEFAULT_REQUIRED_SCORE = 15
 
-const actions: Readonly<Record<string, RspamdAction>> = {
+const actionNames: Readonly<Record<string, RspamdAction>> = {
   'add header': 'add header',
   'rewrite subject': 'add header',
   quarantine: 'reject',
@@ -39,35 +39,35 @@ const actions: Readonly<Record<string, RspamdAction>> = {
 }
 
 /** Null: it is no answer of rspamd. */
-export function rspamdVerdict(text: string): RspamdVerdict | null {
-  const answer = recordOf(parsed(text))
-  const score = numberOf(answer?.['score'])
+export function parseRspamdVerdict(text: string): RspamdVerdict | null {
+  const answer = asRecord(parseJson(text))
+  const score = asBoundedNumber(answer?.['score'])
   if (answer === null || score === null) return null
-  const required = numberOf(answer['required_score'])
+  const required = asBoundedNumber(answer['required_score'])
   return {
     score,
-    requiredScore: required === null || required < 1 ? USUAL_REQUIRED : required,
+    requiredScore: required === null || required < 1 ? DEFAULT_REQUIRED_SCORE : required,
     action: actionOf(answer['action']),
-    symbols: Object.entries(recordOf(answer['symbols']) ?? {})
+    symbols: Object.entries(asRecord(answer['symbols']) ?? {})
       .slice(0, MAX_SYMBOLS)
-      .map(symbolOf),
+      .map(toSymbol),
   }
 }
 
 function actionOf(action: unknown): RspamdAction {
-  return typeof action === 'string' && Object.hasOwn(actions, action) ? (actions[action] ?? 'none') : 'none'
+  return typeof action === 'string' && Object.hasOwn(actionNames, action) ? (actionNames[action] ?? 'none') : 'none'
 }
 
-function symbolOf([name, value]: readonly [string, unknown]): RspamdSymbol {
-  const { score, description } = recordOf(value) ?? {}
+function toSymbol([name, value]: readonly [string, unknown]): RspamdSymbol {
+  const { score, description } = asRecord(value) ?? {}
   return {
     name: name.slice(0, 60).replace(/[^A-Za-z0-9_]/g, '_'),
-    score: numberOf(score) ?? 0,
-    description: typeof description === 'string' ? headerText(description, 200) : '',
+    score: asBoundedNumber(score) ?? 0,
+    description: typeof description === 'string' ? decodeHeaderText(description, 200) : '',
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -75,12 +75,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> | null {
+function asRecord(value: unknown): Readonly<Record<string, unknown>> | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : null
 }
 
-function numberOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? Math.max(-MOST, Math.min(MOST, value)) : null
+function asBoundedNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.max(-MAX_SCORE, Math.min(MAX_SCORE, value)) : null
 }

@@ -16,38 +16,38 @@
  * The symbols are shown with what they weigh here; the line `RSPAMD` takes up what is left, so
  * that the report adds up. Limit: the 40 heaviest symbols.
  */
-import { countedTwice } from '../own-points.js'
-import { hundredths, type SpamContribution, type SpamThresholds, totalScore } from '../spam-report.js'
+import { overlapOf } from '../own-points.js'
+import { roundScore, type SpamContribution, type SpamThresholds, sumScores } from '../spam-report.js'
 import type { RspamdAction, RspamdSymbol, RspamdVerdict } from './rspamd-answer.js'
 
 const MAX_SYMBOLS = 40
-const MOST_IN_FAVOUR = 3
+const MAX_HAM_SCORE = 3
 
 /** `own`: the score of everything else. */
-export function rspamdContributions(
+export function collectRspamdContributions(
   own: number,
   verdict: RspamdVerdict,
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
   const factor = thresholds.spam / verdict.requiredScore
-  const symbols = shown(verdict.symbols).map(({ name, score, description }) => ({
+  const symbols = selectShownSymbols(verdict.symbols).map(({ name, score, description }) => ({
     name: `RSPAMD_${name}`,
-    score: hundredths(score * factor),
+    score: roundScore(score * factor),
     description,
   }))
-  const theirs = Math.max(verdict.score * factor, -MOST_IN_FAVOUR, leastOf(verdict.action, thresholds))
-  const said = `rspamd gives ${hundredths(verdict.score)} of ${hundredths(verdict.requiredScore)}`
+  const theirs = Math.max(verdict.score * factor, -MAX_HAM_SCORE, minScoreOf(verdict.action, thresholds))
+  const said = `rspamd gives ${roundScore(verdict.score)} of ${roundScore(verdict.requiredScore)}`
   return [
     ...symbols,
     {
       name: 'RSPAMD',
-      score: hundredths(theirs - countedTwice(own, theirs) - totalScore(symbols)),
-      description: `${said}, ${hundredths(theirs)} here; what both found counts once`,
+      score: roundScore(theirs - overlapOf(own, theirs) - sumScores(symbols)),
+      description: `${said}, ${roundScore(theirs)} here; what both found counts once`,
     },
   ]
 }
 
-function leastOf(action: RspamdAction, { suspicious, spam }: SpamThresholds): number {
+function minScoreOf(action: RspamdAction, { suspicious, spam }: SpamThresholds): number {
   switch (action) {
     case 'reject':
       return spam
@@ -59,7 +59,7 @@ function leastOf(action: RspamdAction, { suspicious, spam }: SpamThresholds): nu
 }
 
 /** Those that weigh something; of a verdict without any, those that are there. */
-function shown(symbols: readonly RspamdSymbol[]): readonly RspamdSymbol[] {
+function selectShownSymbols(symbols: readonly RspamdSymbol[]): readonly RspamdSymbol[] {
   const weighty = symbols.filter(({ score }) => score !== 0)
   return (weighty.length > 0 ? weighty : symbols)
     .toSorted((a, b) => Math.abs(b.score) - Math.abs(a.score))

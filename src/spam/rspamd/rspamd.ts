@@ -9,13 +9,13 @@
  * megabyte of answer. Header values hold what strangers said: no control character gets into them.
  */
 import type { Clock } from '../../platform/clock.js'
-import { type HttpPost, httpPost } from '../../platform/http-post.js'
+import { type HttpPost, createHttpPost } from '../../platform/http-post.js'
 import type { Log } from '../../platform/log.js'
-import { memoryBudget } from '../../platform/memory/budget.js'
+import { createMemoryBudget } from '../../platform/memory/budget.js'
 import type { SpamOrigin } from '../spam-message.js'
-import { type RspamdVerdict, rspamdVerdict } from './rspamd-answer.js'
+import { type RspamdVerdict, parseRspamdVerdict } from './rspamd-answer.js'
 
-export interface RspamdQuestion {
+export interface RspamdRequest {
   /** Of the record: rspamd's log names it. */
   readonly id: string
   readonly raw: Buffer
@@ -24,18 +24,18 @@ export interface RspamdQuestion {
 }
 
 /** Never rejects; null: rspamd gives no verdict. */
-export type AskRspamd = (question: RspamdQuestion) => Promise<RspamdVerdict | null>
+export type CheckWithRspamd = (question: RspamdRequest) => Promise<RspamdVerdict | null>
 
 export interface RspamdLimits {
   /** Milliseconds. */
-  readonly time: number
-  readonly atOnce: number
+  readonly timeout: number
+  readonly concurrency: number
   /** Bytes of messages. */
-  readonly memory: number
-  readonly answer: number
+  readonly memoryBytes: number
+  readonly responseBytes: number
 }
 
-export const rspamdLimits: RspamdLimits = { time: 5_000, atOnce: 20, memory: 64 * 1024 ** 2, answer: 1024 ** 2 }
+export const defaultRspamdLimits: RspamdLimits = { timeout: 5_000, concurrency: 20, memoryBytes: 64 * 1024 ** 2, responseBytes: 1024 ** 2 }
 
 export interface RspamdDeps {
   /** Of a worker of rspamd, with or without `/checkv2` at its end. */
@@ -47,105 +47,105 @@ export interface RspamdDeps {
 
 const MAX_RECIPIENTS = 100
 const MAX_VALUE = 500
-const FAILURES = 3
-const REST = 10_000
-const SILENCE = 60_000
+const MAX_FAILURES = 3
+const OPEN_TIME = 10_000
+const LOG_INTERVAL = 60_000
 
-export function rspamd({ url, clock, log, limits = rspamdLimits }: RspamdDeps): AskRspamd {
-  const where = checkUrl(url)
-  const post = httpPost({ url: where, atOnce: limits.atOnce, timeLimit: limits.time, answerLimit: limits.answer })
-  const memory = memoryBudget(limits.memory)
-  const health = healthOf(clock, (reason, messages) => {
+export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps): CheckWithRspamd {
+  const where = buildCheckUrl(url)
+  const post = createHttpPost({ url: where, maxConcurrent: limits.concurrency, timeout: limits.timeout, maxResponseBytes: limits.responseBytes })
+  const memory = createMemoryBudget(limits.memoryBytes)
+  const breaker = createCircuitBreaker(clock, (reason, messages) => {
     const at = `${where.protocol}//${where.host}${where.pathname}`
     log.warn({ rspamd: at, reason, messages }, 'rspamd gives no verdict: the spam score is our own alone')
   })
   return async (question) => {
-    if (health.rests()) return health.missed()
+    if (breaker.isOpen()) return breaker.recordSkip()
     const { length } = question.raw
-    if (!memory.take(length)) return health.missed('too many messages wait for it')
+    if (!memory.acquire(length)) return breaker.recordSkip('too many messages wait for it')
     try {
-      const verdict = await ask(post, question)
-      return verdict === null ? health.failed('its answer is none of rspamd') : health.answered(verdict)
+      const verdict = await checkMessage(post, question)
+      return verdict === null ? breaker.recordFailure('its answer is none of rspamd') : breaker.recordSuccess(verdict)
     } catch (error) {
       // Our own mistakes as well: no message is lost for a filter that is asked by the way.
-      return health.failed(error instanceof Error ? error.message : String(error))
+      return breaker.recordFailure(error instanceof Error ? error.message : String(error))
     } finally {
-      memory.give(length)
+      memory.release(length)
     }
   }
 }
 
-async function ask(post: HttpPost, question: RspamdQuestion): Promise<RspamdVerdict | null> {
-  const answer = await post({ headers: headersOf(question), body: question.raw })
-  return rspamdVerdict(answer.toString())
+async function checkMessage(post: HttpPost, question: RspamdRequest): Promise<RspamdVerdict | null> {
+  const answer = await post({ headers: buildHeaders(question), body: question.raw })
+  return parseRspamdVerdict(answer.toString())
 }
 
-function checkUrl(text: string): URL {
+function buildCheckUrl(text: string): URL {
   const url = new URL(text)
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/checkv2$/, '')}/checkv2`
   return url
 }
 
-export function headersOf({ id, origin, recipients }: RspamdQuestion): Record<string, string | readonly string[]> {
+export function buildHeaders({ id, origin, recipients }: RspamdRequest): Record<string, string | readonly string[]> {
   const { clientAddress, helo, envelopeFrom, reverseName } = origin
   const known = { IP: clientAddress, Helo: helo, Hostname: reverseName ?? '' }
   const said = Object.entries(known).flatMap(([name, value]) =>
-    value === '' ? [] : [[name, harmless(value)] as const],
+    value === '' ? [] : [[name, sanitizeValue(value)] as const],
   )
   return {
     ...Object.fromEntries(said),
-    'Queue-Id': harmless(id),
-    From: harmless(`<${envelopeFrom}>`),
-    Rcpt: recipients.slice(0, MAX_RECIPIENTS).map(harmless),
+    'Queue-Id': sanitizeValue(id),
+    From: sanitizeValue(`<${envelopeFrom}>`),
+    Rcpt: recipients.slice(0, MAX_RECIPIENTS).map(sanitizeValue),
     'Content-Type': 'message/rfc822',
   }
 }
 
 /** As latin1, so that its bytes are those of UTF-8. */
-function harmless(value: string): string {
+function sanitizeValue(value: string): string {
   return Buffer.from(value.slice(0, MAX_VALUE).replace(/\p{Cc}+/gu, ' ')).toString('latin1')
 }
 
-interface Health {
+interface CircuitBreaker {
   /** False where it may be asked: always while it answers, once after each rest. */
-  readonly rests: () => boolean
-  readonly answered: <T>(verdict: T) => T
-  readonly failed: (reason: string) => null
+  readonly isOpen: () => boolean
+  readonly recordSuccess: <T>(verdict: T) => T
+  readonly recordFailure: (reason: string) => null
   /** Nobody was asked; by default for the last failure. */
-  readonly missed: (reason?: string) => null
+  readonly recordSkip: (reason?: string) => null
 }
 
-function healthOf(clock: Clock, complain: (reason: string, messages: number) => void): Health {
+function createCircuitBreaker(clock: Clock, complain: (reason: string, messages: number) => void): CircuitBreaker {
   let failures = 0
-  let restsUntil = 0
-  let quietUntil = 0
-  let unsaid = 0
+  let openUntil = 0
+  let silentUntil = 0
+  let unreported = 0
   let lastFailure = ''
-  const missed = (reason = lastFailure): null => {
-    unsaid += 1
-    if (clock() < quietUntil) return null
-    complain(reason, unsaid)
-    quietUntil = clock() + SILENCE
-    unsaid = 0
+  const recordSkip = (reason = lastFailure): null => {
+    unreported += 1
+    if (clock() < silentUntil) return null
+    complain(reason, unreported)
+    silentUntil = clock() + LOG_INTERVAL
+    unreported = 0
     return null
   }
   return {
-    missed,
-    rests: () => {
-      if (failures < FAILURES) return false
-      if (clock() < restsUntil) return true
-      restsUntil = clock() + REST
+    recordSkip,
+    isOpen: () => {
+      if (failures < MAX_FAILURES) return false
+      if (clock() < openUntil) return true
+      openUntil = clock() + OPEN_TIME
       return false
     },
-    answered: (verdict) => {
+    recordSuccess: (verdict) => {
       failures = 0
       return verdict
     },
-    failed: (reason) => {
+    recordFailure: (reason) => {
       failures += 1
-      restsUntil = clock() + REST
+      openUntil = clock() + OPEN_TIME
       lastFailure = reason
-      return missed(reason)
+      return recordSkip(reason)
     },
   }
 }

@@ -12,9 +12,9 @@ import { impersonationRules } from './impersonation.js'
 import { structureRules } from './structure.js'
 import { urlRules } from './urls.js'
 import { fraudWording } from './wording-frauds.js'
-import { lureWording } from './wording-lures.js'
+import { phishingWording } from './wording-lures.js'
 import { salesWording } from './wording-sales.js'
-import { waresWording } from './wording-wares.js'
+import { productWording } from './wording-wares.js'
 
 export const spamRules: readonly SpamRule[] = [
   ...gtubeRules,
@@ -29,7 +29,7 @@ export const spamRules: readonly SpamRule[] = [
   ...charsetRules,
   ...attachmentRules,
   ...salesWording,
-  ...waresWording,
+  ...productWording,
   ...fraudWording,
-  ...lureWording,
+  ...phishingWording,
 ]

@@ -1,21 +1,21 @@
 /** What is attached, by its name and its declared type. */
-import { turnsAround } from '../facts/script-facts.js'
+import { hasDirectionOverride } from '../facts/script-facts.js'
 import type { SpamAttachment } from '../spam-message.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const programs =
+const programExtensions =
   /\.(?:exe|scr|pif|com|bat|cmd|vbs?|vbe|jse?|wsf|wsh|hta|cpl|msi|jar|lnk|ps1|reg|chm|apk|app|iso|img|vhdx?|one|url)$/i
-const documents = 'pdf|docx?|xlsx?|pptx?|txt|rtf|jpe?g|gif|png|zip|html?|mp[34]|csv|mpe?g|avi|wav'
-const double = new RegExp(
-  `\\.(?:${documents})[\\s_.]*\\.(?:exe|scr|pif|com|bat|cmd|vbs|js|wsf|hta|lnk|jar|html?|iso)$`,
+const documentExtensions = 'pdf|docx?|xlsx?|pptx?|txt|rtf|jpe?g|gif|png|zip|html?|mp[34]|csv|mpe?g|avi|wav'
+const doubleExtension = new RegExp(
+  `\\.(?:${documentExtensions})[\\s_.]*\\.(?:exe|scr|pif|com|bat|cmd|vbs|js|wsf|hta|lnk|jar|html?|iso)$`,
   'i',
 )
 
-const some = (test: (name: string, one: SpamAttachment) => boolean): SpamRule['test'] => {
+const hasAttachment = (test: (name: string, one: SpamAttachment) => boolean): SpamRule['test'] => {
   return ({ message }) => message.attachments.some((one) => test((one.filename ?? '').trim(), one))
 }
 
-const isPage = ({ filename }: SpamAttachment): boolean =>
+const isWebPage = ({ filename }: SpamAttachment): boolean =>
   /\.(?:s?html?|xht(?:ml)?|svg|mht)$/i.test((filename ?? '').trim())
 
 export const attachmentRules: readonly SpamRule[] = [
@@ -23,56 +23,56 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'ATTACHED_PROGRAM',
     weight: 4,
     description: 'a program is attached',
-    test: some(
-      (name, { contentType }) => programs.test(name) || /\/x-(?:msdownload|dosexec|ms-shortcut)$/.test(contentType),
+    test: hasAttachment(
+      (name, { contentType }) => programExtensions.test(name) || /\/x-(?:msdownload|dosexec|ms-shortcut)$/.test(contentType),
     ),
   },
   {
     name: 'ATTACHED_DOUBLE_EXTENSION',
     weight: 4,
     description: 'an attachment that feigns another type',
-    test: some((name) => double.test(name)),
+    test: hasAttachment((name) => doubleExtension.test(name)),
   },
   {
     name: 'ATTACHED_HIDDEN_EXTENSION',
     weight: 4,
     description: 'the type of an attachment is far behind its name, or turned around',
-    test: some((name) => turnsAround(name) || /\s{8}\.\w{1,5}$/.test(name)),
+    test: hasAttachment((name) => hasDirectionOverride(name) || /\s{8}\.\w{1,5}$/.test(name)),
   },
   {
     name: 'ATTACHED_TYPE_MISMATCH',
     weight: 2,
     description: 'a picture or sound by its type, a program by its name',
-    test: some((name, { contentType }) => programs.test(name) && /^(?:image|audio|video|text)\//.test(contentType)),
+    test: hasAttachment((name, { contentType }) => programExtensions.test(name) && /^(?:image|audio|video|text)\//.test(contentType)),
   },
   {
     name: 'ATTACHED_MACROS',
     weight: 2,
     description: 'a document made to hold macros',
-    test: some((name) => /\.(?:docm|dotm|xlsm|xltm|xlam|pptm|potm|ppam|xll)$/i.test(name)),
+    test: hasAttachment((name) => /\.(?:docm|dotm|xlsm|xltm|xlam|pptm|potm|ppam|xll)$/i.test(name)),
   },
   {
     name: 'ATTACHED_PAGE',
     weight: 1.6,
     description: 'a web page as an attachment',
-    test: ({ message }) => message.attachments.some(isPage),
+    test: ({ message }) => message.attachments.some(isWebPage),
   },
   {
     name: 'ATTACHED_PAGE_ASKS',
     weight: 2.5,
     description: 'an attached web page that asks for a password or sends a form away',
-    test: ({ page }) => page.asks,
+    test: ({ attachedPages }) => attachedPages.asksForInput,
   },
   {
     name: 'ATTACHED_PAGE_UNFOLDS',
     weight: 2,
     description: 'an attached web page that leads elsewhere or is written by its own script',
-    test: ({ page }) => page.unfolds,
+    test: ({ attachedPages }) => attachedPages.unpacksItself,
   },
   {
     name: 'LURE_IN_ATTACHMENT',
     weight: 1,
     description: 'asks for something by an attached web page',
-    test: (facts) => facts.pretence.lures.size > 0 && facts.message.attachments.some(isPage),
+    test: (facts) => facts.impersonation.phishingTopics.size > 0 && facts.message.attachments.some(isWebPage),
   },
 ]

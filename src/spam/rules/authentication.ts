@@ -5,11 +5,11 @@
  * A pass speaks for the name, not for who bears it: so it weighs little.
  */
 
-import { registered } from '../facts/url-facts.js'
+import { registeredDomainOf } from '../facts/url-facts.js'
 import type { SpamAuthentication, SpamOrigin } from '../spam-message.js'
 import type { SpamRule } from '../spam-rule.js'
 
-function result(
+function authenticationRule(
   name: string,
   weight: number,
   description: string,
@@ -23,12 +23,12 @@ function result(
   }
 }
 
-function client(name: string, weight: number, description: string, test: (origin: SpamOrigin) => boolean): SpamRule {
+function clientRule(name: string, weight: number, description: string, test: (origin: SpamOrigin) => boolean): SpamRule {
   return { name, weight, description, test: ({ message }) => message.origin !== null && test(message.origin) }
 }
 
 /** A reverse name that is made of the address: what providers give to homes. */
-function isGenericName({ reverseName, clientAddress }: SpamOrigin): boolean {
+function hasGenericName({ reverseName, clientAddress }: SpamOrigin): boolean {
   const octets = clientAddress.split('.')
   if (reverseName === null || octets.length !== 4) return false
   const numbers: readonly string[] = (reverseName.match(/\d+/g) ?? []).map((one) => String(Number(one)))
@@ -36,25 +36,25 @@ function isGenericName({ reverseName, clientAddress }: SpamOrigin): boolean {
 }
 
 export const authenticationRules: readonly SpamRule[] = [
-  result('SPF_FAIL', 2.5, 'the sender domain does not send from there', ({ spf }) => spf === 'fail'),
-  result('SPF_SOFTFAIL', 1, 'the sender domain hardly sends from there', ({ spf }) => spf === 'softfail'),
-  result('SPF_PERMERROR', 0.5, 'the SPF record is broken', ({ spf }) => spf === 'permerror'),
-  result('DKIM_FAIL', 1.5, 'a signature does not hold', ({ dkim }) => dkim === 'fail'),
-  result('DKIM_PERMERROR', 0.5, 'a signature that cannot be checked', ({ dkim }) => dkim === 'permerror'),
-  result('DMARC_FAIL', 3, "the author's domain does not vouch for it", ({ dmarc }) => dmarc === 'fail'),
-  result('DMARC_PASS', -0.5, "the author's domain vouches for it", ({ dmarc }) => dmarc === 'pass'),
-  result(
+  authenticationRule('SPF_FAIL', 2.5, 'the sender domain does not send from there', ({ spf }) => spf === 'fail'),
+  authenticationRule('SPF_SOFTFAIL', 1, 'the sender domain hardly sends from there', ({ spf }) => spf === 'softfail'),
+  authenticationRule('SPF_PERMERROR', 0.5, 'the SPF record is broken', ({ spf }) => spf === 'permerror'),
+  authenticationRule('DKIM_FAIL', 1.5, 'a signature does not hold', ({ dkim }) => dkim === 'fail'),
+  authenticationRule('DKIM_PERMERROR', 0.5, 'a signature that cannot be checked', ({ dkim }) => dkim === 'permerror'),
+  authenticationRule('DMARC_FAIL', 3, "the author's domain does not vouch for it", ({ dmarc }) => dmarc === 'fail'),
+  authenticationRule('DMARC_PASS', -0.5, "the author's domain vouches for it", ({ dmarc }) => dmarc === 'pass'),
+  authenticationRule(
     'UNAUTHENTICATED',
     1.5,
     'neither SPF nor DKIM speaks for any domain',
     ({ spf, dkim }) => spf !== 'pass' && dkim !== 'pass' && spf !== 'temperror' && dkim !== 'temperror',
   ),
-  result('IPREV_FAIL', 2, 'the client has no name that leads back to it', ({ iprev }) => iprev === 'fail'),
-  client('CLIENT_GENERIC_NAME', 1.5, 'the client has the name of a home connection', isGenericName),
-  client('HELO_LITERAL', 1, 'the client calls itself by an address', ({ helo }) =>
+  authenticationRule('IPREV_FAIL', 2, 'the client has no name that leads back to it', ({ iprev }) => iprev === 'fail'),
+  clientRule('CLIENT_GENERIC_NAME', 1.5, 'the client has the name of a home connection', hasGenericName),
+  clientRule('HELO_LITERAL', 1, 'the client calls itself by an address', ({ helo }) =>
     /^\[?(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[^\]]*)\]?$/i.test(helo),
   ),
-  client('HELO_NO_DOMAIN', 1, 'the client calls itself by no full name', ({ helo }) => !/[.:]/.test(helo)),
+  clientRule('HELO_NO_DOMAIN', 1, 'the client calls itself by no full name', ({ helo }) => !/[.:]/.test(helo)),
   {
     name: 'ENVELOPE_ELSEWHERE',
     weight: 0.3,
@@ -62,7 +62,7 @@ export const authenticationRules: readonly SpamRule[] = [
     test: ({ message, author }) => {
       const sender = message.origin?.envelopeFrom ?? ''
       const domain = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase()
-      return author !== null && domain !== '' && registered(domain) !== author.organization
+      return author !== null && domain !== '' && registeredDomainOf(domain) !== author.organization
     },
   },
 ]

@@ -1,46 +1,46 @@
 /** Games with letters and charsets. */
-import { mixedWords, turnsAround, unseenInWords } from '../facts/script-facts.js'
-import { first, type SpamFacts } from '../facts/spam-facts.js'
+import { countMixedWords, hasDirectionOverride, countInvisibleInWords } from '../facts/script-facts.js'
+import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const written = ({ message }: SpamFacts): string =>
+const plainTextOf = ({ message }: SpamFacts): string =>
   `${message.subject}\n${message.from.map(({ name }) => name).join('\n')}\n${(message.text ?? '').slice(0, 40_000)}`
 
-const everything = (facts: SpamFacts): string => `${written(facts)}\n${facts.html.visible.slice(0, 40_000)}`
+const allTextOf = (facts: SpamFacts): string => `${plainTextOf(facts)}\n${facts.html.visibleText.slice(0, 40_000)}`
 
-const bare = /[^\x20-\x7e\t]/
+const nonAscii = /[^\x20-\x7e\t]/
 
 export const charsetRules: readonly SpamRule[] = [
   {
     name: 'MIXED_ALPHABETS',
     weight: 2.6,
     description: 'words whose letters are of several alphabets',
-    test: (facts) => mixedWords(everything(facts)) > 1,
+    test: (facts) => countMixedWords(allTextOf(facts)) > 1,
   },
   {
     name: 'AUTHOR_MIXED_ALPHABETS',
     weight: 2.5,
     description: 'a name of the author in letters of several alphabets',
-    test: ({ message }) => message.from.some(({ name }) => mixedWords(name) > 0),
+    test: ({ message }) => message.from.some(({ name }) => countMixedWords(name) > 0),
   },
   {
     name: 'UNSEEN_CHARACTERS',
     weight: 2,
     description: 'words split by characters that show nothing',
-    test: (facts) => unseenInWords(everything(facts)) > 2,
+    test: (facts) => countInvisibleInWords(allTextOf(facts)) > 2,
   },
   {
     name: 'HEADER_UNSEEN_CHARACTERS',
     weight: 2,
     description: 'a subject or author with words split by characters that show nothing',
     test: ({ message }) =>
-      unseenInWords(message.subject) > 0 || message.from.slice(0, 5).some(({ name }) => unseenInWords(name) > 0),
+      countInvisibleInWords(message.subject) > 0 || message.from.slice(0, 5).some(({ name }) => countInvisibleInWords(name) > 0),
   },
   {
     name: 'SUBJECT_MIXED_ALPHABETS',
     weight: 1.5,
     description: 'a word of the subject in letters of several alphabets',
-    test: ({ message }) => mixedWords(message.subject.slice(0, 1_000)) > 0,
+    test: ({ message }) => countMixedWords(message.subject.slice(0, 1_000)) > 0,
   },
   {
     name: 'STYLED_LETTERS',
@@ -55,13 +55,13 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'TEXT_REVERSED',
     weight: 2,
     description: 'characters that turn the direction of reading',
-    test: ({ message }) => turnsAround(message.subject) || message.from.some(({ name }) => turnsAround(name)),
+    test: ({ message }) => hasDirectionOverride(message.subject) || message.from.some(({ name }) => hasDirectionOverride(name)),
   },
   {
     name: 'HEADER_RAW_8BIT',
     weight: 1,
     description: 'a subject or author in letters that were not encoded',
-    test: (facts) => bare.test(first(facts, 'subject')) || bare.test(first(facts, 'from')),
+    test: (facts) => nonAscii.test(firstValueOf(facts, 'subject')) || nonAscii.test(firstValueOf(facts, 'from')),
   },
   {
     name: 'CHARSET_MISSING',

@@ -2,32 +2,32 @@
  * The Date field against the moment of receiving, never against the clock: an old message that
  * is read again scores as it did.
  */
-import { dateOf } from '../facts/field-date.js'
-import { first, type SpamFacts } from '../facts/spam-facts.js'
+import { parseFieldDate } from '../facts/field-date.js'
+import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
 const HOUR = 3_600_000
 
 /** Hours that the message says to be written after it came. */
-function ahead(facts: SpamFacts): number {
-  const written = dateOf(first(facts, 'date'))
+function hoursAhead(facts: SpamFacts): number {
+  const written = parseFieldDate(firstValueOf(facts, 'date'))
   return written === null ? 0 : (written - facts.message.receivedAt) / HOUR
 }
 
 export const dateRules: readonly SpamRule[] = [
-  { name: 'NO_DATE', weight: 1, description: 'no Date', test: (facts) => first(facts, 'date') === '' },
+  { name: 'NO_DATE', weight: 1, description: 'no Date', test: (facts) => firstValueOf(facts, 'date') === '' },
   {
     name: 'DATE_UNREADABLE',
     weight: 2.3,
     description: 'a Date that is none',
-    test: (facts) => first(facts, 'date') !== '' && dateOf(first(facts, 'date')) === null,
+    test: (facts) => firstValueOf(facts, 'date') !== '' && parseFieldDate(firstValueOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',
     weight: 1.6,
     description: 'a Date in a zone that no place has',
     test: (facts) => {
-      const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(first(facts, 'date'))
+      const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstValueOf(facts, 'date'))
       if (zone === null) return false
       return zone[1] === '' || !/^(?:0\d|1[0-4])(?:00|15|30|45)$/.test(zone[2] ?? '')
     },
@@ -36,24 +36,24 @@ export const dateRules: readonly SpamRule[] = [
     name: 'DATE_AHEAD',
     weight: 1.9,
     description: 'written hours after it came',
-    test: (facts) => ahead(facts) > 3 && ahead(facts) <= 48,
+    test: (facts) => hoursAhead(facts) > 3 && hoursAhead(facts) <= 48,
   },
   {
     name: 'DATE_FAR_AHEAD',
     weight: 2.5,
     description: 'written days after it came',
-    test: (facts) => ahead(facts) > 48,
+    test: (facts) => hoursAhead(facts) > 48,
   },
   {
     name: 'DATE_LATE',
     weight: 0.5,
     description: 'written half a day before it came',
-    test: (facts) => ahead(facts) < -12 && ahead(facts) >= -96,
+    test: (facts) => hoursAhead(facts) < -12 && hoursAhead(facts) >= -96,
   },
   {
     name: 'DATE_FAR_LATE',
     weight: 1.4,
     description: 'written days before it came',
-    test: (facts) => ahead(facts) < -96,
+    test: (facts) => hoursAhead(facts) < -96,
   },
 ]

@@ -2,13 +2,13 @@
 import type { SpamRule } from '../spam-rule.js'
 
 /** In pieces, so that a mail with this source in it is not taken for the test itself. */
-const line = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
+const gtubeLine = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
 
 export const gtubeRules: readonly SpamRule[] = [
   {
     name: 'GTUBE',
     weight: 1_000,
     description: 'the line by which spam filters are tested',
-    test: ({ message, html }) => (message.text ?? '').includes(line) || html.visible.includes(line),
+    test: ({ message, html }) => (message.text ?? '').includes(gtubeLine) || html.visibleText.includes(gtubeLine),
   },
 ]

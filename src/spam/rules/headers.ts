@@ -1,21 +1,21 @@
 /** What the header fields say, and what is missing of them. */
-import { freeMail } from '../facts/host-kinds.js'
-import { count, first, type SpamFacts } from '../facts/spam-facts.js'
-import { registered } from '../facts/url-facts.js'
+import { freeMailDomains } from '../facts/host-kinds.js'
+import { countFields, firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
+import { registeredDomainOf } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const subjectWords = ({ message }: SpamFacts): string =>
+const bareSubjectOf = ({ message }: SpamFacts): string =>
   message.subject.replace(/^(?:\s*(?:re|fwd?|aw|\[[^\]]*\])\s*:?\s*)+/i, '')
 
-const once = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'cc']
+const singleFields = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'cc']
 
-function replyOrganization({ message }: SpamFacts): string | null {
+function replyOrganizationOf({ message }: SpamFacts): string | null {
   const address = message.replyTo.find((box) => box.address !== null)?.address
-  return address === undefined || address === null ? null : registered(address.slice(address.lastIndexOf('@') + 1))
+  return address === undefined || address === null ? null : registeredDomainOf(address.slice(address.lastIndexOf('@') + 1))
 }
 
 /** Names a recipient by the local part of the address: what a program fills in. */
-function namesRecipient({ message }: SpamFacts): boolean {
+function hasRecipientInSubject({ message }: SpamFacts): boolean {
   const subject = message.subject.toLowerCase()
   return message.to.slice(0, 20).some(({ address }) => {
     const local = address?.slice(0, address.lastIndexOf('@')).toLowerCase() ?? ''
@@ -30,14 +30,14 @@ export const headerRules: readonly SpamRule[] = [
     name: 'NO_MESSAGE_ID',
     weight: 1,
     description: 'no Message-ID',
-    test: (facts) => first(facts, 'message-id') === '',
+    test: (facts) => firstValueOf(facts, 'message-id') === '',
   },
   {
     name: 'ODD_MESSAGE_ID',
     weight: 1.2,
     description: 'a Message-ID that no mail program makes',
     test: (facts) => {
-      const id = first(facts, 'message-id')
+      const id = firstValueOf(facts, 'message-id')
       return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
     },
   },
@@ -51,23 +51,23 @@ export const headerRules: readonly SpamRule[] = [
     name: 'NO_RECIPIENT',
     weight: 1.6,
     description: 'neither To nor Cc',
-    test: (facts) => first(facts, 'to') === '' && first(facts, 'cc') === '',
+    test: (facts) => firstValueOf(facts, 'to') === '' && firstValueOf(facts, 'cc') === '',
   },
   {
     name: 'UNREADABLE_RECIPIENT',
     weight: 0.9,
     description: 'a To field without any address',
     test: (facts) =>
-      first(facts, 'to') !== '' &&
+      firstValueOf(facts, 'to') !== '' &&
       facts.message.to.every(({ address }) => address === null) &&
-      !/^[^@]*:\s*;?$/.test(first(facts, 'to')),
+      !/^[^@]*:\s*;?$/.test(firstValueOf(facts, 'to')),
   },
   {
     name: 'UNDISCLOSED',
     weight: 0.9,
     description: 'its recipients are not named',
     test: (facts) => {
-      const to = first(facts, 'to')
+      const to = firstValueOf(facts, 'to')
       return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
     },
   },
@@ -75,14 +75,14 @@ export const headerRules: readonly SpamRule[] = [
     name: 'REPEATED_FIELDS',
     weight: 1,
     description: 'a header field twice that must be there once',
-    test: (facts) => once.some((name) => count(facts, name) > 1),
+    test: (facts) => singleFields.some((name) => countFields(facts, name) > 1),
   },
   {
     name: 'SUBJECT_SHOUTS',
     weight: 1.8,
     description: 'a subject in capitals',
     test: (facts) => {
-      const subject = subjectWords(facts)
+      const subject = bareSubjectOf(facts)
       return /\s/.test(subject.trim()) && (subject.match(/[A-Z]/g)?.length ?? 0) > 8 && !/[a-z]/.test(subject)
     },
   },
@@ -126,7 +126,7 @@ export const headerRules: readonly SpamRule[] = [
     name: 'SUBJECT_NAMES_RECIPIENT',
     weight: 1.5,
     description: 'the subject calls the recipient by the address',
-    test: namesRecipient,
+    test: hasRecipientInSubject,
   },
   {
     name: 'SUBJECT_AD',
@@ -149,8 +149,8 @@ export const headerRules: readonly SpamRule[] = [
     description: 'a subject with Re: that answers nothing',
     test: (facts) =>
       /^\s*re(?:\[\d+\])?:/i.test(facts.message.subject) &&
-      first(facts, 'in-reply-to') === '' &&
-      first(facts, 'references') === '' &&
+      firstValueOf(facts, 'in-reply-to') === '' &&
+      firstValueOf(facts, 'references') === '' &&
       !/^[>|]|wrote:|schrieb/m.test(facts.body),
   },
   {
@@ -172,7 +172,7 @@ export const headerRules: readonly SpamRule[] = [
     description: 'the name of the author is the address of somebody else',
     test: ({ author }) => {
       const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
-      return author !== null && named?.[1] !== undefined && registered(named[1].toLowerCase()) !== author.organization
+      return author !== null && named?.[1] !== undefined && registeredDomainOf(named[1].toLowerCase()) !== author.organization
     },
   },
   {
@@ -194,15 +194,15 @@ export const headerRules: readonly SpamRule[] = [
     name: 'FREE_MAIL_AUTHOR',
     weight: 0.6,
     description: 'from an address that anybody may have',
-    test: ({ author }) => author !== null && freeMail.has(author.domain),
+    test: ({ author }) => author !== null && freeMailDomains.has(author.domain),
   },
   {
     name: 'REPLY_TO_FREE_MAIL',
     weight: 1.2,
     description: 'answers go to a free mailbox elsewhere',
     test: (facts) => {
-      const reply = replyOrganization(facts)
-      return reply !== null && freeMail.has(reply) && reply !== facts.author?.organization
+      const reply = replyOrganizationOf(facts)
+      return reply !== null && freeMailDomains.has(reply) && reply !== facts.author?.organization
     },
   },
   {
@@ -210,9 +210,9 @@ export const headerRules: readonly SpamRule[] = [
     weight: 0.3,
     description: 'answers go to another organization',
     test: (facts) => {
-      const reply = replyOrganization(facts)
+      const reply = replyOrganizationOf(facts)
       return (
-        reply !== null && facts.author !== null && reply !== facts.author.organization && first(facts, 'list-id') === ''
+        reply !== null && facts.author !== null && reply !== facts.author.organization && firstValueOf(facts, 'list-id') === ''
       )
     },
   },
@@ -226,20 +226,20 @@ export const headerRules: readonly SpamRule[] = [
     name: 'HIGH_PRIORITY',
     weight: 1,
     description: 'says itself that it is urgent',
-    test: (facts) => /^\s*1/.test(first(facts, 'x-priority')) || /^\s*high/i.test(first(facts, 'importance')),
+    test: (facts) => /^\s*1/.test(firstValueOf(facts, 'x-priority')) || /^\s*high/i.test(firstValueOf(facts, 'importance')),
   },
   {
     name: 'NO_MIME_VERSION',
     weight: 1.1,
     description: 'typed content without MIME-Version',
     test: (facts) =>
-      first(facts, 'content-type') !== '' && first(facts, 'mime-version') === '' && facts.message.html !== null,
+      firstValueOf(facts, 'content-type') !== '' && firstValueOf(facts, 'mime-version') === '' && facts.message.html !== null,
   },
   {
     name: 'ANSWER_IN_THREAD',
     weight: -1.5,
     description: 'answers a message and quotes it',
     test: (facts) =>
-      (first(facts, 'in-reply-to') !== '' || first(facts, 'references') !== '') && /^\s?[>|]/m.test(facts.body),
+      (firstValueOf(facts, 'in-reply-to') !== '' || firstValueOf(facts, 'references') !== '') && /^\s?[>|]/m.test(facts.body),
   },
 ]

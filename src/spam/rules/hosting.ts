@@ -1,5 +1,5 @@
 /** Where pages of its links are kept, and links that are made for one recipient or lead through another site. */
-import { isFreeHost, isThrowawayDomain, registeredLabel } from '../facts/host-kinds.js'
+import { isFreeHost, isThrowawayDomain, registeredLabelOf } from '../facts/host-kinds.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
@@ -9,13 +9,13 @@ const MAX_LINKS = 200
 const MAX_PATH = 1_000
 const MAX_LABEL = 63
 
-const elsewhere = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
+const foreignUrlsOf = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
   urls.slice(0, MAX_LINKS).filter(({ organization }) => organization !== author?.organization)
 
-const some =
+const hasForeignUrl =
   (test: (url: SpamUrl) => boolean) =>
   (facts: SpamFacts): boolean =>
-    elsewhere(facts).some(test)
+    foreignUrlsOf(facts).some(test)
 
 /** Pages of large sites that send whoever comes on to anywhere. */
 const redirectors: readonly RegExp[] = [
@@ -29,7 +29,7 @@ const redirectors: readonly RegExp[] = [
 ]
 
 /** A recipient's address behind `#`, plain or in base64: for a page that fills in who is to log in. */
-function namesRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): boolean {
+function hasRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): boolean {
   const at = path.indexOf('#')
   if (at === -1) return false
   const fragment = path.slice(at + 1, at + 1 + MAX_PATH)
@@ -49,13 +49,13 @@ export const hostingRules: readonly SpamRule[] = [
     name: 'URL_FREE_HOST',
     weight: 0.3,
     description: 'a link to a page that anybody may have put there',
-    test: some(({ host, path }) => isFreeHost(host, path)),
+    test: hasForeignUrl(({ host, path }) => isFreeHost(host, path)),
   },
   {
     name: 'URL_REDIRECTOR',
     weight: 1.2,
     description: 'a link through a large site that leads anywhere',
-    test: some(({ host, path }) => {
+    test: hasForeignUrl(({ host, path }) => {
       const whole = `${host}${path.slice(0, MAX_PATH)}`
       return redirectors.some((one) => one.test(whole))
     }),
@@ -64,7 +64,7 @@ export const hostingRules: readonly SpamRule[] = [
     name: 'URL_THROWAWAY_DOMAIN',
     weight: 0.8,
     description: 'a link to a top-level domain where names are bought to be thrown away',
-    test: some(({ host }) => isThrowawayDomain(host)),
+    test: hasForeignUrl(({ host }) => isThrowawayDomain(host)),
   },
   {
     name: 'AUTHOR_THROWAWAY_DOMAIN',
@@ -89,14 +89,14 @@ export const hostingRules: readonly SpamRule[] = [
     name: 'URL_FRAGMENT_NAMES_RECIPIENT',
     weight: 2.2,
     description: "a link that hands the recipient's address to the page itself",
-    test: (facts) => facts.urls.slice(0, MAX_LINKS).some((url) => namesRecipientInFragment(url, facts)),
+    test: (facts) => facts.urls.slice(0, MAX_LINKS).some((url) => hasRecipientInFragment(url, facts)),
   },
   {
     name: 'AUTHOR_RANDOM_DOMAIN',
     weight: 1,
     description: "an unreadable row of letters and digits as the author's domain",
     test: ({ author }) => {
-      const label = registeredLabel(author?.domain ?? '').slice(0, MAX_LABEL)
+      const label = registeredLabelOf(author?.domain ?? '').slice(0, MAX_LABEL)
       return !label.startsWith('xn--') && /[bcdfghjklmnpqrstvwxz]{6}|(?:[a-z]{1,6}\d{1,4}){3}|\d{5}/i.test(label)
     },
   },

@@ -2,40 +2,40 @@
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const has =
+const hasTag =
   (...names: readonly string[]) =>
   ({ html }: SpamFacts): boolean =>
     names.some((name) => html.tags.has(name))
 
 /** Newsletters hide a line of preview: that much is no trick. */
-const PREVIEW = 400
+const MAX_PREVIEW_LENGTH = 400
 
-const tagCount = (facts: SpamFacts, name: string): number => facts.html.tags.get(name) ?? 0
+const countTags = (facts: SpamFacts, name: string): number => facts.html.tags.get(name) ?? 0
 
 export const htmlRules: readonly SpamRule[] = [
   {
     name: 'HTML_HIDDEN_TEXT',
     weight: 1.5,
     description: 'much text that is not shown',
-    test: ({ html }) => html.hidden > PREVIEW && html.hidden * 3 > html.visible.length,
+    test: ({ html }) => html.hiddenCharacters > MAX_PREVIEW_LENGTH && html.hiddenCharacters * 3 > html.visibleText.length,
   },
   {
     name: 'HTML_TINY_TEXT',
     weight: 1.5,
     description: 'text too small to be read',
-    test: ({ html }) => html.tiny > 20,
+    test: ({ html }) => html.tinyCharacters > 20,
   },
   {
     name: 'HTML_CAMOUFLAGED_TEXT',
     weight: 0.8,
     description: 'text in the colour of its ground',
-    test: ({ html }) => html.camouflaged > 8,
+    test: ({ html }) => html.camouflagedCharacters > 8,
   },
   {
     name: 'HTML_BROKEN_WORDS',
     weight: 2,
     description: 'words broken by what nobody sees',
-    test: ({ html }) => html.broken > 1,
+    test: ({ html }) => html.brokenWords > 1,
   },
   {
     name: 'HTML_ENCODED_LETTERS',
@@ -43,38 +43,38 @@ export const htmlRules: readonly SpamRule[] = [
     description: 'plain letters written as codes',
     test: ({ html }) => html.encodedLetters > 5,
   },
-  { name: 'HTML_SCRIPT', weight: 0.2, description: 'a script', test: has('script') },
-  { name: 'HTML_HANDLERS', weight: 1.1, description: 'code in attributes', test: ({ html }) => html.handlers > 0 },
+  { name: 'HTML_SCRIPT', weight: 0.2, description: 'a script', test: hasTag('script') },
+  { name: 'HTML_HANDLERS', weight: 1.1, description: 'code in attributes', test: ({ html }) => html.eventHandlers > 0 },
   {
     name: 'HTML_FRAMES',
     weight: 0.4,
     description: 'foreign pages or objects within',
-    test: has('iframe', 'frame', 'frameset', 'object', 'embed', 'applet'),
+    test: hasTag('iframe', 'frame', 'frameset', 'object', 'embed', 'applet'),
   },
-  { name: 'HTML_FORM', weight: 0.2, description: 'a form to fill in', test: has('form') },
+  { name: 'HTML_FORM', weight: 0.2, description: 'a form to fill in', test: hasTag('form') },
   {
     name: 'HTML_PASSWORD',
     weight: 3,
     description: 'a form that asks for a password',
-    test: ({ html }) => html.passwords > 0,
+    test: ({ html }) => html.passwordInputs > 0,
   },
   {
     name: 'HTML_REFRESH',
     weight: 2,
     description: 'sends its reader elsewhere by itself',
-    test: ({ html }) => html.refresh,
+    test: ({ html }) => html.hasRefresh,
   },
   {
     name: 'HTML_LOUD',
     weight: 0.2,
     description: 'large and coloured letters all over',
-    test: ({ html }) => html.loud > 3,
+    test: ({ html }) => html.loudElements > 3,
   },
   {
     name: 'HTML_CENTERED',
     weight: 0.1,
     description: 'laid out as a poster',
-    test: (facts) => tagCount(facts, 'center') > 0,
+    test: (facts) => countTags(facts, 'center') > 0,
   },
   {
     name: 'HTML_FRAGMENT',
@@ -88,7 +88,7 @@ export const htmlRules: readonly SpamRule[] = [
     description: 'far more markup than words',
     test: ({ html }) => {
       const opened = [...html.tags.values()].reduce((sum, one) => sum + one, 0)
-      return opened > 60 && html.visible.replace(/\s+/g, '').length < opened * 3
+      return opened > 60 && html.visibleText.replace(/\s+/g, '').length < opened * 3
     },
   },
 ]

@@ -7,21 +7,21 @@
  */
 import { hasServiceWord } from '../facts/brand-match.js'
 import { isFormHost, isFreeHost, isFreeMail, isShortener } from '../facts/host-kinds.js'
-import { authenticating, scanning } from '../facts/lures.js'
+import { loginPhrases, qrCodePhrases } from '../facts/lures.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
-import { namedDomain, registered, type SpamUrl } from '../facts/url-facts.js'
+import { findShownDomain, registeredDomainOf, type SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
 /** Recipients that are looked at. */
 const MAX_RECIPIENTS = 20
 /** Shorter names of organizations are words. */
-const LEAST_ORGANIZATION = 5
+const MIN_ORGANIZATION_LENGTH = 5
 
 const organizationOf = (address: string): string =>
-  registered(address.slice(address.lastIndexOf('@') + 1).toLowerCase())
+  registeredDomainOf(address.slice(address.lastIndexOf('@') + 1).toLowerCase())
 
 /** `Orchard Support` or `orchard.example`, to somebody at orchard.example, from elsewhere. */
-function posesAsRecipient({ message, author }: SpamFacts): boolean {
+function isPosingAsRecipient({ message, author }: SpamFacts): boolean {
   const name = (author?.name ?? '').slice(0, 200).toLowerCase()
   if (author === null || name === '') return false
   return message.to.slice(0, MAX_RECIPIENTS).some(({ address }) => {
@@ -31,7 +31,7 @@ function posesAsRecipient({ message, author }: SpamFacts): boolean {
     const label = organization.slice(0, organization.indexOf('.'))
     return (
       name.includes(organization) ||
-      (label.length >= LEAST_ORGANIZATION &&
+      (label.length >= MIN_ORGANIZATION_LENGTH &&
         !hasServiceWord(label) &&
         hasServiceWord(name) &&
         name.split(/[^\p{L}\p{N}-]+/u).includes(label))
@@ -40,40 +40,40 @@ function posesAsRecipient({ message, author }: SpamFacts): boolean {
 }
 
 /** A company's office that is answered at a mailbox anybody may have. */
-function officeAtFreeMail({ message, author }: SpamFacts): boolean {
-  if (author === null || !office.test(author.name.slice(0, 200))) return false
+function isOfficeAtFreeMail({ message, author }: SpamFacts): boolean {
+  if (author === null || !officeWords.test(author.name.slice(0, 200))) return false
   const reply = message.replyTo.find(({ address }) => address !== null)?.address
   const domain = reply === undefined || reply === null ? author.domain : reply.slice(reply.lastIndexOf('@') + 1)
   return isFreeMail(domain.toLowerCase())
 }
 
 /** `IT Helpdesk`, `Mail Server`: whoever writes so is of one's own house, or of none. */
-function isStrangersOffice({ message, author, pretence }: SpamFacts): boolean {
-  if (author === null || !nameless.test(author.name.slice(0, 200))) return false
+function isExternalOffice({ message, author, impersonation }: SpamFacts): boolean {
+  if (author === null || !genericOfficeName.test(author.name.slice(0, 200))) return false
   if (message.to.some(({ address }) => address !== null && organizationOf(address) === author.organization))
     return false
-  return pretence.lures.has('mailbox') || pretence.lures.has('document')
+  return impersonation.phishingTopics.has('mailbox') || impersonation.phishingTopics.has('document')
 }
 
-const nameless =
+const genericOfficeName =
   /^[\s"']{0,5}(?:(?:the|it|e-?mail|mail|web|webmail|system|server|network|mailbox|admin|administrator|support|help|helpdesk|desk|security|service|services|team|department|hr|human|resources|payroll|account|accounts|notification|notifications|alert|no-?reply|message|messages|center|voicemail|voice|fax|document|documents|scanner|copier|secure|online|portal|customer|care|technical|center|update)[\s.:&/-]{0,3}){1,5}["']{0,2}$/i
 
-const office =
+const officeWords =
   /\b(?:support|security|accounts?|billing|department|dept|helpdesk|help desk|notifications?|customer (?:service|care)|administrator|admin|it desk|human resources|bank|inc|ltd|llc|gmbh|corp(?:oration)?|logistics|compliance|refund|claims?|foundation|organi[sz]ation|united nations|ministry|kundenservice|suporte|atendimento|soporte|servizio)\b/i
 
 /**
  * A link shows a name that is neither where it leads nor the author's own: links of one's own may be counted
  * by a service. The name of a brand is the author's own by a pass of DMARC alone.
  */
-function feignsTarget({ urls, author, message, pretence }: SpamFacts): boolean {
-  const proved = message.authentication?.dmarc === 'pass' || !pretence.awayFromBrand
+function hasFeignedTarget({ urls, author, message, impersonation }: SpamFacts): boolean {
+  const proved = message.authentication?.dmarc === 'pass' || !impersonation.noLinkToAuthorBrand
   return urls.some(({ text, organization }) => {
-    const shown = text === null ? null : namedDomain(text)
+    const shown = text === null ? null : findShownDomain(text)
     return shown !== null && shown !== organization && !(proved && shown === author?.organization)
   })
 }
 
-const linksToFreeHosts = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
+const findFreeHostLinks = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
   urls
     .slice(0, 100)
     .filter(
@@ -82,26 +82,26 @@ const linksToFreeHosts = ({ urls, author }: SpamFacts): readonly SpamUrl[] =>
     )
 
 /** A prize for answers to a form is what honest surveys offer too. */
-function asksAtFreeHost(facts: SpamFacts): boolean {
-  const links = linksToFreeHosts(facts)
+function isPhishingAtFreeHost(facts: SpamFacts): boolean {
+  const links = findFreeHostLinks(facts)
   if (links.length === 0) return false
-  const { lures } = facts.pretence
-  const isSurvey = lures.size === 1 && lures.has('reward') && links.every(({ host }) => isFormHost(host))
-  return namesBrand(facts) || (lures.size > 0 && !isSurvey)
+  const { phishingTopics } = facts.impersonation
+  const isSurvey = phishingTopics.size === 1 && phishingTopics.has('reward') && links.every(({ host }) => isFormHost(host))
+  return hasForeignBrand(facts) || (phishingTopics.size > 0 && !isSurvey)
 }
 
 /** Three links to the author's own organization: who writes of others has pages of one's own. */
-const leadsHome = ({ urls, author }: SpamFacts): boolean =>
+const hasOwnLinks = ({ urls, author }: SpamFacts): boolean =>
   urls.filter(({ organization }) => organization === author?.organization).length > 2
 
-const namesBrand = ({ pretence }: SpamFacts): boolean => pretence.posed.length + pretence.subject.length > 0
+const hasForeignBrand = ({ impersonation }: SpamFacts): boolean => impersonation.impersonatedBrands.length + impersonation.subjectBrands.length > 0
 
 /** A code to scan instead of a link: a picture, words of scanning, and what to log in to. */
-function scansToLogIn({ message, html, lower }: SpamFacts): boolean {
+function hasLoginQrCode({ message, html, lowerText }: SpamFacts): boolean {
   const pictures =
-    html.pictures > 0 ||
+    html.imageCount > 0 ||
     message.attachments.some(({ contentType }) => /^(?:image\/|application\/pdf$)/.test(contentType))
-  return pictures && scanning.test(lower) && authenticating.test(lower)
+  return pictures && qrCodePhrases.test(lowerText) && loginPhrases.test(lowerText)
 }
 
 export const impersonationRules: readonly SpamRule[] = [
@@ -109,101 +109,101 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'AUTHOR_POSES_AS_BRAND',
     weight: 2.5,
     description: "the author's name is that of a company whose domain it does not come from",
-    test: ({ pretence }) => pretence.posed.length > 0,
+    test: ({ impersonation }) => impersonation.impersonatedBrands.length > 0,
   },
   {
     name: 'AUTHOR_DOMAIN_LIKE_BRAND',
     weight: 2.5,
     description: "the author's domain is made to look like that of a company",
-    test: ({ pretence }) => pretence.likeness,
+    test: ({ impersonation }) => impersonation.hasLookalikeDomain,
   },
   {
     name: 'BRAND_DISGUISED',
     weight: 2,
     description: 'the name of a company in letters that only look like its own',
-    test: ({ pretence }) => [...pretence.posed, ...pretence.subject].some(({ disguised }) => disguised),
+    test: ({ impersonation }) => [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
   },
   {
     name: 'SUBJECT_NAMES_BRAND',
     weight: 0.6,
     description: 'the subject names a company that neither the author nor any link belongs to',
     test: (facts) =>
-      facts.pretence.subject.length > 0 &&
-      facts.pretence.linksElsewhere &&
+      facts.impersonation.subjectBrands.length > 0 &&
+      facts.impersonation.noLinkToNamedBrand &&
       !facts.fields.has('in-reply-to') &&
       !facts.fields.has('list-id') &&
-      !leadsHome(facts),
+      !hasOwnLinks(facts),
   },
   {
     name: 'LURE_OF_BRAND',
     weight: 1.6,
     description: 'asks for something in the name of a company that none of its links leads to',
-    test: ({ pretence, message }) =>
-      pretence.lures.size > 0 &&
-      (pretence.linksElsewhere || (pretence.awayFromBrand && message.authentication?.dmarc !== 'pass')),
+    test: ({ impersonation, message }) =>
+      impersonation.phishingTopics.size > 0 &&
+      (impersonation.noLinkToNamedBrand || (impersonation.noLinkToAuthorBrand && message.authentication?.dmarc !== 'pass')),
   },
   {
     name: 'URL_LIKE_BRAND',
     weight: 2.2,
     description: 'a link to a name made to look like that of a company',
-    test: ({ pretence }) => pretence.linkLikeness,
+    test: ({ impersonation }) => impersonation.hasLookalikeLink,
   },
   {
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
     description: 'asks for something at a page that anybody may have put there',
-    test: asksAtFreeHost,
+    test: isPhishingAtFreeHost,
   },
   {
     name: 'LURE_FEIGNS_TARGET',
     weight: 1.5,
     description: 'asks for something by a link that shows another address than it leads to',
-    test: (facts) => facts.pretence.lures.size > 0 && feignsTarget(facts),
+    test: (facts) => facts.impersonation.phishingTopics.size > 0 && hasFeignedTarget(facts),
   },
   {
     name: 'LURE_IN_HASTE',
     weight: 0.8,
     description: 'asks for something in the name of another, and soon',
     test: (facts) =>
-      facts.pretence.lures.size > 0 &&
-      facts.pretence.haste &&
-      (namesBrand(facts) || facts.pretence.likeness || posesAsRecipient(facts)),
+      facts.impersonation.phishingTopics.size > 0 &&
+      facts.impersonation.isUrgent &&
+      (hasForeignBrand(facts) || facts.impersonation.hasLookalikeDomain || isPosingAsRecipient(facts)),
   },
   {
     name: 'LURE_AT_THROWAWAY_DOMAIN',
     weight: 1,
     description: 'asks for something from or at a top-level domain that is mostly abused',
-    test: ({ pretence, throwaway }) => pretence.lures.size > 0 && throwaway,
+    test: ({ impersonation, hasThrowawayDomain }) => impersonation.phishingTopics.size > 0 && hasThrowawayDomain,
   },
   {
     name: 'AUTHOR_POSES_AS_RECIPIENT',
     weight: 2,
     description: "the author gives itself out as the recipient's own organization",
-    test: posesAsRecipient,
+    test: isPosingAsRecipient,
   },
   {
     name: 'LURE_OF_OFFICE',
     weight: 1.5,
     description: "an office without a company's name holds mail or a document back, from outside",
-    test: isStrangersOffice,
+    test: isExternalOffice,
   },
   {
     name: 'OFFICE_AT_FREE_MAIL',
     weight: 1.3,
     description: 'an office of a company that is written to at a free mailbox',
-    test: officeAtFreeMail,
+    test: isOfficeAtFreeMail,
   },
   {
     name: 'QR_TO_LOG_IN',
     weight: 2.8,
     description: 'a picture to be scanned in order to log in',
-    test: scansToLogIn,
+    test: hasLoginQrCode,
   },
   {
     name: 'LURE_WITH_FORM',
     weight: 1.5,
     description: 'asks for something by a form whose content goes to another organization than the author',
-    test: ({ pretence, forms, author }) =>
-      pretence.lures.size > 0 && forms.some(({ organization }) => organization !== author?.organization),
+    test: ({ impersonation, forms, author }) =>
+      impersonation.phishingTopics.size > 0 && forms.some(({ organization }) => organization !== author?.organization),
   },
 ]

@@ -2,32 +2,32 @@
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []
+const longWordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []
 
 /** Of the first words of the one, how many are in the other. */
-function shared(one: string, other: string): number {
-  const all = new Set(wordsIn(other))
-  const some = wordsIn(one).slice(0, 200)
+function sharedWordRatio(one: string, other: string): number {
+  const all = new Set(longWordsOf(other))
+  const some = longWordsOf(one).slice(0, 200)
   return some.length === 0 ? 1 : some.filter((word) => all.has(word)).length / some.length
 }
 
 /** A short notice under a picture of its sender's name: some words, and a link to the author's own organization. */
-function isShortNotice({ html, urls, author, throwaway, pretence }: SpamFacts): boolean {
-  if (throwaway || pretence.posed.length > 0 || shownLength(html) < LEAST_NOTICE) return false
+function isShortNotice({ html, urls, author, hasThrowawayDomain, impersonation }: SpamFacts): boolean {
+  if (hasThrowawayDomain || impersonation.impersonatedBrands.length > 0 || visibleLengthOf(html) < MIN_NOTICE_LENGTH) return false
   return urls.some(({ organization }) => organization === author?.organization)
 }
 
-const LEAST_NOTICE = 80
-const shownLength = ({ visible }: SpamFacts['html']): number => visible.replace(/\s+/g, ' ').trim().length
+const MIN_NOTICE_LENGTH = 80
+const visibleLengthOf = ({ visibleText }: SpamFacts['html']): number => visibleText.replace(/\s+/g, ' ').trim().length
 
-const empty = ({ message, body }: SpamFacts): boolean => body.trim() === '' && message.attachments.length === 0
+const isEmpty = ({ message, body }: SpamFacts): boolean => body.trim() === '' && message.attachments.length === 0
 
 export const structureRules: readonly SpamRule[] = [
   {
     name: 'EMPTY_MESSAGE',
     weight: 1.1,
     description: 'nothing to read and nothing attached',
-    test: (facts) => empty(facts) && facts.images.length === 0,
+    test: (facts) => isEmpty(facts) && facts.images.length === 0,
   },
   {
     name: 'HTML_ONLY',
@@ -42,7 +42,7 @@ export const structureRules: readonly SpamRule[] = [
     test: (facts) =>
       facts.message.html !== null &&
       facts.images.length > 0 &&
-      facts.html.visible.replace(/\s+/g, ' ').length < 250 &&
+      facts.html.visibleText.replace(/\s+/g, ' ').length < 250 &&
       !isShortNotice(facts),
   },
   {
@@ -52,15 +52,15 @@ export const structureRules: readonly SpamRule[] = [
     test: ({ html, images, urls, message }) =>
       message.html !== null &&
       images.length === 0 &&
-      html.pictures > 0 &&
+      html.imageCount > 0 &&
       urls.length > 0 &&
-      html.visible.replace(/\s+/g, ' ').length < 250,
+      html.visibleText.replace(/\s+/g, ' ').length < 250,
   },
   {
     name: 'PICTURES_FOR_WORDS',
     weight: 0.2,
     description: 'many pictures for its few words',
-    test: ({ html, images }) => images.length > 3 && html.visible.replace(/\s+/g, ' ').length / images.length < 150,
+    test: ({ html, images }) => images.length > 3 && html.visibleText.replace(/\s+/g, ' ').length / images.length < 150,
   },
   {
     name: 'BASE64_PLAIN_TEXT',
@@ -80,7 +80,7 @@ export const structureRules: readonly SpamRule[] = [
     weight: 1.5,
     description: 'its text and its HTML say different things',
     test: ({ message, html }) =>
-      message.text !== null && wordsIn(html.visible).length > 20 && shared(message.text, html.visible) < 0.3,
+      message.text !== null && longWordsOf(html.visibleText).length > 20 && sharedWordRatio(message.text, html.visibleText) < 0.3,
   },
   {
     name: 'LONG_LINES',

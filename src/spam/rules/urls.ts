@@ -2,41 +2,41 @@
 
 import { domainToUnicode } from 'node:url'
 import { shorteners } from '../facts/host-kinds.js'
-import { isHomograph, isMixed } from '../facts/script-facts.js'
+import { isHomograph, isMixedScript } from '../facts/script-facts.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
-import { namedDomain, type SpamUrl } from '../facts/url-facts.js'
+import { findShownDomain, type SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
 /** Of the recipients, so many are looked for. */
 const MAX_ADDRESSES = 20
 
-const some =
+const hasUrl =
   (test: (url: SpamUrl) => boolean) =>
   ({ urls }: SpamFacts): boolean =>
     urls.some(test)
 
-const someAddress =
+const hasUrlOrImage =
   (test: (url: SpamUrl) => boolean) =>
   ({ urls, images }: SpamFacts): boolean =>
     urls.some(test) || images.some(test)
 
 /** A name of the author's own that leads to a service which counts clicks is no lie, where it is proved to be the author's. */
-function liesAboutTarget({ urls, author, message }: SpamFacts): boolean {
+function hasMisleadingText({ urls, author, message }: SpamFacts): boolean {
   const own = message.authentication?.dmarc === 'pass' ? author?.organization : undefined
   return urls.some(({ text, organization }) => {
-    const shown = text === null ? null : namedDomain(text)
+    const shown = text === null ? null : findShownDomain(text)
     return shown !== null && shown !== organization && shown !== own
   })
 }
 
-function looksLikeAnother({ host }: SpamUrl): boolean {
+function isLookalikeHost({ host }: SpamUrl): boolean {
   const name = /xn--/.test(host) ? domainToUnicode(host) : host
   // Under a top-level domain of its own alphabet a name is what it says.
   const ascii = /\.[a-z]{2,24}$/.test(name)
-  return name.split('.').some((label) => isMixed(label) || (ascii && isHomograph(label)))
+  return name.split('.').some((label) => isMixedScript(label) || (ascii && isHomograph(label)))
 }
 
-function leavesAddress({ message, urls }: SpamFacts): boolean {
+function hasRecipientInUrl({ message, urls }: SpamFacts): boolean {
   const addresses = message.to
     .slice(0, MAX_ADDRESSES)
     .flatMap(({ address }) => (address === null ? [] : [address.toLowerCase()]))
@@ -51,67 +51,67 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_IP_ADDRESS',
     weight: 2.2,
     description: 'a link to a bare IP address',
-    test: someAddress(({ host }) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host) && !/^(?:127|10|192\.168)\./.test(host)),
+    test: hasUrlOrImage(({ host }) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host) && !/^(?:127|10|192\.168)\./.test(host)),
   },
   {
     name: 'URL_NUMERIC_HOST',
     weight: 3,
     description: 'an IP address written as a single or odd number',
-    test: someAddress(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
+    test: hasUrlOrImage(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
   },
   {
     name: 'URL_USER',
     weight: 2.1,
     description: 'a link with a user name before its host',
-    test: someAddress(({ user }) => user !== ''),
+    test: hasUrlOrImage(({ user }) => user !== ''),
   },
   {
     name: 'URL_ODD_PORT',
     weight: 1,
     description: 'a link to an unusual port',
-    test: some(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
+    test: hasUrl(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
   },
   {
     name: 'URL_ESCAPED',
     weight: 1.5,
     description: 'a link with plain letters escaped',
-    test: some(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
+    test: hasUrl(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
   },
   {
     name: 'URL_REDIRECTS',
     weight: 0.1,
     description: 'a link through another address',
-    test: some(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
+    test: hasUrl(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
   },
   {
     name: 'URL_SHORTENED',
     weight: 0.2,
     description: 'a link that a shortening service hides',
-    test: some(({ host }) => shorteners.has(host)),
+    test: hasUrl(({ host }) => shorteners.has(host)),
   },
   {
     name: 'URL_HOMOGRAPH',
     weight: 3,
     description: 'a link to a name that looks like another',
-    test: someAddress(looksLikeAnother),
+    test: hasUrlOrImage(isLookalikeHost),
   },
   {
     name: 'URL_PUNYCODE',
     weight: 0.3,
     description: 'a link to an internationalized name in its encoded form',
-    test: some(({ host }) => /(?:^|\.)xn--/.test(host)),
+    test: hasUrl(({ host }) => /(?:^|\.)xn--/.test(host)),
   },
   {
     name: 'URL_TEXT_MISMATCH',
     weight: 1.5,
     description: 'a link that shows another address than it leads to',
-    test: liesAboutTarget,
+    test: hasMisleadingText,
   },
   {
     name: 'URL_CHEAP_DOMAIN',
     weight: 0.2,
     description: 'a link to a top-level domain that is mostly abused',
-    test: someAddress(({ host }) =>
+    test: hasUrlOrImage(({ host }) =>
       /\.(?:biz|info|top|xyz|click|icu|buzz|cfd|sbs|rest|work|tk|ml|ga|cf|gq|bid|loan|win|zip|mov)$/.test(host),
     ),
   },
@@ -119,7 +119,7 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_DIGITS',
     weight: 0.2,
     description: 'a link to a name with digits in it',
-    test: someAddress(
+    test: hasUrlOrImage(
       ({ organization }) =>
         /^(?!xn--)[a-z-]*\d[a-z\d-]*\.[a-z]/.test(organization) && !/^\d+(?:\.\d+){3}$/.test(organization),
     ),
@@ -128,13 +128,13 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_PROGRAM',
     weight: 2,
     description: 'a link to a program',
-    test: some(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
+    test: hasUrl(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
   },
   {
     name: 'URL_REMOVAL',
     weight: 0.9,
     description: 'a link by which to be removed',
-    test: some(
+    test: hasUrl(
       ({ path, host }) =>
         /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
         /remov|optout/.test(host),
@@ -144,19 +144,19 @@ export const urlRules: readonly SpamRule[] = [
     name: 'URL_NAMES_RECIPIENT',
     weight: 0.2,
     description: "a link that tells the recipient's address",
-    test: leavesAddress,
+    test: hasRecipientInUrl,
   },
   {
     name: 'URL_LONG_HOST',
     weight: 1,
     description: 'a link to a host of many or endless labels',
-    test: someAddress(({ host }) => host.split('.').length > 6 || host.split('.').some((label) => label.length > 35)),
+    test: hasUrlOrImage(({ host }) => host.split('.').length > 6 || host.split('.').some((label) => label.length > 35)),
   },
   {
     name: 'URL_AFFILIATE',
     weight: 0.2,
     description: 'a link that counts for whom it is clicked',
-    test: some(({ path }) =>
+    test: hasUrl(({ path }) =>
       /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
     ),
   },

@@ -1,122 +1,122 @@
 /** Words of those who sell to strangers. All are common words: only together do they weigh. */
-import { type SpamRule, wording } from '../spam-rule.js'
+import { type SpamRule, wordingRule } from '../spam-rule.js'
 
 export const salesWording: readonly SpamRule[] = [
-  wording(
+  wordingRule(
     'SAYS_CLICK_HERE',
     0.6,
     'click here',
     /\bclick (?:here|below|on the (?:link|image)|this link|the link)\b|\bclicking here\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_REMOVE',
     1.9,
     'how to be removed',
     /\b(?:to be removed|be (?:taken|removed) (?:off|from)|remove (?:your|my|me|yourself)\b|removal (?:instructions|requests?|from)|for removal|"?remove"? in (?:the )?subject|to remove)\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_NO_FURTHER_MAIL',
     0.6,
     'how to stop further mail',
     /\b(?:(?:not|no longer) (?:wish|want|like) to receive|(?:receive|get) no (?:more|further)|further (?:mailings?|e-?mails?|offers?|correspondence)|future (?:mailings?|e-?mails?|offers?|promotions?)|stop receiving)\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_OPTED_IN',
     0.8,
     'claims that it was asked for',
     /\b(?:opt(?:ed)?[ -]?in\b|you (?:are|were) receiving this|you received this|because you (?:have )?(?:signed|subscribed|registered|opted|requested|expressed)|you (?:have )?(?:requested|expressed) (?:an )?interest|partner (?:web ?)?sites?|permission[- ]based)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_NOT_SPAM',
     1.3,
     'claims not to be spam',
     /\b(?:(?:is|are) not (?:a )?(?:spam|unsolicited)|(?:not|never) (?:be )?considered spam|not spam\b|one[- ]time (?:mailing|e-?mail|offer|message)|sincerely apologi[sz]e|apologi[sz]e for (?:any|the) (?:inconvenience|intrusion)|s\.? ?1618|can-spam|section 301)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_FREE',
     0.1,
     'something for free',
     /\bfor free\b|\bfree (?:trial|sample|gift|quote|info\w*|access|report|offer|membership|consultation|shipping|bonus|copy|details|service|call|of charge|tour|preview|evaluation|estimate|phone|cell|dvd|tv|cd|web|hosting|software|money|video|pics|xxx|adult)|\b100% free\b|\babsolutely free\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_NO_OBLIGATION',
     1.6,
     'without obligation',
     /\b(?:no|without(?: any)?|absolutely no) (?:obligation|catch|strings|gimmicks?|hidden|purchase necessary|cost to you|up-?front|credit checks?|questions asked|investment|experience)|\brisk[- ]free\b|\bno[- ]risk\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_GUARANTEE',
     1.1,
     'guaranteed',
     /\b(?:100% |fully |money[- ]back |unconditional(?:ly)? |satisfaction |is |are |we )guarantee[ds]?\b|\bguaranteed\b|\bmoney[- ]back\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_ACT_NOW',
     0.2,
     'to be quick',
     /\bact (?:now|fast|today|quickly|immediately)|\b(?:limited|special)[- ](?:time|offer)|\border (?:now|today|yours)|\b(?:call|apply|join|buy|sign up|enroll|start|visit|subscribe) (?:us )?(?:now|today)\b|\bdon'?t (?:miss|wait|delay|hesitate)|\boffer (?:expires|ends|is limited)|\bwhile supplies|\bhurry\b|\bright now\b.{0,40}\bcall\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_SAVE',
     0.2,
     'savings and low prices',
     /\bsav(?:e|ings?) (?:up to|of|over|as much|\$|\d|on your|big|money)|\b(?:low(?:est|er)?|best|wholesale|rock bottom|discount\w*|special|incredible|unbeatable) (?:price|rate|cost|deal)s?\b|\bup to \d+ ?% (?:off|less)|\b\d+ ?% off\b|\bbargain|\bcompare (?:at|prices)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_TOLL_FREE',
     1.4,
     'a number to call for free',
     /\b(?:toll[- ]?free|1?[-. (]*8(?:00|88|77|66)[-. )]+\w{3}[-. ]?\w{4}|24 ?(?:hours?|hrs?)[ ,\w]{0,20}(?:7 days|message|recorded)|24\/7)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_CREDIT_CARD',
     0.2,
     'how to pay',
     /\b(?:credit cards?|visa|mastercard|american express|amex|money orders?|cashier'?s check)\b.{0,200}\b(?:visa|mastercard|master card|american express|check|cards?|order|number)\b|\bmerchant account/,
   ),
-  wording(
+  wordingRule(
     'SAYS_ORDER',
     0.2,
     'an order form',
     /\b(?:order form|how to order|to (?:place (?:an|your) )?order\b|shipping (?:and|&) handling|your order (?:is|will)|ordering (?:is|now)|s ?& ?h\b|qty\b)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_BULK_MAIL',
     0.8,
     'sells mail to strangers',
     /\b(?:bulk e?-?mail|e?-?mail (?:marketing|addresses on|blast|list|lists|leads)|million (?:fresh |e-?mail )?(?:e-?mail )?addresses|mass (?:e-?)?mail|targeted (?:e-?mail|leads|traffic)|bullet[- ]?proof|search engines? (?:submission|placement|ranking|optimi\w+))/,
   ),
-  wording(
+  wordingRule(
     'SAYS_AS_SEEN',
     1,
     'as seen elsewhere',
     /\bas (?:seen|featured|heard) (?:on|in|by)\b|\bfeatured on\b|\btestimonials?\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_AMAZING',
     1,
     'wonders',
     /\b(?:amazing|incredibl[ey]|miracle|revolutionary|breakthrough|unbelievable|once[- ]in[- ]a[- ]life ?time|secrets? (?:of|to|revealed)|you won'?t believe|what are you waiting|change your life)\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_DEAR',
     1.5,
     'calls its reader by no name',
     /(?:^|\s)(?:dear|hello|attention|attn|greetings)[ ,:]{1,3}(?:sir|madam|friend|customer|client|subscriber|member|user|homeowner|home owner|web ?master|investor|candidate|beneficiary|business|reader|sirs|valued|account|email|fellow|internet|consumer|partner|ceo|president|opt)/,
   ),
-  wording(
+  wordingRule(
     'SAYS_WIN',
     0.5,
     'something won',
     /\b(?:you(?:'ve| have)? (?:just )?(?:won|win|been (?:selected|chosen|approved|pre-?approved))|congratulations|sweepstakes?|prize|jackpot|lottery|lotto|grand prize|claim your|winner)\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_TELLS_FRIENDS',
     0.1,
     'to be passed on',
     /\b(?:forward this|tell (?:a|your) friends?|pass (?:this|it) (?:on|along))\b/,
   ),
-  wording(
+  wordingRule(
     'SAYS_PRICE',
     0.1,
     'prices in dollars',

@@ -8,28 +8,28 @@
 import type { DiskSpace } from '../../platform/disk-space.js'
 
 export interface DiskThresholds {
-  readonly leastShare: number
-  readonly leastBytes: number
+  readonly minShare: number
+  readonly minBytes: number
 }
 
-const defaults: DiskThresholds = { leastShare: 0.05, leastBytes: 1024 ** 3 }
+const defaultThresholds: DiskThresholds = { minShare: 0.05, minBytes: 1024 ** 3 }
 
 /** In words, for messages. */
-export const thresholdWords = '5 % of the disk and 1 GB must be free'
+export const thresholdText = '5 % of the disk and 1 GB must be free'
 
 /** Not under 5 % of the disk, and not under 1 GiB. */
-export function mayTake({ free, total }: DiskSpace, thresholds: DiskThresholds = defaults): boolean {
-  return free >= total * thresholds.leastShare && free >= thresholds.leastBytes
+export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThresholds = defaultThresholds): boolean {
+  return free >= total * thresholds.minShare && free >= thresholds.minBytes
 }
 
 export interface DiskGuardOptions {
   readonly path: string
-  readonly space: (path: string) => Promise<DiskSpace>
+  readonly readSpace: (path: string) => Promise<DiskSpace>
   /** Called when the disk becomes nearly full (`hasRoom` false, at the start too) and when it has room again. */
-  readonly changed: (hasRoom: boolean, space: DiskSpace) => void
+  readonly onChange: (hasRoom: boolean, space: DiskSpace) => void
   readonly thresholds?: DiskThresholds
   /** Milliseconds between two looks. */
-  readonly every?: number
+  readonly interval?: number
 }
 
 export interface DiskGuard {
@@ -37,22 +37,22 @@ export interface DiskGuard {
   readonly stop: () => void
 }
 
-const EVERY = 1_000
+const CHECK_INTERVAL = 1_000
 
-export async function diskGuard(options: DiskGuardOptions): Promise<DiskGuard> {
-  const { path, space, changed, thresholds, every = EVERY } = options
+export async function startDiskGuard(options: DiskGuardOptions): Promise<DiskGuard> {
+  const { path, readSpace, onChange, thresholds, interval = CHECK_INTERVAL } = options
   let room = true
 
-  async function look(): Promise<void> {
-    const now = await space(path)
-    const answer = mayTake(now, thresholds)
+  async function checkDisk(): Promise<void> {
+    const now = await readSpace(path)
+    const answer = hasEnoughSpace(now, thresholds)
     if (answer === room) return
     room = answer
-    changed(room, now)
+    onChange(room, now)
   }
 
-  await look()
-  const timer = setInterval(() => void look().catch(() => undefined), every)
+  await checkDisk()
+  const timer = setInterval(() => void checkDisk().catch(() => undefined), interval)
   timer.unref()
   return { hasRoom: () => room, stop: () => clearInterval(timer) }
 }

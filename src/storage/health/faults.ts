@@ -24,7 +24,7 @@ const faultCodes = [
   'SQLITE_ABORT',
 ]
 
-export function storageError(error: unknown): Error {
+export function toStorageError(error: unknown): Error {
   if (!(error instanceof SQLite.SqliteError)) return error instanceof Error ? error : new Error(String(error))
   if (error.code.startsWith('SQLITE_CONSTRAINT')) return new ConstraintViolated(error.message, { cause: error })
   if (faultCodes.some((code) => error.code === code || error.code.startsWith(`${code}_`))) {
@@ -34,7 +34,7 @@ export function storageError(error: unknown): Error {
 }
 
 /** What becomes of a whole batch when its transaction could not be made. */
-export function storageFault(error: unknown): StorageFault {
-  const known = storageError(error)
+export function toStorageFault(error: unknown): StorageFault {
+  const known = toStorageError(error)
   return known instanceof StorageFault ? known : new StorageFault('SQLITE_ABORT', known.message)
 }

@@ -7,13 +7,13 @@
  */
 import { type Commit, StorageFault, type Write } from '../writer/write.js'
 
-export interface FaultWatch {
-  readonly begun: (fault: StorageFault) => void
-  readonly ended: () => void
+export interface FaultWatchOptions {
+  readonly onOutageStart: (fault: StorageFault) => void
+  readonly onOutageEnd: () => void
   /** Something small that may be written at any time. */
-  readonly probe: () => Write
+  readonly buildProbe: () => Write
   /** Milliseconds between two probes. */
-  readonly every?: number
+  readonly interval?: number
 }
 
 export interface WatchedCommit {
@@ -21,50 +21,50 @@ export interface WatchedCommit {
   readonly stop: () => void
 }
 
-const EVERY = 5_000
+const PROBE_INTERVAL = 5_000
 
-export function watchFaults(commit: Commit, { begun, ended, probe, every = EVERY }: FaultWatch): WatchedCommit {
+export function watchFaults(commit: Commit, { onOutageStart, onOutageEnd, buildProbe, interval = PROBE_INTERVAL }: FaultWatchOptions): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
   /** Since the last probe. */
-  let faulted = false
+  let hasFaulted = false
   let stopped = false
 
-  function endProbes(): void {
+  function stopProbes(): void {
     if (timer !== null) clearInterval(timer)
     timer = null
   }
 
-  async function watched(writes: readonly Write[]): Promise<void> {
+  async function watchedCommit(writes: readonly Write[]): Promise<void> {
     try {
       await commit(writes)
     } catch (error) {
-      if (error instanceof StorageFault) note(error)
+      if (error instanceof StorageFault) recordFault(error)
       throw error
     }
   }
 
-  function note(fault: StorageFault): void {
-    faulted = timer !== null
-    if (faulted || stopped) return
-    timer = setInterval(() => void look().catch(() => undefined), every)
+  function recordFault(fault: StorageFault): void {
+    hasFaulted = timer !== null
+    if (hasFaulted || stopped) return
+    timer = setInterval(() => void sendProbe().catch(() => undefined), interval)
     timer.unref()
-    begun(fault)
+    onOutageStart(fault)
   }
 
-  async function look(): Promise<void> {
-    const quiet = !faulted
-    faulted = false
-    await watched([probe()])
-    if (timer === null || !quiet || faulted) return
-    endProbes()
-    ended()
+  async function sendProbe(): Promise<void> {
+    const quiet = !hasFaulted
+    hasFaulted = false
+    await watchedCommit([buildProbe()])
+    if (timer === null || !quiet || hasFaulted) return
+    stopProbes()
+    onOutageEnd()
   }
 
   return {
-    commit: watched,
+    commit: watchedCommit,
     stop: () => {
       stopped = true
-      endProbes()
+      stopProbes()
     },
   }
 }

@@ -11,11 +11,11 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect } from '../connection.js'
-import { storageError } from '../health/faults.js'
+import { openConnection } from '../connection.js'
+import { toStorageError } from '../health/faults.js'
 
 /** A file stands where a new one should come to be. */
-export class FileExists extends Error {
+export class FileExistsError extends Error {
   override name = 'FileExists'
 
   constructor(readonly file: string) {
@@ -29,25 +29,25 @@ export interface BackupOptions {
   readonly to: string
 }
 
-export function backup({ from, to }: BackupOptions): void {
-  if (existsSync(to)) throw new FileExists(to)
+export function createBackup({ from, to }: BackupOptions): void {
+  if (existsSync(to)) throw new FileExistsError(to)
   const partial = `${to}.partial-${process.pid}`
   try {
     // VACUUM INTO takes an empty file that is there, and keeps its mode.
     closeSync(openSync(partial, 'wx', 0o600))
     copySnapshot(from, partial)
     syncFile(partial)
-    if (existsSync(to)) throw new FileExists(to)
+    if (existsSync(to)) throw new FileExistsError(to)
     renameSync(partial, to)
     syncFile(dirname(to))
   } catch (error) {
     rmSync(partial, { force: true })
-    throw storageError(error)
+    throw toStorageError(error)
   }
 }
 
 function copySnapshot(from: string, to: string): void {
-  const db = connect({ file: from })
+  const db = openConnection({ file: from })
   try {
     db.prepare('vacuum into ?').run(to)
   } finally {

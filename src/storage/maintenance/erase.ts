@@ -17,7 +17,7 @@
  */
 import type { Database } from '../database.js'
 import { prepareRead, prepareWrite } from '../prepared.js'
-import { OPERATOR_WORKSPACE } from '../service-state.js'
+import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
 import type { Tables } from '../tables/tables.js'
 import type { Write } from '../writer/write.js'
 
@@ -25,20 +25,20 @@ type WorkspaceTable = {
   [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never
 }[keyof Tables]
 
-interface Place {
+interface ErasePlan {
   readonly key: string
   readonly by: 'index' | 'slices'
   /** Rows of one commit, where a row may have tens of megabytes. */
   readonly portion?: number
 }
 
-const LARGE = 20
+const LARGE_ROW_PORTION = 20
 
-const places = {
+const erasePlans = {
   // First, so that nothing is attempted in vain.
   queue: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
-  import_chunks: { key: 'seq', by: 'index', portion: LARGE },
+  import_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },
   invitations: { key: 'id', by: 'index' },
@@ -48,7 +48,7 @@ const places = {
   recipients: { key: 'id', by: 'slices' },
   attempts: { key: 'seq', by: 'slices' },
   dkim_signatures: { key: 'email_id', by: 'slices' },
-  raw_messages: { key: 'email_id', by: 'slices', portion: LARGE },
+  raw_messages: { key: 'email_id', by: 'slices', portion: LARGE_ROW_PORTION },
   emails: { key: 'id', by: 'index' },
   email_counts: { key: 'status', by: 'index' },
   usage: { key: 'kind', by: 'index' },
@@ -62,29 +62,29 @@ const places = {
   contact_counts: { key: 'list', by: 'index' },
   inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
-  inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE },
+  inbound_raw: { key: 'inbound_id', by: 'slices', portion: LARGE_ROW_PORTION },
   idempotency: { key: 'key', by: 'index' },
   templates: { key: 'id', by: 'index' },
   cached_file_totals: { key: 'bytes', by: 'index' },
   cached_files: { key: 'key', by: 'index' },
-  cached_file_chunks: { key: 'key', by: 'index', portion: LARGE },
+  cached_file_chunks: { key: 'key', by: 'index', portion: LARGE_ROW_PORTION },
   bayes_learned: { key: 'seq', by: 'index' },
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
   bayes_days: { key: 'day', by: 'index' },
   // After the tokens, whose removal it counts.
   bayes_counts: { key: 'tokens', by: 'index' },
-} as const satisfies { readonly [Name in WorkspaceTable]: Place & { readonly key: keyof Tables[Name] } }
+} as const satisfies { readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */
-export const workspaceTables = Object.keys(places) as WorkspaceTable[]
+export const workspaceTables = Object.keys(erasePlans) as WorkspaceTable[]
 
 /**
  * Misses when there is no such workspace any more, and when it is the operator's, which is never
  * closed. Who belonged to it alone is forgotten with it.
  */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
-  const of = (table: WorkspaceTable): Write => ({
+  const deleteRowsOf = (table: WorkspaceTable): Write => ({
     sql: `delete from ${table} where workspace_id = ?`,
     parameters: [workspaceId],
   })
@@ -94,16 +94,16 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
     (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
     { sql: people, parameters: [workspaceId, workspaceId] },
-    ...(['members', 'domains', 'dkim_keys'] as const).map(of),
+    ...(['members', 'domains', 'dkim_keys'] as const).map(deleteRowsOf),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
     { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
-    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE], rows: 1 },
+    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE_KEY], rows: 1 },
     { sql: 'insert into erasures (id, asked_at) values (?, ?)', parameters: [workspaceId, at] },
   ]
 }
 
 /** Closed ones that are not erased, or not for certain. */
-export const closedWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
+export const listClosedWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('erasures').select(['id', 'asked_at']).orderBy('asked_at').orderBy('id'),
 )
 
@@ -113,7 +113,7 @@ export const endErasure = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Rows of one commit. */
-const PORTION = 200
+const ROW_PORTION = 200
 
 type Key = string | number
 
@@ -130,7 +130,7 @@ export async function eraseWorkspace(
     return database.commit(writes)
   }
   const watched = { read: database.read, commit }
-  for (const [table, place] of Object.entries<Place>(places)) {
+  for (const [table, place] of Object.entries<ErasePlan>(erasePlans)) {
     await (place.by === 'index' ? eraseByIndex : eraseBySlices)(watched, table, place, workspaceId)
   }
   await database.commit([{ sql: 'delete from workspaces where id = ?', parameters: [workspaceId] }])
@@ -139,7 +139,7 @@ export async function eraseWorkspace(
 async function eraseByIndex(
   { read, commit }: ReadAndCommit,
   table: string,
-  { key, portion = PORTION }: Place,
+  { key, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,
 ): Promise<void> {
   const some = `select 1 from ${table} where workspace_id = ? limit 1`
@@ -152,7 +152,7 @@ async function eraseByIndex(
 async function eraseBySlices(
   { read, commit }: ReadAndCommit,
   table: string,
-  { key, portion = PORTION }: Place,
+  { key, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,
 ): Promise<void> {
   const first = `select min(${key}) as key from ${table}`

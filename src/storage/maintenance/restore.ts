@@ -9,13 +9,13 @@
 import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
-import { timestamp } from '../../platform/clock.js'
-import { connect } from '../connection.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
-import { appliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
+import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { syncFile } from './backup.js'
-import { integrityProblems } from './verify.js'
+import { findIntegrityProblems } from './verify.js'
 
 /** The backup is no sound database of this program. */
 export class UnusableBackup extends Error {
@@ -31,25 +31,25 @@ export interface RestoreOptions {
 }
 
 /** Where the old database was put; undefined when there was none. */
-export interface Restored {
-  readonly aside: string | undefined
+export interface RestoreResult {
+  readonly previousFile: string | undefined
 }
 
-export function restore({ backup, file, now, migrations = ours }: RestoreOptions): Restored {
+export function restoreBackup({ backup, file, now, migrations = ours }: RestoreOptions): RestoreResult {
   const lock = lockDataFolder(dirname(file))
-  const coming = `${file}.restoring`
+  const incoming = `${file}.restoring`
   try {
-    rmSync(coming, { force: true })
-    copyFileSync(backup, coming)
-    chmodSync(coming, 0o600)
-    checkBackup(coming, backup, migrations)
-    syncFile(coming)
-    const aside = existsSync(file) ? putAside(file, `${file}.before-${timestamp(now).replaceAll(':', '')}`) : undefined
-    renameSync(coming, file)
+    rmSync(incoming, { force: true })
+    copyFileSync(backup, incoming)
+    chmodSync(incoming, 0o600)
+    checkBackup(incoming, backup, migrations)
+    syncFile(incoming)
+    const previousFile = existsSync(file) ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`) : undefined
+    renameSync(incoming, file)
     syncFile(dirname(file))
-    return { aside }
+    return { previousFile }
   } finally {
-    rmSync(coming, { force: true })
+    rmSync(incoming, { force: true })
     lock.release()
   }
 }
@@ -60,9 +60,9 @@ function checkBackup(copy: string, backup: string, migrations: Migrations): void
   }
   try {
     withDatabase(copy, (db) => {
-      if (appliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
+      if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
       refuseNewer(db, migrations, backup)
-      const [damage] = integrityProblems(db)
+      const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
     })
   } catch (error) {
@@ -71,7 +71,7 @@ function checkBackup(copy: string, backup: string, migrations: Migrations): void
 }
 
 function withDatabase(file: string, act: (db: SQLite.Database) => void): void {
-  const db = connect({ file, busyTimeout: 1000 })
+  const db = openConnection({ file, busyTimeout: 1000 })
   try {
     act(db)
   } finally {
@@ -80,8 +80,8 @@ function withDatabase(file: string, act: (db: SQLite.Database) => void): void {
 }
 
 /** A second name for the old database; the first one is about to mean the new. */
-function putAside(file: string, aside: string): string {
-  foldWal(file, aside)
+function linkPrevious(file: string, aside: string): string {
+  checkpointWal(file, aside)
   linkSync(file, aside)
   return aside
 }
@@ -91,7 +91,7 @@ function putAside(file: string, aside: string): string {
  * command. Of a database beyond reading, the WAL goes aside as it is; it is given its
  * second name first, because SQLite removes a WAL that it cannot use.
  */
-function foldWal(file: string, aside: string): void {
+function checkpointWal(file: string, aside: string): void {
   const keptWal = `${aside}-wal`
   if (existsSync(`${file}-wal`)) linkSync(`${file}-wal`, keptWal)
   try {

@@ -5,12 +5,12 @@
  * it. Long, and it blocks its thread: for the command line. The WAL grows meanwhile.
  */
 import SQLite from 'better-sqlite3'
-import { connect } from '../connection.js'
-import { storageError } from '../health/faults.js'
+import { openConnection } from '../connection.js'
+import { toStorageError } from '../health/faults.js'
 import { type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
-import { CACHED_FILE_ROW } from '../tables/content-tables.js'
-import { SERVICE } from '../tables/tables.js'
+import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
+import { SERVICE_WORKSPACE } from '../tables/tables.js'
 import { workspaceTables } from './erase.js'
 
 export interface Problem {
@@ -28,30 +28,30 @@ interface Check {
 }
 
 /** Of a workspace that is being erased some rows are gone before others. */
-const living = 'workspace_id not in (select id from erasures)'
+const notErasing = 'workspace_id not in (select id from erasures)'
 
-const missing = (table: string, key: string, parent: string): string =>
-  `select ${key} from ${table} where ${living}
+const missingParent = (table: string, key: string, parent: string): string =>
+  `select ${key} from ${table} where ${notErasing}
     and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
 
 const checks: readonly Check[] = [
   {
     check: 'queue-recipient',
     message: 'queue entries without an unsettled recipient',
-    sql: `select id from queue where ${living} and not exists (select 1 from recipients
+    sql: `select id from queue where ${notErasing} and not exists (select 1 from recipients
       where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
   },
-  { check: 'queue-email', message: 'queue entries without their email', sql: missing('queue', 'email_id', 'emails') },
+  { check: 'queue-email', message: 'queue entries without their email', sql: missingParent('queue', 'email_id', 'emails') },
   {
     check: 'recipient-queue',
     message: 'unsettled recipients without a queue entry',
-    sql: `select id from recipients where ${living} and status in ('queued', 'scheduled')
+    sql: `select id from recipients where ${notErasing} and status in ('queued', 'scheduled')
       and not exists (select 1 from queue where queue.id = recipients.id)`,
   },
   {
     check: 'email-raw',
     message: 'unsettled emails without their raw message',
-    sql: `select id from emails where ${living}
+    sql: `select id from emails where ${notErasing}
       and (status in ('scheduled', 'queued') or id in (select email_id from queue))
       and not exists (select 1 from raw_messages where email_id = emails.id)`,
   },
@@ -76,7 +76,7 @@ const checks: readonly Check[] = [
   {
     check: 'contacts-audience',
     message: 'contacts without their audience',
-    sql: `select id from contacts where ${living} and audience_id is not null
+    sql: `select id from contacts where ${notErasing} and audience_id is not null
       and not exists (select 1 from audiences where audiences.id = contacts.audience_id)
       and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
   },
@@ -99,9 +99,9 @@ const checks: readonly Check[] = [
     check: 'cached-file-totals',
     message: 'kept sizes of cached files that are not what is there',
     sql: `select workspace_id from (
-        select workspace_id, sum(size + ${CACHED_FILE_ROW}) as bytes from cached_files group by workspace_id
+        select workspace_id, sum(size + ${CACHED_FILE_ROW_BYTES}) as bytes from cached_files group by workspace_id
         union all select workspace_id, -bytes from cached_file_totals)
-      where ${living} group by workspace_id having sum(bytes) <> 0`,
+      where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },
   {
     check: 'inbound-totals',
@@ -110,66 +110,66 @@ const checks: readonly Check[] = [
         select workspace_id, size as bytes from inbound_emails
           where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
         union all select workspace_id, -bytes from inbound_totals)
-      where ${living} group by workspace_id having sum(bytes) <> 0`,
+      where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,
     message: `rows of ${table} without their email`,
-    sql: missing(table, 'email_id', 'emails'),
+    sql: missingParent(table, 'email_id', 'emails'),
   })),
   {
     check: 'inbound_raw-inbound',
     message: 'rows of inbound_raw without their inbound email',
-    sql: missing('inbound_raw', 'inbound_id', 'inbound_emails'),
+    sql: missingParent('inbound_raw', 'inbound_id', 'inbound_emails'),
   },
   {
     check: 'inbound-raw',
     message: 'inbound emails to be processed without their raw message',
-    sql: `select id from inbound_emails where ${living} and status = 'received'
+    sql: `select id from inbound_emails where ${notErasing} and status = 'received'
       and not exists (select 1 from inbound_raw where inbound_id = inbound_emails.id)`,
   },
   {
     check: 'blocked_addresses-domain',
     message: 'blocked addresses without their domain',
-    sql: missing('blocked_addresses', 'domain_id', 'domains'),
+    sql: missingParent('blocked_addresses', 'domain_id', 'domains'),
   },
   ...workspaceTables.map((table) => ({
     check: `${table}-workspace`,
     message: `rows of ${table} without their workspace`,
-    sql: `${missing(table, 'workspace_id', 'workspaces')} and workspace_id <> '${SERVICE}'`,
+    sql: `${missingParent(table, 'workspace_id', 'workspaces')} and workspace_id <> '${SERVICE_WORKSPACE}'`,
   })),
 ]
 
 /** An empty list: all is well. Throws `NewerDatabase`, or a fault of the machine. */
 export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
   try {
-    return problemsOf(file, migrations)
+    return findProblems(file, migrations)
   } catch (error) {
     if (!(error instanceof SQLite.SqliteError)) throw error
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) throw storageError(error)
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) throw toStorageError(error)
     return [{ check: 'integrity', message: error.message }]
   }
 }
 
-function problemsOf(file: string, migrations: Migrations): Problem[] {
-  const db = connect({ file })
+function findProblems(file: string, migrations: Migrations): Problem[] {
+  const db = openConnection({ file })
   try {
     db.pragma('query_only = ON')
     refuseNewer(db, migrations)
-    const damage = integrityProblems(db)
+    const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
-    return db.transaction(() => checks.flatMap((check) => inconsistencies(db, check)))()
+    return db.transaction(() => checks.flatMap((check) => findInconsistencies(db, check)))()
   } finally {
     db.close()
   }
 }
 
-export function integrityProblems(db: SQLite.Database): Problem[] {
+export function findIntegrityProblems(db: SQLite.Database): Problem[] {
   const lines = db.prepare<[], string>('pragma integrity_check').pluck().all()
   return lines.filter((line) => line !== 'ok').map((message) => ({ check: 'integrity', message }))
 }
 
-function inconsistencies(db: SQLite.Database, { check, message, sql }: Check): Problem[] {
+function findInconsistencies(db: SQLite.Database, { check, message, sql }: Check): Problem[] {
   const count = db.prepare<[], number>(`select count(*) from (${sql})`).pluck().get() ?? 0
   if (count === 0) return []
   const examples = db.prepare<[], string>(`${sql} order by 1 limit 3`).pluck().all()

@@ -47,7 +47,7 @@ export interface CachedFileChunksTable {
 }
 
 /** Octets that a cached file counts beside its own size: what the triggers of its migration say. */
-export const CACHED_FILE_ROW = 4096
+export const CACHED_FILE_ROW_BYTES = 4096
 
 /** What the cached files of a workspace count together: kept by triggers. */
 export interface CachedFileTotalsTable {

@@ -6,11 +6,11 @@ import type { Generated } from 'kysely'
 
 export type Flag = 0 | 1
 
-type SettledOrNot = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
+type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
 /** States of an email and of each of its recipients: see `messages/states.ts`. */
-export type RecipientStatus = SettledOrNot | 'suppressed'
+export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
-export type EmailStatus = SettledOrNot | 'complained'
+export type EmailStatus = CommonStatus | 'complained'
 export type Priority = 'high' | 'normal' | 'low'
 export interface EmailsTable {
   id: string

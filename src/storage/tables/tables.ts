@@ -46,7 +46,7 @@ export type { EmailStatus, Flag, Priority, RecipientStatus } from './email-table
 export type { InboundStatus, SpamStatus } from './inbound-tables.js'
 
 /** Stands where a workspace id stands, for what belongs to the service itself. No workspace can have it. */
-export const SERVICE = 'service'
+export const SERVICE_WORKSPACE = 'service'
 
 export type Role = 'owner' | 'admin' | 'member'
 

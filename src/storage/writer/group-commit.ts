@@ -13,20 +13,20 @@
  * rolled back and run again with a savepoint for each request.
  */
 import type SQLite from 'better-sqlite3'
-import { joinedInPlace } from '../../platform/memory/byte-pieces.js'
+import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { storageError, storageFault } from '../health/faults.js'
-import { statementCache } from './statement-cache.js'
-import { Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
+import { toStorageError, toStorageFault } from '../health/faults.js'
+import { createStatementCache } from './statement-cache.js'
+import { WriteConflict, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write } from './write.js'
 
-export type Request = readonly Write[]
+export type WriteRequest = readonly Write[]
 /** Why a request was not done; undefined when it was. */
-export type Outcome = Error | undefined
+export type WriteOutcome = Error | undefined
 
 export interface GroupCommit {
   /** One outcome per request, in their order. Never throws. */
-  readonly run: (requests: readonly Request[]) => Outcome[]
-  readonly commits: () => number
+  readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
+  readonly countCommits: () => number
 }
 
 interface Failure {
@@ -37,16 +37,16 @@ interface Failure {
 
 /** Its memory is ours, and may be written to. */
 function isMoved({ buffer }: Uint8Array): boolean {
-  return buffer.byteLength >= MOVED_FROM
+  return buffer.byteLength >= MOVE_FROM_BYTES
 }
 
 /** What was moved here is joined for its own statement, and let go of at once. */
-function withJoined<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
+function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
   if (!parameters.some((value) => value instanceof MovedBytes)) return run(parameters)
   const joined: Buffer[] = []
   const bound = parameters.map((value) => {
     if (!(value instanceof MovedBytes)) return value
-    const inPlace = value.pieces.some(isMoved) ? joinedInPlace(value.pieces) : null
+    const inPlace = value.pieces.some(isMoved) ? joinInPlace(value.pieces) : null
     if (inPlace !== null) return inPlace
     const whole = Buffer.concat(value.pieces)
     joined.push(whole)
@@ -59,47 +59,47 @@ function withJoined<Result>(parameters: Write['parameters'], run: (bound: readon
   }
 }
 
-export function groupCommit(db: SQLite.Database): GroupCommit {
-  const statement = statementCache(db)
+export function createGroupCommit(db: SQLite.Database): GroupCommit {
+  const statement = createStatementCache(db)
   let commits = 0
 
-  function apply(request: Request): Failure | undefined {
+  function applyRequest(request: WriteRequest): Failure | undefined {
     let touched = 0
     try {
       for (const { sql, parameters, rows } of request) {
-        const { changes } = withJoined(parameters, (bound) => statement(sql).run(bound))
+        const { changes } = withJoinedBytes(parameters, (bound) => statement(sql).run(bound))
         touched += changes
         if (rows !== undefined && changes !== rows)
-          throw new Missed(`${changes} rows changed, ${rows} expected: ${sql}`)
+          throw new WriteConflict(`${changes} rows changed, ${rows} expected: ${sql}`)
       }
       return undefined
     } catch (failure) {
-      const error = storageError(failure)
+      const error = toStorageError(failure)
       if (error instanceof StorageFault || !db.inTransaction) throw error
       return { error, dirty: touched > 0 }
     }
   }
 
   /** Undefined: something must be undone, and nothing here can do it. */
-  function inOneGo(requests: readonly Request[]): Outcome[] | undefined {
-    const outcomes: Outcome[] = []
+  function runWithoutSavepoints(requests: readonly WriteRequest[]): WriteOutcome[] | undefined {
+    const outcomes: WriteOutcome[] = []
     for (const request of requests) {
-      const failure = apply(request)
+      const failure = applyRequest(request)
       if (failure?.dirty) return undefined
       outcomes.push(failure?.error)
     }
     return outcomes
   }
 
-  function inSavepoint(request: Request): Outcome {
+  function runInSavepoint(request: WriteRequest): WriteOutcome {
     statement('savepoint request').run()
-    const failure = apply(request)
+    const failure = applyRequest(request)
     if (failure !== undefined) statement('rollback to request').run()
     statement('release request').run()
     return failure?.error
   }
 
-  function transaction<Result>(body: () => Result | undefined): Result | undefined {
+  function runTransaction<Result>(body: () => Result | undefined): Result | undefined {
     statement('begin immediate').run()
     const result = body()
     statement(result === undefined ? 'rollback' : 'commit').run()
@@ -107,16 +107,16 @@ export function groupCommit(db: SQLite.Database): GroupCommit {
     return result
   }
 
-  function run(requests: readonly Request[]): Outcome[] {
+  function run(requests: readonly WriteRequest[]): WriteOutcome[] {
     try {
-      const outcomes = transaction(() => inOneGo(requests)) ?? transaction(() => requests.map(inSavepoint))
+      const outcomes = runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
       return outcomes ?? []
     } catch (error) {
-      const fault = storageFault(error)
+      const fault = toStorageFault(error)
       if (db.inTransaction) db.exec('rollback')
       return requests.map(() => fault)
     }
   }
 
-  return { run, commits: () => commits }
+  return { run, countCommits: () => commits }
 }

@@ -6,18 +6,18 @@
  */
 import type SQLite from 'better-sqlite3'
 
-export type StatementOf = (sql: string) => SQLite.Statement<unknown[]>
+export type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
 
-export function statementCache(db: SQLite.Database, limit = 1000): StatementOf {
-  const kept = new Map<string, SQLite.Statement<unknown[]>>()
+export function createStatementCache(db: SQLite.Database, limit = 1000): StatementCache {
+  const statements = new Map<string, SQLite.Statement<unknown[]>>()
   return (sql) => {
-    const found = kept.get(sql)
+    const found = statements.get(sql)
     if (found !== undefined) return found
 
     const made = db.prepare<unknown[]>(sql)
-    const oldest = kept.size < limit ? undefined : kept.keys().next().value
-    if (oldest !== undefined) kept.delete(oldest)
-    kept.set(sql, made)
+    const oldest = statements.size < limit ? undefined : statements.keys().next().value
+    if (oldest !== undefined) statements.delete(oldest)
+    statements.set(sql, made)
     return made
   }
 }

@@ -1,12 +1,12 @@
 /** Waits for a commit: true when it was made, false when the world had moved on meanwhile. */
-import { Missed } from './write.js'
+import { WriteConflict } from './write.js'
 
-export async function unlessMissed(commit: Promise<void>): Promise<boolean> {
+export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   try {
     await commit
     return true
   } catch (error) {
-    if (error instanceof Missed) return false
+    if (error instanceof WriteConflict) return false
     throw error
   }
 }

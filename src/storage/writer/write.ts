@@ -14,7 +14,7 @@ export interface Write {
 }
 
 /** Bytes of a memory from which on it is moved and not copied. */
-export const MOVED_FROM = 1_048_576
+export const MOVE_FROM_BYTES = 1_048_576
 
 /**
  * A parameter made of pieces: their bytes, one after the other, which only the writer joins. The
@@ -33,7 +33,7 @@ export class MovedBytes {
 export type Commit = (writes: readonly Write[]) => Promise<void>
 
 /** A write touched another number of rows than it must: the world had moved on. */
-export class Missed extends Error {
+export class WriteConflict extends Error {
   override name = 'Missed'
 }
 

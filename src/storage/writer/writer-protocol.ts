@@ -8,8 +8,8 @@
  * Bytes: a Buffer is often a small window on a large pool, and cloning it would copy
  * the whole pool. Such a window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
-import type { Request } from './group-commit.js'
-import { ConstraintViolated, Missed, MOVED_FROM, MovedBytes, StorageFault, type Write } from './write.js'
+import type { WriteRequest } from './group-commit.js'
+import { ConstraintViolated, WriteConflict, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write } from './write.js'
 
 /** Statement, rows (-1: any number), parameters. */
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
@@ -44,7 +44,7 @@ export type FromWriter =
   | { readonly kind: 'foreign-commit' }
   | { readonly kind: 'cannot-open'; readonly failure: WireFailure }
 
-const textLimit = 2000
+const MAX_STATEMENT_TEXTS = 2000
 
 /** What becomes of `MovedBytes` on the way. */
 interface WirePieces {
@@ -52,55 +52,55 @@ interface WirePieces {
 }
 
 /** The sending side's numbers of texts. */
-export class TextNumbers {
+export class StatementNumbers {
   private readonly numbers = new Map<string, number>()
-  private fresh: string[] = []
+  private newTexts: string[] = []
   private forget = false
 
-  number(sql: string): number {
+  numberOf(sql: string): number {
     const known = this.numbers.get(sql)
     if (known !== undefined) return known
     const number = this.numbers.size
     this.numbers.set(sql, number)
-    this.fresh.push(sql)
+    this.newTexts.push(sql)
     return number
   }
 
   /** What the other side must learn before the next message; call once a message. */
-  takeNews(): { readonly forget: boolean; readonly texts: readonly string[] } {
-    const news = { forget: this.forget, texts: this.fresh }
-    this.fresh = []
-    this.forget = this.numbers.size > textLimit
+  takeUpdate(): { readonly forget: boolean; readonly texts: readonly string[] } {
+    const news = { forget: this.forget, texts: this.newTexts }
+    this.newTexts = []
+    this.forget = this.numbers.size > MAX_STATEMENT_TEXTS
     if (this.forget) this.numbers.clear()
     return news
   }
 }
 
 /** `transfer` gets the memory that is to be transferred with the message. */
-export function toWire(request: Request, numbers: TextNumbers, transfer: Set<ArrayBuffer>): WireWrite[] {
+export function toWire(request: WriteRequest, numbers: StatementNumbers, transfer: Set<ArrayBuffer>): WireWrite[] {
   return request.map(({ sql, parameters, rows }) => [
-    numbers.number(sql),
+    numbers.numberOf(sql),
     rows ?? -1,
-    parameters.map((value) => (value instanceof MovedBytes ? wirePieces(value, transfer) : bindable(value))),
+    parameters.map((value) => (value instanceof MovedBytes ? toWirePieces(value, transfer) : toBindable(value))),
   ])
 }
 
-function wirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
+function toWirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
   return {
     pieces: pieces.map((piece) => {
-      if (piece.buffer.byteLength < MOVED_FROM) return new Uint8Array(piece)
+      if (piece.buffer.byteLength < MOVE_FROM_BYTES) return new Uint8Array(piece)
       transfer.add(piece.buffer as ArrayBuffer)
       return piece
     }),
   }
 }
 
-function isPieces(value: unknown): value is WirePieces {
+function isWirePieces(value: unknown): value is WirePieces {
   return typeof value === 'object' && value !== null && 'pieces' in value
 }
 
 /** A value as it may cross; whatever cannot be bound is refused here, where it harms one request alone. */
-function bindable(value: unknown): unknown {
+function toBindable(value: unknown): unknown {
   if (value instanceof Uint8Array) return value.byteLength === value.buffer.byteLength ? value : new Uint8Array(value)
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
     return value
@@ -110,8 +110,8 @@ function bindable(value: unknown): unknown {
 export function fromWire(request: readonly WireWrite[], texts: readonly string[]): Write[] {
   return request.map(([statement, rows, sent]) => {
     const sql = texts[statement] ?? ''
-    const parameters = sent.some(isPieces)
-      ? sent.map((value) => (isPieces(value) ? new MovedBytes(value.pieces) : value))
+    const parameters = sent.some(isWirePieces)
+      ? sent.map((value) => (isWirePieces(value) ? new MovedBytes(value.pieces) : value))
       : sent
     return rows < 0 ? { sql, parameters } : { sql, parameters, rows }
   })
@@ -119,7 +119,7 @@ export function fromWire(request: readonly WireWrite[], texts: readonly string[]
 
 export function failureToWire(error: Error, request: number): WireFailure {
   const { message } = error
-  if (error instanceof Missed) return { request, kind: 'missed', code: '', message }
+  if (error instanceof WriteConflict) return { request, kind: 'missed', code: '', message }
   if (error instanceof ConstraintViolated) return { request, kind: 'constraint', code: '', message }
   if (error instanceof StorageFault) return { request, kind: 'fault', code: error.code, message }
   return { request, kind: 'bug', code: '', message }
@@ -128,7 +128,7 @@ export function failureToWire(error: Error, request: number): WireFailure {
 export function failureFromWire({ kind, code, message }: WireFailure): Error {
   switch (kind) {
     case 'missed':
-      return new Missed(message)
+      return new WriteConflict(message)
     case 'constraint':
       return new ConstraintViolated(message)
     case 'fault':

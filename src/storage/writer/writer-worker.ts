@@ -11,25 +11,25 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { type ConnectionOptions, connect } from '../connection.js'
-import { storageFault } from '../health/faults.js'
-import { type GroupCommit, groupCommit, type Outcome, type Request } from './group-commit.js'
+import { type ConnectionOptions, openConnection } from '../connection.js'
+import { toStorageFault } from '../health/faults.js'
+import { type GroupCommit, createGroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { MovedBytes, StorageFault } from './write.js'
 import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'
 
 /** Keeps a commit, and so the longest wait for an answer, to some tens of milliseconds. */
-const batchLimit = 2000
-const idleCheck = 250
+const MAX_BATCH = 2000
+const IDLE_CHECK_INTERVAL = 250
 
-interface Open {
+interface OpenDatabase {
   readonly db: SQLite.Database
   readonly group: GroupCommit
-  readonly version: SQLite.Statement
+  readonly dataVersion: SQLite.Statement
 }
 
 class WriterThread {
-  private open: Open | undefined
-  private version: unknown
+  private database: OpenDatabase | undefined
+  private dataVersion: unknown
   private commits = 0
   private texts: string[] = []
   private readonly timer: NodeJS.Timeout
@@ -38,40 +38,40 @@ class WriterThread {
     readonly port: MessagePort,
     readonly options: ConnectionOptions,
   ) {
-    this.connection()
-    port.on('message', (message: ToWriter) => this.take(message))
-    this.timer = setInterval(() => this.with(() => undefined), idleCheck)
-    this.say({ kind: 'opened' })
+    this.getDatabase()
+    port.on('message', (message: ToWriter) => this.handleMessages(message))
+    this.timer = setInterval(() => this.withDatabase(() => undefined), IDLE_CHECK_INTERVAL)
+    this.send({ kind: 'opened' })
   }
 
-  private say(message: FromWriter): void {
+  private send(message: FromWriter): void {
     this.port.postMessage(message)
   }
 
-  private connection(): Open {
-    if (this.open === undefined) {
-      this.open = opened(this.options)
-      this.look(this.open, this.version !== undefined)
+  private getDatabase(): OpenDatabase {
+    if (this.database === undefined) {
+      this.database = openWriterDatabase(this.options)
+      this.checkForeignCommit(this.database, this.dataVersion !== undefined)
     }
-    return this.open
+    return this.database
   }
 
   /** `data_version` means something on one connection only: after a change of connection, suppose the worst. */
-  private look({ version }: Open, suppose = false): void {
-    const now = version.get()
-    if (suppose || (this.version !== undefined && now !== this.version)) this.say({ kind: 'foreign-commit' })
-    this.version = now
+  private checkForeignCommit({ dataVersion }: OpenDatabase, suppose = false): void {
+    const now = dataVersion.get()
+    if (suppose || (this.dataVersion !== undefined && now !== this.dataVersion)) this.send({ kind: 'foreign-commit' })
+    this.dataVersion = now
   }
 
-  private distrust(fault: StorageFault): void {
+  private dropDatabase(fault: StorageFault): void {
     if (fault.code === 'SQLITE_FULL' || fault.code.startsWith('SQLITE_BUSY')) return
-    this.open?.db.close()
-    this.open = undefined
+    this.database?.db.close()
+    this.database = undefined
   }
 
   /** The first message and all that wait behind it, up to one that is not requests. */
-  private take(first: ToWriter): void {
-    const batch: Request[] = []
+  private handleMessages(first: ToWriter): void {
+    const batch: WriteRequest[] = []
     let messages = 0
     let next: ToWriter | undefined = first
     while (next?.kind === 'requests') {
@@ -79,60 +79,60 @@ class WriterThread {
       this.texts.push(...next.texts)
       for (const request of next.requests) batch.push(fromWire(request, this.texts))
       messages += 1
-      next = batch.length < batchLimit ? (receiveMessageOnPort(this.port)?.message as ToWriter | undefined) : undefined
+      next = batch.length < MAX_BATCH ? (receiveMessageOnPort(this.port)?.message as ToWriter | undefined) : undefined
     }
     if (messages > 0) {
-      this.answer(messages, this.commit(batch))
-      freeMemory(...movedPieces(batch))
+      this.reply(messages, this.commit(batch))
+      freeMemory(...movedPiecesOf(batch))
     }
-    if (next?.kind === 'reclaim') this.answer(1, [this.reclaim(next.pages)])
+    if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)])
     if (next?.kind === 'stop') this.stop()
   }
 
-  private commit(batch: readonly Request[]): Outcome[] {
-    const outcomes = this.with(({ group }) => {
-      const before = group.commits()
+  private commit(batch: readonly WriteRequest[]): WriteOutcome[] {
+    const outcomes = this.withDatabase(({ group }) => {
+      const before = group.countCommits()
       const result = group.run(batch)
-      this.commits += group.commits() - before
+      this.commits += group.countCommits() - before
       return result
     })
     if (outcomes instanceof StorageFault) return batch.map(() => outcomes)
     const fault = outcomes.find((outcome) => outcome instanceof StorageFault)
-    if (fault !== undefined) this.distrust(fault)
+    if (fault !== undefined) this.dropDatabase(fault)
     return outcomes
   }
 
-  private reclaim(pages: number): Outcome {
-    const result = this.with(({ db }) => db.exec(`pragma incremental_vacuum(${pages})`))
+  private reclaim(pages: number): WriteOutcome {
+    const result = this.withDatabase(({ db }) => db.exec(`pragma incremental_vacuum(${pages})`))
     return result instanceof StorageFault ? result : undefined
   }
 
   /** Without anything to do, it looks for foreign commits and, after a fault, for a database that is well again. */
-  private with<Result>(act: (open: Open) => Result): Result | StorageFault {
+  private withDatabase<Result>(act: (open: OpenDatabase) => Result): Result | StorageFault {
     try {
-      const open = this.connection()
-      this.look(open)
+      const open = this.getDatabase()
+      this.checkForeignCommit(open)
       return act(open)
     } catch (error) {
-      const fault = storageFault(error)
-      this.distrust(fault)
+      const fault = toStorageFault(error)
+      this.dropDatabase(fault)
       return fault
     }
   }
 
-  private answer(messages: number, outcomes: readonly Outcome[]): void {
+  private reply(messages: number, outcomes: readonly WriteOutcome[]): void {
     const failures = outcomes.flatMap((error, request) => (error === undefined ? [] : [failureToWire(error, request)]))
-    this.say({ kind: 'settled', messages, failures, commits: this.commits })
+    this.send({ kind: 'settled', messages, failures, commits: this.commits })
   }
 
   private stop(): void {
     clearInterval(this.timer)
-    this.open?.db.close()
+    this.database?.db.close()
     this.port.close()
   }
 }
 
-function movedPieces(batch: readonly Request[]): readonly Uint8Array[] {
+function movedPiecesOf(batch: readonly WriteRequest[]): readonly Uint8Array[] {
   return batch.flatMap((request) =>
     request.flatMap(({ parameters }) =>
       parameters.flatMap((value) => (value instanceof MovedBytes ? value.pieces : [])),
@@ -140,10 +140,10 @@ function movedPieces(batch: readonly Request[]): readonly Uint8Array[] {
   )
 }
 
-function opened(options: ConnectionOptions): Open {
-  const db = connect(options)
+function openWriterDatabase(options: ConnectionOptions): OpenDatabase {
+  const db = openConnection(options)
   try {
-    return { db, group: groupCommit(db), version: db.prepare('pragma data_version').pluck() }
+    return { db, group: createGroupCommit(db), dataVersion: db.prepare('pragma data_version').pluck() }
   } catch (error) {
     db.close()
     throw error
@@ -154,5 +154,5 @@ if (parentPort === null) throw new Error('the writer runs in a worker thread')
 try {
   new WriterThread(parentPort, workerData as ConnectionOptions)
 } catch (error) {
-  parentPort.postMessage({ kind: 'cannot-open', failure: failureToWire(storageFault(error), 0) } satisfies FromWriter)
+  parentPort.postMessage({ kind: 'cannot-open', failure: failureToWire(toStorageFault(error), 0) } satisfies FromWriter)
 }

@@ -14,7 +14,7 @@ import { StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
   failureFromWire,
-  TextNumbers,
+  StatementNumbers,
   type ToWriter,
   toWire,
   type WireFailure,
@@ -25,16 +25,16 @@ export interface WriterOptions extends ConnectionOptions {
   /** Milliseconds between the death of the thread and the next start. */
   readonly restartAfter?: number | undefined
   /** Starts the thread; a test keeps it, to end it. */
-  readonly start?: ((options: ConnectionOptions) => Worker) | undefined
+  readonly startThread?: ((options: ConnectionOptions) => Worker) | undefined
 }
 
 /**
  * Requests that are posted without waiting for the end of the turn. A turn in which fifty clients
  * speak takes the main thread many milliseconds: the writer would wait for it, then it for the writer.
  */
-const POSTED_AT_ONCE = 16
+const POST_BATCH = 16
 
-interface Promised {
+interface PendingRequest {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -49,16 +49,16 @@ export class Writer {
   /** Set while requests are taken: the thread has opened the database and is not asked to stop. */
   private ready = false
   private closing = false
-  private restart: NodeJS.Timeout | undefined
-  private numbers = new TextNumbers()
-  private gathered: WireWrite[][] = []
+  private restartTimer: NodeJS.Timeout | undefined
+  private numbers = new StatementNumbers()
+  private gatheredRequests: WireWrite[][] = []
   /** Memory that goes with what is gathered. */
   private transfer = new Set<ArrayBuffer>()
-  private gatheredPromises: Promised[] = []
+  private gatheredPromises: PendingRequest[] = []
   /** One list for each message that is not answered yet, in their order. */
-  private posted: Promised[][] = []
+  private postedRequests: PendingRequest[][] = []
   private commitsOfThread = 0
-  private commitsOfDeadThreads = 0
+  private pastCommits = 0
 
   private constructor(options: WriterOptions) {
     this.options = options
@@ -82,8 +82,8 @@ export class Writer {
     return writer
   }
 
-  commits(): number {
-    return this.commitsOfDeadThreads + this.commitsOfThread
+  countCommits(): number {
+    return this.pastCommits + this.commitsOfThread
   }
 
   onForeignCommit(listener: () => void): void {
@@ -92,22 +92,22 @@ export class Writer {
 
   commit(writes: readonly Write[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!this.ready) return reject(this.notReady())
+      if (!this.ready) return reject(this.notReadyFault())
       const request = toWire(writes, this.numbers, this.transfer)
-      if (this.gathered.length === 0) setImmediate(() => this.post())
-      this.gathered.push(request)
+      if (this.gatheredRequests.length === 0) setImmediate(() => this.post())
+      this.gatheredRequests.push(request)
       this.gatheredPromises.push({ resolve, reject })
-      if (this.gathered.length === POSTED_AT_ONCE) this.post()
+      if (this.gatheredRequests.length === POST_BATCH) this.post()
     })
   }
 
   /** Gives up to `pages` free pages back to the file system, between two batches. */
-  reclaim(pages: number): Promise<void> {
+  reclaimPages(pages: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!this.ready) return reject(this.notReady())
+      if (!this.ready) return reject(this.notReadyFault())
       this.post()
-      this.posted.push([{ resolve, reject }])
-      this.say({ kind: 'reclaim', pages })
+      this.postedRequests.push([{ resolve, reject }])
+      this.send({ kind: 'reclaim', pages })
     })
   }
 
@@ -117,50 +117,50 @@ export class Writer {
     this.post()
     this.closing = true
     this.ready = false
-    clearTimeout(this.restart)
+    clearTimeout(this.restartTimer)
     const worker = this.worker
     if (worker === undefined) return
     await new Promise<void>((resolve) => {
       worker.once('exit', () => resolve())
-      this.say({ kind: 'stop' })
+      this.send({ kind: 'stop' })
     })
   }
 
-  private say(message: ToWriter, transfer: readonly ArrayBuffer[] = []): void {
+  private send(message: ToWriter, transfer: readonly ArrayBuffer[] = []): void {
     this.worker?.postMessage(message, transfer)
   }
 
-  private notReady(): StorageFault {
+  private notReadyFault(): StorageFault {
     return new StorageFault('SQLITE_ABORT', this.closing ? 'the database is closed' : 'the writer is starting again')
   }
 
   private post(): void {
-    if (this.gathered.length === 0) return
-    this.posted.push(this.gatheredPromises)
-    this.say({ kind: 'requests', ...this.numbers.takeNews(), requests: this.gathered }, [...this.transfer])
+    if (this.gatheredRequests.length === 0) return
+    this.postedRequests.push(this.gatheredPromises)
+    this.send({ kind: 'requests', ...this.numbers.takeUpdate(), requests: this.gatheredRequests }, [...this.transfer])
     this.transfer.clear()
-    this.gathered = []
+    this.gatheredRequests = []
     this.gatheredPromises = []
   }
 
   private startThread(): Worker {
-    const { file, maxPages, busyTimeout, start = startThread } = this.options
+    const { file, maxPages, busyTimeout, startThread: start = startThread } = this.options
     const worker = start({ file, maxPages, busyTimeout })
     this.worker = worker
-    worker.on('message', (message: FromWriter) => this.hear(message))
-    worker.on('error', (error) => this.fail(error))
-    worker.once('exit', () => this.died())
+    worker.on('message', (message: FromWriter) => this.handleMessage(message))
+    worker.on('error', (error) => this.rejectPending(error))
+    worker.once('exit', () => this.handleExit())
     return worker
   }
 
-  private hear(message: FromWriter): void {
+  private handleMessage(message: FromWriter): void {
     switch (message.kind) {
       case 'opened':
         this.ready = !this.closing
         return
       case 'settled':
         this.commitsOfThread = message.commits
-        settle(this.posted.splice(0, message.messages), message.failures)
+        settle(this.postedRequests.splice(0, message.messages), message.failures)
         return
       case 'foreign-commit':
         for (const listener of this.listeners) listener()
@@ -170,34 +170,34 @@ export class Writer {
     }
   }
 
-  private fail(error: Error): void {
+  private rejectPending(error: Error): void {
     const fault = new StorageFault('SQLITE_ABORT', `the writer ended: ${error.message}`)
-    const lost = [...this.posted.flat(), ...this.gatheredPromises]
-    this.posted = []
-    this.gathered = []
+    const lost = [...this.postedRequests.flat(), ...this.gatheredPromises]
+    this.postedRequests = []
+    this.gatheredRequests = []
     this.gatheredPromises = []
     this.ready = false
     for (const { reject } of lost) reject(fault)
   }
 
-  private died(): void {
-    this.fail(new Error('its thread is gone'))
+  private handleExit(): void {
+    this.rejectPending(new Error('its thread is gone'))
     this.worker = undefined
-    this.commitsOfDeadThreads += this.commitsOfThread
+    this.pastCommits += this.commitsOfThread
     this.commitsOfThread = 0
-    this.numbers = new TextNumbers()
-    if (!this.closing) this.restart = setTimeout(() => this.startAgain(), this.options.restartAfter ?? 1000)
+    this.numbers = new StatementNumbers()
+    if (!this.closing) this.restartTimer = setTimeout(() => this.restartThread(), this.options.restartAfter ?? 1000)
   }
 
   /** While there was no thread nobody looked for other processes' commits: suppose there were some. */
-  private startAgain(): void {
+  private restartThread(): void {
     this.startThread().once('message', (message: FromWriter) => {
       if (message.kind === 'opened') for (const listener of this.listeners) listener()
     })
   }
 }
 
-function settle(messages: readonly (readonly Promised[])[], failures: readonly WireFailure[]): void {
+function settle(messages: readonly (readonly PendingRequest[])[], failures: readonly WireFailure[]): void {
   let request = 0
   let failed = 0
   for (const message of messages) {

@@ -1,19 +1,19 @@
 /** Quotas of emails: in the commit itself, at the edges of buckets, under a crowd, beside another process. */
 import t from 'tap'
-import { forgetUsage } from '../../../src/accounts/limits/old-usage.js'
-import { type Plan, planBook, setPlan, strayPlans } from '../../../src/accounts/limits/plans.js'
-import { chargeEmails } from '../../../src/accounts/limits/quota.js'
-import { addUsage, usageOf } from '../../../src/accounts/limits/usage.js'
-import { foundWorkspace } from '../../../src/accounts/workspaces.js'
+import { createUsageCleanup } from '../../../src/accounts/limits/old-usage.js'
+import { type Plan, createPlanCache, setPlan, findUnknownPlans } from '../../../src/accounts/limits/plans.js'
+import { createEmailCharger } from '../../../src/accounts/limits/quota.js'
+import { addUsage, readUsage } from '../../../src/accounts/limits/usage.js'
+import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import { builtInPlans, type PlanLimits, UNLIMITED } from '../../../src/config/plans.js'
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../../src/mail/refusal.js'
-import type { Prepared } from '../../../src/sending/prepare-email.js'
-import { type Once, type Take, take } from '../../../src/sending/take.js'
+import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
+import { type IdempotentRequest, type CommitEmails, commitEmails } from '../../../src/sending/take.js'
 import type { Database } from '../../../src/storage/database.js'
-import { Missed } from '../../../src/storage/writer/write.js'
+import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/bulk.js'
-import { openedDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -28,7 +28,7 @@ const newWorkspace = (): string => {
 }
 
 interface Door {
-  readonly take: Take
+  readonly take: CommitEmails
   /** Domains of the emails that were handed to delivery. */
   readonly handedOver: string[]
 }
@@ -37,14 +37,14 @@ interface Door {
 function door({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): Door {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
-  const charge = chargeEmails({ read, planOf: () => plan, domainEmailsPerDay })
+  const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay })
   return {
-    take: take({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
+    take: commitEmails({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
     handedOver,
   }
 }
 
-type Prepare = (at: number, domain?: string) => Prepared
+type Prepare = (at: number, domain?: string) => PreparedEmail
 
 const of =
   (workspaceId: string): Prepare =>
@@ -54,7 +54,7 @@ const of =
     return { enqueued, raw: Buffer.from('text'), senderDomain: parseDomainName(domain), suppressed: [] }
   }
 
-function batch(prepared: Prepare, count: number, at: number, domain?: string): Prepared[] {
+function batch(prepared: Prepare, count: number, at: number, domain?: string): PreparedEmail[] {
   return Array.from({ length: count }, () => prepared(at, domain))
 }
 
@@ -190,7 +190,7 @@ t.test('a crowd at two processes never gets more than there is', async (t) => {
     const workspace = newWorkspace()
     const prepared = of(workspace)
     const first = door(database, limits, domainLimit)
-    const second = door(await openedDatabase(t, { file }), limits, domainLimit)
+    const second = door(await openTestDatabase(t, { file }), limits, domainLimit)
     // What breaks a constraint after it was charged makes the writer undo a whole batch and try its parts.
     const broken = [1, 2].map(() => {
       const email = prepared(noon, 'd.test')
@@ -221,7 +221,7 @@ t.test('an equal request is charged once, and answered when nothing is left', as
   const workspace = newWorkspace()
   const prepared = of(workspace)
   const { take } = door(database, { emails_per_day: 1 })
-  const once = (fingerprint: string, emailId: string): Once => ({
+  const once = (fingerprint: string, emailId: string): IdempotentRequest => ({
     workspaceId: workspace,
     key: 'k',
     fingerprint,
@@ -249,7 +249,7 @@ t.test('what misses for another reason is no quota', async (t) => {
   const { take } = door(database, { emails_per_day: 5 })
   const email = prepared(noon)
   const sabotaged = { ...email.enqueued, writes: [{ sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] }
-  await t.rejects(take([{ ...email, enqueued: sabotaged }], null, noon), Missed)
+  await t.rejects(take([{ ...email, enqueued: sabotaged }], null, noon), WriteConflict)
   t.same(usage(workspace), [])
 })
 
@@ -277,7 +277,7 @@ t.test('housekeeping removes the buckets that no window reaches, and no other', 
     kinds.flatMap(([kind, oldest, width]) => [row(kind, oldest - width), row(kind, oldest), row(kind, noon)]),
   )
   await database.commit([row('credits', 0)])
-  const step = forgetUsage(database, noon + 599_998)
+  const step = createUsageCleanup(database, noon + 599_998)
   while (await step());
   t.same(
     usage(workspace).map(({ kind, bucket }) => `${kind} ${bucket}`),
@@ -291,7 +291,7 @@ t.test('a step of housekeeping removes few buckets, however many are old', async
     addUsage({ workspace_id: workspace, kind: 'domain:a.test', bucket, count: 1 }),
   )
   await database.commit(old)
-  const step = forgetUsage(database, noon)
+  const step = createUsageCleanup(database, noon)
   let most = 0
   for (let more = true; more; ) {
     const before = usage(workspace).length
@@ -307,7 +307,7 @@ t.test('usage is told in the shape of the plan', async (t) => {
   const prepared = of(workspace)
   await door(database, { credits: 100 }).take(batch(prepared, 7, noon), null, noon)
   const month = { emails_sent: 7, period_start: '2026-10-23T00:00:00.000Z', period_end: '2026-11-21T12:00:00.000Z' }
-  const told = (name: string, limits: PlanLimits) => usageOf(database.read, workspace, { name, limits }, noon)
+  const told = (name: string, limits: PlanLimits) => readUsage(database.read, workspace, { name, limits }, noon)
   t.same(told(UNLIMITED, {}), {
     plan: UNLIMITED,
     rate_limit: { requests_per_second: 1000, burst_limit: 1000 },
@@ -329,10 +329,10 @@ t.test('usage is told in the shape of the plan', async (t) => {
     credits_expire_at: null,
   })
   t.match(told('prepaid', { credits: 5 }), { credits_remaining: 0, credits_used: 7 }, 'a plan that was cut')
-  t.match(usageOf(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 29 * DAY), {
+  t.match(readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 29 * DAY), {
     usage: { emails_sent: 7 },
   })
-  t.match(usageOf(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 30 * DAY), {
+  t.match(readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 30 * DAY), {
     usage: { emails_sent: 0 },
   })
 })
@@ -341,26 +341,26 @@ t.test('a plan is remembered until it is told to forget; an unknown one is the d
   const { read, commit } = database
   const limits = { default_plan: 'free', domain_emails_per_day: 1, plans: builtInPlans }
   const found = async (plan: string, at: number): Promise<string> => {
-    const { workspaceId, writes } = foundWorkspace(read, plan, parseAddress('o@a.test'), plan, at)
+    const { workspaceId, writes } = buildWorkspaceWithOwner(read, plan, parseAddress('o@a.test'), plan, at)
     await commit(writes)
     return workspaceId
   }
   const gone = await found('gone', noon)
   const pro = await found('pro', noon + 1)
-  const book = planBook({ read, limits })
-  t.match(book.of(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
+  const book = createPlanCache({ read, limits })
+  t.match(book.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
   await commit([setPlan({ workspaceId: pro, plan: UNLIMITED })])
-  t.equal(book.of(pro).name, 'pro')
+  t.equal(book.find(pro).name, 'pro')
   book.drop()
-  t.same(book.of(pro), { name: UNLIMITED, limits: {} })
-  t.match(book.of('ws_nobody'), { name: 'free' })
-  await t.rejects(commit([setPlan({ workspaceId: 'ws_nobody', plan: 'pro' })]), Missed)
+  t.same(book.find(pro), { name: UNLIMITED, limits: {} })
+  t.match(book.find('ws_nobody'), { name: 'free' })
+  await t.rejects(commit([setPlan({ workspaceId: 'ws_nobody', plan: 'pro' })]), WriteConflict)
   for (const plan of ['gold', 'toString', '__proto__']) {
     await commit([setPlan({ workspaceId: pro, plan })])
     book.drop()
-    t.match(book.of(pro), { name: 'free', limits: { burst: 20 } }, plan)
+    t.match(book.find(pro), { name: 'free', limits: { burst: 20 } }, plan)
   }
-  t.match(strayPlans(read, limits), [
+  t.match(findUnknownPlans(read, limits), [
     { id: gone, plan: 'gone' },
     { id: pro, plan: '__proto__' },
   ])

@@ -1,10 +1,10 @@
 /** Requests in windows of time: by tables, by property, and across a restart. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type RateState, rateLimit, tooFast } from '../../../src/accounts/limits/rate-limit.js'
-import { requestDays } from '../../../src/accounts/limits/rate-limit-days.js'
+import { type RateState, createRateLimit, buildRateRefusal } from '../../../src/accounts/limits/rate-limit.js'
+import { createDailyRequests } from '../../../src/accounts/limits/rate-limit-days.js'
 import { DAY, MINUTE, SECOND, SlidingCount, type WindowShape } from '../../../src/accounts/limits/rate-limit-window.js'
-import { foundWorkspace } from '../../../src/accounts/workspaces.js'
+import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import { builtInPlans, type PlanLimits } from '../../../src/config/plans.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
@@ -80,7 +80,7 @@ const tables: readonly (readonly [what: string, limits: PlanLimits, looks: reado
 
 t.test('requests by the second, the minute and the day', async (t) => {
   for (const [what, limits, looks] of tables) {
-    const limit = rateLimit({ limitsOf: () => limits })
+    const limit = createRateLimit({ limitsOf: () => limits })
     for (const [at, allowed, remaining, retryAfter] of looks) {
       const state = limit.take('ws', begun + at)
       t.match(state, { allowed, remaining, retryAfter }, `${what}: at ${at}`)
@@ -92,8 +92,8 @@ t.test('requests by the second, the minute and the day', async (t) => {
 
 t.test('a plan without limits of requests refuses nothing and counts against 1000 a second', async (t) => {
   for (const limits of [{}, { emails_per_month: 5 }]) {
-    const limit = rateLimit({ limitsOf: () => limits })
-    t.match(limit.look('ws', begun), { allowed: true, limit: 1000, remaining: 1000, resetAt: begun / 1000 })
+    const limit = createRateLimit({ limitsOf: () => limits })
+    t.match(limit.peek('ws', begun), { allowed: true, limit: 1000, remaining: 1000, resetAt: begun / 1000 })
     for (let n = 0; n < 1200; n += 1) limit.take('ws', begun + 1)
     t.match(limit.take('ws', begun + 2), { allowed: true, limit: 1000, remaining: 0, resetAt: begun / 1000 + 2 })
     t.match(limit.take('ws', begun + 1002), { allowed: true, limit: 1000, remaining: 999 })
@@ -101,8 +101,8 @@ t.test('a plan without limits of requests refuses nothing and counts against 100
 })
 
 t.test('to look counts nothing; a refusal neither; each key has its own', async (t) => {
-  const limit = rateLimit({ limitsOf: () => ({ requests_per_second: 1 }) })
-  for (let n = 0; n < 3; n += 1) t.match(limit.look('a', begun), { allowed: true, remaining: 1 })
+  const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 1 }) })
+  for (let n = 0; n < 3; n += 1) t.match(limit.peek('a', begun), { allowed: true, remaining: 1 })
   t.equal(limit.take('a', begun).allowed, true)
   for (let at = 1; at < 1000; at += 100) t.equal(limit.take('a', begun + at).allowed, false)
   t.equal(limit.take('b', begun + 1).allowed, true)
@@ -111,7 +111,7 @@ t.test('to look counts nothing; a refusal neither; each key has its own', async 
 
 t.test('another plan counts at once, with what was asked before', async (t) => {
   let limits: PlanLimits = builtInPlans['free'] ?? {}
-  const limit = rateLimit({ limitsOf: () => limits })
+  const limit = createRateLimit({ limitsOf: () => limits })
   for (let n = 0; n < 20; n += 1) t.equal(limit.take('ws', begun).allowed, true)
   t.match(limit.take('ws', begun), { allowed: false, limit: 20 })
   limits = builtInPlans['pro'] ?? {}
@@ -124,7 +124,7 @@ t.test('another plan counts at once, with what was asked before', async (t) => {
 })
 
 t.test('the memory is bounded: the key unused for longest is forgotten', async (t) => {
-  const limit = rateLimit({ limitsOf: () => ({ requests_per_minute: 1 }), maxKeys: 2 })
+  const limit = createRateLimit({ limitsOf: () => ({ requests_per_minute: 1 }), maxKeys: 2 })
   for (const key of ['a', 'b']) limit.take(key, begun)
   t.equal(limit.take('a', begun).allowed, false)
   t.equal(limit.take('c', begun).allowed, true)
@@ -133,16 +133,16 @@ t.test('the memory is bounded: the key unused for longest is forgotten', async (
 })
 
 t.test('a clock that is set back makes room later, never sooner', async (t) => {
-  const limit = rateLimit({ limitsOf: () => ({ requests_per_second: 2, burst: 2 }) })
+  const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 2, burst: 2 }) })
   for (const at of [0, -5000]) t.equal(limit.take('ws', begun + at).allowed, true)
   for (const at of [-5000, -1, 0, 999]) t.equal(limit.take('ws', begun + at).allowed, false)
   t.equal(limit.take('ws', begun + 1000).allowed, true)
 })
 
 t.test('a refusal says how long to wait', async (t) => {
-  const limit = rateLimit({ limitsOf: () => ({ requests_per_minute: 1 }) })
+  const limit = createRateLimit({ limitsOf: () => ({ requests_per_minute: 1 }) })
   limit.take('ws', begun + 1)
-  const refusal = tooFast(limit.take('ws', begun + 2))
+  const refusal = buildRateRefusal(limit.take('ws', begun + 2))
   t.match(refusal, { kind: 'rate-limited', message: 'too many requests: try again in 61 s' })
   t.same(refusal.details, { retry_after: 61, limit: 1, remaining: 0, reset_at: '2026-11-21T12:01:01.000Z' })
 })
@@ -168,7 +168,7 @@ t.test('no span of time ever holds more than its limit, and whoever waits as tol
     fc.property(plan, fc.array(wait, { minLength: 20, maxLength: 200 }), ({ more, ...drawn }, waits) => {
       const burst = more === undefined ? undefined : drawn.requests_per_second + more
       const limits: PlanLimits = { ...drawn, burst }
-      const limit = rateLimit({ limitsOf: () => limits })
+      const limit = createRateLimit({ limitsOf: () => limits })
       const passed: number[] = []
       let now = begun
       const ask = (): RateState => {
@@ -218,21 +218,21 @@ t.test('a window forgets what has left it', async (t) => {
   const count = new SlidingCount(SECOND)
   for (let at = 0; at < 5000; at += 1) count.add(begun + at)
   t.equal(count.count(begun + 4999), 1000)
-  t.equal(count.roomAt(1000, begun + 4999), begun + 5000)
-  t.equal(count.roomAt(1, begun + 4999), begun + 5999, 'all but none must leave')
+  t.equal(count.nextRoomAt(1000, begun + 4999), begun + 5000)
+  t.equal(count.nextRoomAt(1, begun + 4999), begun + 5999, 'all but none must leave')
   t.equal(count.count(begun + 5999), 0)
-  t.equal(count.roomAt(1, begun + 6000), begun + 6000)
+  t.equal(count.nextRoomAt(1, begun + 6000), begun + 6000)
 })
 
 t.test('the day survives a restart, but for what was not saved', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId, writes } = foundWorkspace(database.read, 'Own', parseAddress('o@a.test'), 'day', begun)
+  const { workspaceId, writes } = buildWorkspaceWithOwner(database.read, 'Own', parseAddress('o@a.test'), 'day', begun)
   await database.commit(writes)
   const perDay: PlanLimits = { requests_per_day: 10 }
   let limits = perDay
   const start = (commit: Commit = database.commit) => {
-    const days = requestDays({ read: database.read, commit })
-    return { days, limit: rateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
+    const days = createDailyRequests({ read: database.read, commit })
+    return { days, limit: createRateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
   }
   const first = start()
   for (let n = 0; n < 3; n += 1) first.limit.take(workspaceId, begun)
@@ -240,14 +240,14 @@ t.test('the day survives a restart, but for what was not saved', async (t) => {
   await first.days.save()
   for (let n = 0; n < 2; n += 1) first.limit.take(workspaceId, begun + 3_600_000)
   first.limit.take('another', begun)
-  t.equal(first.limit.look(workspaceId, begun + 3_600_000).remaining, 5, 'pushed out of the memory, it is all there')
+  t.equal(first.limit.peek(workspaceId, begun + 3_600_000).remaining, 5, 'pushed out of the memory, it is all there')
 
-  t.equal(start().limit.look(workspaceId, begun + 3_600_000).remaining, 7, 'a crash forgets what was not saved')
+  t.equal(start().limit.peek(workspaceId, begun + 3_600_000).remaining, 7, 'a crash forgets what was not saved')
   await first.days.save()
   const second = start()
   t.equal(second.limit.take(workspaceId, begun + 3_600_000).remaining, 4)
   t.equal(
-    second.limit.look(workspaceId, begun + 86_400_000 + 600_000).remaining,
+    second.limit.peek(workspaceId, begun + 86_400_000 + 600_000).remaining,
     7,
     'the three of the first hour are over',
   )
@@ -256,7 +256,7 @@ t.test('the day survives a restart, but for what was not saved', async (t) => {
   second.limit.take(workspaceId, begun + 3_600_000)
   limits = perDay
   await second.days.save()
-  t.equal(start().limit.look(workspaceId, begun + 3_600_000).remaining, 4, 'what no day limits is not kept')
+  t.equal(start().limit.peek(workspaceId, begun + 3_600_000).remaining, 4, 'what no day limits is not kept')
 
   const failing = start(async () => Promise.reject(new Error('disk full')))
   failing.limit.take(workspaceId, begun + 3_600_000)

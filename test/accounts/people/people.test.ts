@@ -3,26 +3,26 @@ import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import {
   type AcceptDeps,
-  acceptanceAttempts,
+  createAttemptLimits,
   acceptInvitation,
 } from '../../../src/accounts/people/accept-invitation.js'
-import { invitationIdIn, invitationToken } from '../../../src/accounts/people/invitation-token.js'
-import { forgetInvitations, insertInvitation } from '../../../src/accounts/people/invitations.js'
-import { invite } from '../../../src/accounts/people/invite.js'
+import { parseInvitationToken, buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { removeOldInvitations, insertInvitation } from '../../../src/accounts/people/invitations.js'
+import { buildInvitation } from '../../../src/accounts/people/invite.js'
 import { insertMember, removeMember, setRole, transferOwnership } from '../../../src/accounts/people/members.js'
-import { passwords } from '../../../src/accounts/people/passwords.js'
-import { foundWorkspace, ownerOf } from '../../../src/accounts/workspaces.js'
+import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
+import { buildWorkspaceWithOwner, ownerOf } from '../../../src/accounts/workspaces.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import { toldAfter } from '../../../src/notices/told-events.js'
+import { noticeEventsAfter } from '../../../src/notices/told-events.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Read } from '../../../src/storage/prepared.js'
-import { ConstraintViolated, Missed, type Write } from '../../../src/storage/writer/write.js'
+import { ConstraintViolated, WriteConflict, type Write } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 
 t.test('a password matches itself in any normal form, and nothing else matches', async (t) => {
-  const { hash, matches } = passwords()
+  const { hash, matches } = createPasswordHasher()
   const stored = await hash('Grüße aus Köln')
   t.notMatch(stored, /Köln/)
   t.not(await hash('Grüße aus Köln'), stored, 'salted')
@@ -37,7 +37,7 @@ t.test('a password matches itself in any normal form, and nothing else matches',
 })
 
 t.test('of many guesses at once a few are worked on, some wait, and the rest are sent away', async (t) => {
-  const { hash, matches } = passwords()
+  const { hash, matches } = createPasswordHasher()
   const stored = await hash('correct horse battery')
   const guesses = Array.from({ length: 30 }, () =>
     matches('wrong', stored).catch((error: { kind: string }) => error.kind),
@@ -53,12 +53,12 @@ t.test('of many guesses at once a few are worked on, some wait, and the rest are
 t.test('a token is good for its invitation, its secret and its very letters', async (t) => {
   const secret = createSecretKey(Buffer.alloc(32, 1))
   const id = uuidv7(1)
-  const token = invitationToken(secret, id)
-  t.equal(invitationIdIn(secret, token), id)
-  t.equal(invitationIdIn(createSecretKey(Buffer.alloc(32, 2)), token), null)
-  t.equal(invitationIdIn(secret, token.replace(id, uuidv7(2))), null)
+  const token = buildInvitationToken(secret, id)
+  t.equal(parseInvitationToken(secret, token), id)
+  t.equal(parseInvitationToken(createSecretKey(Buffer.alloc(32, 2)), token), null)
+  t.equal(parseInvitationToken(secret, token.replace(id, uuidv7(2))), null)
   for (const other of ['', id, `${token}=`, ` ${token}`, `${token}\n`, token.toUpperCase(), token.slice(1)]) {
-    t.equal(invitationIdIn(secret, other), null, JSON.stringify(other))
+    t.equal(parseInvitationToken(secret, other), null, JSON.stringify(other))
   }
 })
 
@@ -70,8 +70,8 @@ t.test('a transfer makes one owner of another, or changes nothing', async (t) =>
   await commit([member('a', 'owner'), member('b', 'member')])
   await t.rejects(commit([member('c', 'owner')]), ConstraintViolated, 'never two')
   const roles = (): unknown => read('select user_id, role from members order by user_id', [])
-  await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'b', newOwnerId: 'a' })), Missed)
-  await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'a', newOwnerId: 'x' })), Missed)
+  await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'b', newOwnerId: 'a' })), WriteConflict)
+  await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'a', newOwnerId: 'x' })), WriteConflict)
   t.same(roles(), [
     { user_id: 'a', role: 'owner' },
     { user_id: 'b', role: 'member' },
@@ -101,8 +101,8 @@ t.test('invitations are forgotten a month after their end, in small steps', asyn
     })
   await database.commit([...Array.from({ length: 201 }, (_, n) => row(n, DAY)), row(900, 2 * DAY)])
   const now = 31 * DAY + 1
-  t.same([await forgetInvitations(database, now), await forgetInvitations(database, now)], [true, true])
-  t.equal(await forgetInvitations(database, now), false)
+  t.same([await removeOldInvitations(database, now), await removeOldInvitations(database, now)], [true, true])
+  t.equal(await removeOldInvitations(database, now), false)
   t.same(database.read('select id from invitations', []), [{ id: 'i900' }])
 })
 
@@ -113,7 +113,7 @@ t.test('what people must be told is found without looking at other events', asyn
     sql = text
     return []
   }
-  toldAfter(listening, { seq: 1, limit: 10 })
+  noticeEventsAfter(listening, { seq: 1, limit: 10 })
   const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
   t.same(
     plan.map(({ detail }) => detail),
@@ -125,7 +125,7 @@ const secret = createSecretKey(Buffer.alloc(32, 1))
 const address = parseAddress('nina@b.test')
 
 /** An invitation of Nina's to a first workspace; `meanwhile` is committed while her password is worked on. */
-async function invitedNina(t: Test): Promise<{
+async function inviteNina(t: Test): Promise<{
   readonly database: Database
   readonly workspaceId: string
   /** An admin. */
@@ -134,7 +134,7 @@ async function invitedNina(t: Test): Promise<{
 }> {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  const { workspaceId, writes } = foundWorkspace(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
+  const { workspaceId, writes } = buildWorkspaceWithOwner(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
   const inviter = { workspaceId, id: 'm-admin', userId: 'admin' }
   const { id, userId } = inviter
   await commit([
@@ -142,9 +142,9 @@ async function invitedNina(t: Test): Promise<{
     insertMember({ id, workspace_id: workspaceId, user_id: userId, role: 'admin', joined_at: 1 }),
   ])
   const actor = { id: userId, keyId: null }
-  const invited = invite(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
+  const invited = buildInvitation(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
   await commit(invited.writes)
-  const real = passwords()
+  const real = createPasswordHasher()
   const accept = (meanwhile: readonly Write[]): Promise<unknown> => {
     const after = async <T>(done: Promise<T>): Promise<T> => {
       const result = await done
@@ -155,8 +155,8 @@ async function invitedNina(t: Test): Promise<{
       hash: (password) => after(real.hash(password)),
       matches: (password, stored) => after(real.matches(password, stored)),
     }
-    const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: acceptanceAttempts() }
-    const token = invitationToken(secret, invited.row.id)
+    const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: createAttemptLimits() }
+    const token = buildInvitationToken(secret, invited.row.id)
     const by = { fullName: 'Nina', password: 'correct horse battery', remoteAddress: '192.0.2.1', now: 3 }
     return acceptInvitation(deps, { token, ...by })
   }
@@ -164,17 +164,17 @@ async function invitedNina(t: Test): Promise<{
 }
 
 t.test('nobody joins a workspace that ends while they accept, and nothing of them is kept', async (t) => {
-  const { database, workspaceId, accept } = await invitedNina(t)
+  const { database, workspaceId, accept } = await inviteNina(t)
   await t.rejects(accept(closeWorkspace(workspaceId, 3)), { message: /no such invitation/ })
   for (const table of ['users', 'members']) t.same(database.read(`select * from ${table}`, []), [], table)
   t.match(database.read('select name from api_keys', []), [{}], "the one of before, which is nobody's")
 })
 
 t.test('somebody who is forgotten with another workspace while they accept does not join as nobody', async (t) => {
-  const { database, accept } = await invitedNina(t)
+  const { database, accept } = await inviteNina(t)
   const { read, commit } = database
-  const other = foundWorkspace(read, 'Other', address, 'unlimited', 1)
-  const hash = await passwords().hash('correct horse battery')
+  const other = buildWorkspaceWithOwner(read, 'Other', address, 'unlimited', 1)
+  const hash = await createPasswordHasher().hash('correct horse battery')
   await commit([
     ...other.writes,
     { sql: 'update users set password_hash = ? where id = ?', parameters: [hash, other.userId] },
@@ -190,11 +190,11 @@ t.test('an acceptance that meets the end of its inviter lets nobody in', async (
     (inviter) => [setRole({ ...inviter, role: 'member' })],
   ]
   for (const end of ends) {
-    const { database, inviter, accept } = await invitedNina(t)
+    const { database, inviter, accept } = await inviteNina(t)
     await t.rejects(accept(end(inviter)), { kind: 'conflict', message: /was cancelled/ })
     t.same(database.read(`select 1 from users where email = 'nina@b.test'`, []), [])
     // Though it waited, whoever may not invite lets nobody in.
-    const { accept: again, database: other, inviter: theirs } = await invitedNina(t)
+    const { accept: again, database: other, inviter: theirs } = await inviteNina(t)
     const waits = { sql: `update invitations set status = 'pending'`, parameters: [] }
     await t.rejects(again([...end(theirs), waits]), { kind: 'conflict', message: /at this moment/ })
     t.same(other.read(`select 1 from users where email = 'nina@b.test'`, []), [])
@@ -203,7 +203,7 @@ t.test('an acceptance that meets the end of its inviter lets nobody in', async (
 
 t.test('of an acceptance and the removal of its inviter at once either is whole', async (t) => {
   for (const first of ['accept', 'remove'] as const) {
-    const { database, inviter, accept } = await invitedNina(t)
+    const { database, inviter, accept } = await inviteNina(t)
     const remove = (): Promise<void> => database.commit(removeMember(inviter, 3))
     const acts = first === 'accept' ? [accept([]), remove()] : [remove(), accept([])]
     await Promise.allSettled(acts)
@@ -215,7 +215,7 @@ t.test('of an acceptance and the removal of its inviter at once either is whole'
 })
 
 t.test('who joins finds the key that they got in the audit log', async (t) => {
-  const { database, workspaceId, accept } = await invitedNina(t)
+  const { database, workspaceId, accept } = await inviteNina(t)
   await accept([])
   const acts = database.read<{ action: string; details: string }>(
     'select action, details from audit_log order by seq',
@@ -246,7 +246,7 @@ t.test('a transfer, another role and a removal at once leave one owner', async (
 })
 
 t.test('a crowd of addresses makes nobody forget how often an invitation was tried', async (t) => {
-  const { clients, invitations } = acceptanceAttempts()
+  const { clients, invitations } = createAttemptLimits()
   for (let n = 0; n < 5; n += 1) t.ok(invitations.take('i', 1).allowed)
   for (let n = 0; n < 10_001; n += 1) clients.take(`2001:db8:${n.toString(16)}::/64`, 2)
   t.notOk(invitations.take('i', 3).allowed)

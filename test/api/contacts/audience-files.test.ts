@@ -33,7 +33,7 @@ const audience = async (app: TestDaemon, name = 'Readers'): Promise<string> =>
 const bring = (app: TestDaemon, id: string, content: string | Buffer, query = ''): Promise<RestAnswer> =>
   app.rest('POST', `/v1/audiences/${id}/import${query}`, fileForm(content))
 
-async function imported(app: TestDaemon, id: string, content: string | Buffer, query = ''): Promise<Report> {
+async function importFile(app: TestDaemon, id: string, content: string | Buffer, query = ''): Promise<Report> {
   return reportOf(app, await bring(app, id, content, query))
 }
 
@@ -94,7 +94,7 @@ t.test('a file adds, changes and refuses, line by line', async (t) => {
       ['Bob@b.test', { first_name: 'Bob', last_name: 'Lee', metadata: { Plan: 'free' } }],
     ]),
   )
-  t.match(await imported(app, id, 'email;first_name;metadata\nann@b.test;Anna;"{""seats"":3}"\nbob@b.test;;'), {
+  t.match(await importFile(app, id, 'email;first_name;metadata\nann@b.test;Anna;"{""seats"":3}"\nbob@b.test;;'), {
     added: 0,
     updated: 1,
     unchanged: 1,
@@ -107,7 +107,7 @@ t.test('a file adds, changes and refuses, line by line', async (t) => {
 t.test('whoever has unsubscribed stays so, unless it is said twice that they are to be subscribed', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
-  await imported(app, id, 'email,subscribed\noff@b.test,no\non@b.test,yes\nplain@b.test,')
+  await importFile(app, id, 'email,subscribed\noff@b.test,no\non@b.test,yes\nplain@b.test,')
   const is = async (): Promise<unknown> =>
     [...(await contacts(app, id))].map(([email, c]) => [email, c.subscribed]).sort()
   t.same(await is(), [
@@ -116,14 +116,14 @@ t.test('whoever has unsubscribed stays so, unless it is said twice that they are
     ['plain@b.test', true],
   ])
   const list = 'email,subscribed\noff@b.test,true\non@b.test,\nplain@b.test,false'
-  t.match(await imported(app, id, list), { updated: 1, unchanged: 2, still_unsubscribed: 1 })
+  t.match(await importFile(app, id, list), { updated: 1, unchanged: 2, still_unsubscribed: 1 })
   t.same(await is(), [
     ['off@b.test', false],
     ['on@b.test', true],
     ['plain@b.test', false],
   ])
-  t.match(await imported(app, id, 'email\noff@b.test', '?resubscribe=true'), { unchanged: 1 })
-  t.match(await imported(app, id, list, '?resubscribe=true'), { updated: 1, still_unsubscribed: 0 })
+  t.match(await importFile(app, id, 'email\noff@b.test', '?resubscribe=true'), { unchanged: 1 })
+  t.match(await importFile(app, id, list, '?resubscribe=true'), { updated: 1, still_unsubscribed: 0 })
   t.same(await is(), [
     ['off@b.test', true],
     ['on@b.test', true],
@@ -188,7 +188,7 @@ t.test('what is exported can be imported, and is what it was', async (t) => {
     [],
     'no cell is a formula',
   )
-  t.match(await imported(app, to, file.text), { added: 40, updated: 0, refused: 0 })
+  t.match(await importFile(app, to, file.text), { added: 40, updated: 0, refused: 0 })
   const known = ({ first_name, subscribed, metadata, ...more }: Contact): unknown => [
     // To a file a name without letters is none.
     first_name || null,
@@ -199,7 +199,7 @@ t.test('what is exported can be imported, and is what it was', async (t) => {
   const [were, are] = [await contacts(app, from), await contacts(app, to)]
   t.equal(are.size, 40)
   for (const [email, contact] of were) t.same(known(are.get(email) ?? contact), known(contact), email)
-  t.match(await imported(app, from, file.text), { added: 0, updated: 0, unchanged: 40 })
+  t.match(await importFile(app, from, file.text), { added: 0, updated: 0, unchanged: 40 })
   const head = await app.rest('HEAD', `/v1/audiences/${from}/export`)
   t.same([head.status, head.text], [200, ''])
   t.same(app.errors, [])
@@ -241,8 +241,8 @@ t.test('two files at once, and clients between them: every address once, every l
   const id = await audience(app)
   const mail = { from: 'app@other.test', to: 'x@b.test', subject: 's', text: 't' }
   const [one, two, ...others] = await Promise.all([
-    imported(app, id, lines(0, 3_000)),
-    imported(app, id, lines(1_000, 4_000)),
+    importFile(app, id, lines(0, 3_000)),
+    importFile(app, id, lines(1_000, 4_000)),
     ...Array.from({ length: 20 }, (_, n) =>
       app.rest('POST', '/v1/contacts', { body: { email: `n${n * 190}@b.test`, audience_id: id } }),
     ),
@@ -264,13 +264,13 @@ t.test('two files at once, and clients between them: every address once, every l
 t.test('who unsubscribes while a file comes in stays unsubscribed', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)
-  await imported(app, id, lines(0, 2_000))
+  await importFile(app, id, lines(0, 2_000))
   const ids = app
     .rows<{ id: string }>('select id from contacts where audience_id = ? limit 500', id)
     .map((row) => row.id)
   const file = lines(0, 2_000, 'x').replace('email,plan', 'email,plan,subscribed').replace(/x$/gm, 'x,true')
   const [answer, off] = await Promise.all([
-    imported(app, id, file),
+    importFile(app, id, file),
     app.rest('POST', '/v1/contacts/bulk', { body: { operation: 'unsubscribe', contact_ids: ids } }),
   ])
   t.match(answer, { updated: 2_000, refused: 0 })

@@ -5,7 +5,7 @@ import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 interface Contact {
   readonly id: string
@@ -31,16 +31,16 @@ const fields = (answer: RestAnswer): unknown => {
   return (details['errors'] as readonly { readonly field: string }[]).map(({ field }) => field)
 }
 
-async function made<T>(app: TestDaemon, path: string, body: object, key = app.key): Promise<T> {
+async function createResource<T>(app: TestDaemon, path: string, body: object, key = app.key): Promise<T> {
   const answer = await app.rest('POST', path, { body, key })
   if (answer.status !== 201) throw new Error(answer.text)
   return answer.json<T>()
 }
 const audience = async (app: TestDaemon, name = 'Readers', key = app.key): Promise<string> =>
-  (await made<{ id: string }>(app, '/v1/audiences', { name }, key)).id
+  (await createResource<{ id: string }>(app, '/v1/audiences', { name }, key)).id
 const contact = (app: TestDaemon, email: string, more: object = {}): Promise<Contact> =>
-  made(app, PATH, { email, ...more })
-const listed = async (app: TestDaemon, query = ''): Promise<List> => {
+  createResource(app, PATH, { email, ...more })
+const listContacts = async (app: TestDaemon, query = ''): Promise<List> => {
   const answer = await app.rest('GET', `${PATH}?${query}`)
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json<List>()
@@ -138,7 +138,7 @@ t.test('what a contact cannot be is refused by its field', async (t) => {
   }
   const full = { key: 'x'.repeat(16_384 - '{"key":""}'.length) }
   t.same((await contact(app, 'full@b.test', { metadata: full })).metadata, full, '16 KB is not too much')
-  t.same(emails(await listed(app)), ['full@b.test', 'there@b.test'])
+  t.same(emails(await listContacts(app)), ['full@b.test', 'there@b.test'])
   t.same(app.errors, [])
 })
 
@@ -154,11 +154,11 @@ t.test('an address is once in each audience, and once in none', async (t) => {
     t.equal(error(moved).code, 'conflict')
   }
   const other = await contact(app, 'y@b.test', { audience_id: one })
-  const named = async (query: string): Promise<unknown> => (await listed(app, query)).data.map(({ id }) => id).sort()
+  const named = async (query: string): Promise<unknown> => (await listContacts(app, query)).data.map(({ id }) => id).sort()
   t.same(await named('email=X%40B.test'), there.map(({ id }) => id).sort())
   t.same(await named(`email=x@b.test&audience_id=${two}`), [there[2]?.id])
   t.same(await named('email=nobody@b.test'), [])
-  t.match(await listed(app, 'email=x@b.test&page=2&per_page=2'), { data: { length: 1 }, meta: { total: 3, pages: 2 } })
+  t.match(await listContacts(app, 'email=x@b.test&page=2&per_page=2'), { data: { length: 1 }, meta: { total: 3, pages: 2 } })
   t.equal(error(await app.rest('GET', `${PATH}?email=x`)).code, 'invalid_email_address')
   t.equal(error(await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'x@b.test' } })).code, 'conflict')
   t.equal((await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'Y@b.test' } })).status, 200)
@@ -186,16 +186,16 @@ t.test('the list has two forms, a filter, bounds, and never an error behind its 
   t.same(emails(first.json<List>()).slice(0, 2), ['n59@b.test', 'n58@b.test'])
   t.equal(first.json<List>().data.length, 50, 'fifty unless told')
   t.notOk('meta' in first.json<List>())
-  t.same(emails(await listed(app, 'limit=2&offset=57')), ['n2@b.test', 'n1@b.test'])
-  t.same(emails(await listed(app, `audience_id=${one}&limit=2&offset=1`)), ['n54@b.test', 'n51@b.test'])
-  t.same((await listed(app, 'offset=60')).data, [])
+  t.same(emails(await listContacts(app, 'limit=2&offset=57')), ['n2@b.test', 'n1@b.test'])
+  t.same(emails(await listContacts(app, `audience_id=${one}&limit=2&offset=1`)), ['n54@b.test', 'n51@b.test'])
+  t.same((await listContacts(app, 'offset=60')).data, [])
 
   const page = await app.rest('GET', `${PATH}?page=2&per_page=25`)
   t.same(check('GET /contacts', page), [])
   t.match(page.json(), { success: true, meta: { total: 60, page: 2, page_size: 25, pages: 3 } })
   t.same(emails(page.json<List>()).slice(0, 1), ['n34@b.test'])
-  t.match(await listed(app, `audience_id=${one}&page=1`), { meta: { total: 20, page: 1, page_size: 50, pages: 1 } })
-  t.same(await listed(app, `audience_id=${none}&page=9`), {
+  t.match(await listContacts(app, `audience_id=${one}&page=1`), { meta: { total: 20, page: 1, page_size: 50, pages: 1 } })
+  t.same(await listContacts(app, `audience_id=${none}&page=9`), {
     success: true,
     data: [],
     meta: { total: 0, page: 9, page_size: 50, pages: 0 },
@@ -213,7 +213,7 @@ t.test('many at once: what can be done is done, what cannot is counted', async (
   const ids: string[] = []
   for (const n of [0, 1, 2, 3]) ids.push((await contact(app, `n${n}@b.test`, { audience_id: from })).id)
   const [a = '', b = '', c = '', d = ''] = ids
-  const theirs = (await made<Contact>(app, PATH, { email: 'n0@b.test' }, app.otherKey)).id
+  const theirs = (await createResource<Contact>(app, PATH, { email: 'n0@b.test' }, app.otherKey)).id
   await contact(app, 'N3@b.test', { audience_id: to })
   const twin = (await contact(app, 'n0@b.test')).id
 
@@ -249,8 +249,8 @@ t.test('many at once: what can be done is done, what cannot is counted', async (
     t.same(check('POST /contacts/bulk', answer), [])
     t.match(answer.json(), expected, JSON.stringify(body))
   }
-  t.same([...emails(await listed(app, `audience_id=${to}`))].sort(), ['N3@b.test', 'n1@b.test'])
-  t.same(emails(await listed(app, `audience_id=${from}`)), ['n3@b.test'])
+  t.same([...emails(await listContacts(app, `audience_id=${to}`))].sort(), ['N3@b.test', 'n1@b.test'])
+  t.same(emails(await listContacts(app, `audience_id=${from}`)), ['n3@b.test'])
   t.equal((await app.rest('GET', `${PATH}/${theirs}`, { key: app.otherKey })).status, 200)
   const counts = (await app.rest('GET', '/v1/audiences')).json<{ data: { id: string; contacts_count: number }[] }>()
   t.same(
@@ -298,7 +298,7 @@ t.test('of many operations on the same contacts each is counted as if it were al
   t.ok(affected(moves) === 20 || affected(moves) === 40, 'each moved all that were not there')
   const ends = await Promise.all([all('delete'), all('delete'), all('subscribe'), all('delete')])
   t.equal(affected([ends[0], ends[1], ends[3]].flatMap((answer) => answer ?? [])), 20)
-  t.same((await listed(app)).data, [])
+  t.same((await listContacts(app)).data, [])
   t.same(app.rows('select list, count from contact_counts where workspace_id = ? and count <> 0', app.workspaceId), [])
   t.same(app.errors, [])
 })
@@ -346,7 +346,7 @@ t.test('an audience is made, listed with its count, changed, and deleted with it
     const answer = await app.rest(method, path, method === 'PATCH' ? { body: { name: 'x' } } : {})
     t.match(error(answer), { code: 'audience_not_found', status: 404, details: { id } }, method)
   }
-  t.match(await listed(app, 'page=1'), { data: [{ email: 'n1@b.test', audience_id: null }], meta: { total: 1 } })
+  t.match(await listContacts(app, 'page=1'), { data: [{ email: 'n1@b.test', audience_id: null }], meta: { total: 1 } })
   t.same(app.rows('select * from audience_removals'), [])
   const log = (await app.rest('GET', '/v1/audit-log')).json<{ data: readonly object[] }>().data
   t.match(log, [{ action: 'audience.deleted', target: id, details: { name: 'New', contacts: 3 } }])
@@ -383,14 +383,14 @@ t.test('a removal that was cut off is taken up at the next start', async (t) => 
   await app.stop()
   const again = await testDaemon(t, { folder: app.folder })
   t.equal((await again.rest('POST', PATH, { key: app.key, body: { email: 'y@b.test', audience_id: id } })).status, 404)
-  await until('it is over', () => again.rows('select * from audience_removals').length === 0)
+  await waitUntil('it is over', () => again.rows('select * from audience_removals').length === 0)
   t.same(again.rows('select email from contacts'), [])
 })
 
 t.test('with its workspace all of it is erased', async (t) => {
   const app = await testDaemon(t)
   await contact(app, 'x@b.test', { audience_id: await audience(app) })
-  await made(app, PATH, { email: 'x@b.test', audience_id: await audience(app, 'B', app.otherKey) }, app.otherKey)
+  await createResource(app, PATH, { email: 'x@b.test', audience_id: await audience(app, 'B', app.otherKey) }, app.otherKey)
   await eraseWorkspace(app.daemon.database, app.workspaceId)
   for (const table of ['contacts', 'audiences', 'contact_counts']) {
     const left = app.rows<{ of: string }>(`select distinct workspace_id as of from ${table}`)

@@ -6,14 +6,14 @@
 import { type ParsedMail, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/answer.js'
-import { fileInbound } from '../../../src/messages/inbound/inbound-email.js'
+import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { bring } from '../../helpers/bring-mail.js'
+import { deliverInbound } from '../../helpers/bring-mail.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
 import type { Json, RestAnswer } from '../../helpers/rest-client.js'
 import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const MB = 1_048_576
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -46,13 +46,13 @@ function upload(app: TestDaemon, name: string, content: Buffer, { key = app.key,
   return app.rest('POST', `/v1/files?name=${encodeURIComponent(name)}`, { key, headers, body: form(content, type) })
 }
 
-async function uploaded(app: TestDaemon, name: string, content: Buffer, about: Uploading = {}): Promise<string> {
+async function uploadFile(app: TestDaemon, name: string, content: Buffer, about: Uploading = {}): Promise<string> {
   const answer = await upload(app, name, content, about)
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json<{ readonly data: { readonly file_cache_key: string } }>().data.file_cache_key
 }
 
-async function made(app: TestDaemon, template: object, key = app.key): Promise<string> {
+async function createTemplate(app: TestDaemon, template: object, key = app.key): Promise<string> {
   const answer = await app.rest('POST', '/v1/templates', { key, body: template })
   if (answer.status !== 201) throw new Error(answer.text)
   return answer.json<{ readonly id: string }>().id
@@ -61,21 +61,21 @@ async function made(app: TestDaemon, template: object, key = app.key): Promise<s
 const post = (app: TestDaemon, body: object): Promise<RestAnswer> => app.rest('POST', '/v1/emails', { body })
 
 /** The id of an email that the sink has taken. */
-async function sent(app: TestDaemon, body: object): Promise<string> {
+async function sendEmail(app: TestDaemon, body: object): Promise<string> {
   const answer = await post(app, body)
   if (answer.status !== 201) throw new Error(answer.text)
   const { id } = answer.json<{ readonly id: string }>()
-  await app.settled(id)
+  await app.waitUntilSettled(id)
   return id
 }
 
 /** Sends, and reads what the sink took. */
-async function arrived(
+async function sendAndParse(
   app: TestDaemon,
   sink: ScriptedSink,
   body: object,
 ): Promise<ParsedMail & { readonly id: string }> {
-  const id = await sent(app, body)
+  const id = await sendEmail(app, body)
   return { ...(await simpleParser(sink.messages.at(-1)?.raw ?? '')), id }
 }
 
@@ -92,7 +92,7 @@ t.test('a template is made, listed, shown, changed and deleted', async (t) => {
   t.match([id, created_at], [/^[0-9a-f-]{36}$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/])
 
   const listed = { variables: ['plan', 'first_name', 'plan', 'unsubscribe_url'] }
-  const second = await made(app, { name: 'Second', subject: '{{first_name}} {{last}}', text: 't', ...listed })
+  const second = await createTemplate(app, { name: 'Second', subject: '{{first_name}} {{last}}', text: 't', ...listed })
   const list = await app.rest('GET', '/v1/templates')
   const record = {
     id,
@@ -135,7 +135,7 @@ t.test('a template is made, listed, shown, changed and deleted', async (t) => {
 })
 
 t.test('two changes at once lose nothing of each other', async (t) => {
-  const id = await made(app, { name: 'n', subject: 's', text: 't' })
+  const id = await createTemplate(app, { name: 'n', subject: 's', text: 't' })
   const changes = [{ name: 'new' }, { subject: '{{a}}' }, { html: '{{b}}' }, { text: '{{c}}' }]
   await Promise.all(changes.map((body) => app.rest('PATCH', `/v1/templates/${id}`, { body })))
   const found = (await app.rest('GET', `/v1/templates/${id}`)).json()
@@ -173,7 +173,7 @@ t.test('what is wrong with a template is told with its field', async (t) => {
 
 t.test('a page of the list holds as much of bodies as an answer should', async (t) => {
   const { app } = await appWithSink(t)
-  for (let n = 0; n < 10; n += 1) await made(app, { name: String(n), subject: 's', text: 'x'.repeat(MB - n) })
+  for (let n = 0; n < 10; n += 1) await createTemplate(app, { name: String(n), subject: 's', text: 'x'.repeat(MB - n) })
   const { data } = (await app.rest('GET', '/v1/templates')).json<{ readonly data: readonly Json[] }>()
   t.same(
     data.map(({ name, text }) => [name, text === null]),
@@ -182,7 +182,7 @@ t.test('a page of the list holds as much of bodies as an answer should', async (
 })
 
 t.test('a preview shows what a send would say, and sends nothing', async (t) => {
-  const id = await made(app, { name: 'n', subject: 'Hi {{n}}', html: '<a href="{{unsubscribe_url}}">{{n}}</a>' })
+  const id = await createTemplate(app, { name: 'n', subject: 'Hi {{n}}', html: '<a href="{{unsubscribe_url}}">{{n}}</a>' })
   const render = (body: object) => app.rest('POST', `/v1/templates/${id}/render`, { body })
   const shown = await render({ template_data: { n: '<B>\n' } })
   const link = 'mailto:unsubscribe+preview@mail.service.test'
@@ -197,7 +197,7 @@ t.test('a preview shows what a send would say, and sends nothing', async (t) => 
 })
 
 t.test('a send by template brings its subject and bodies, in both shapes of a request', async (t) => {
-  const template_id = await made(app, {
+  const template_id = await createTemplate(app, {
     name: 'n',
     subject: 'Grüße, {{name}}',
     html: '<p>{{name}} owes {{{sum}}}</p>',
@@ -206,7 +206,7 @@ t.test('a send by template brings its subject and bodies, in both shapes of a re
   const template_data = { name: 'Bob & Söhne', sum: '<5€' }
   const nested = { from: { address: 'app@a.test' }, to: [{ email_address: { address: 'bob@b.test' } }] }
   for (const shape of [email, nested, { ...email, subject: 'mine', html: 'mine', text: 'mine' }]) {
-    const mail = await arrived(app, sink, { ...shape, template_id, template_data })
+    const mail = await sendAndParse(app, sink, { ...shape, template_id, template_data })
     t.match(mail, {
       subject: 'Grüße, Bob & Söhne',
       html: /<p>Bob &amp; Söhne owes <5€<\/p>/,
@@ -216,7 +216,7 @@ t.test('a send by template brings its subject and bodies, in both shapes of a re
   }
   await app.rest('PATCH', `/v1/templates/${template_id}`, { body: { subject: 'new', html: '<p>only</p>', text: null } })
   t.match(
-    await arrived(app, sink, { ...email, template_id }),
+    await sendAndParse(app, sink, { ...email, template_id }),
     { subject: 'new', text: /^only/ },
     'the new one counts at once',
   )
@@ -226,11 +226,11 @@ t.test('a send by template brings its subject and bodies, in both shapes of a re
 })
 
 t.test('a send that its template cannot serve is refused, alone and in a batch', async (t) => {
-  const template_id = await made(app, { name: 'n', subject: '{{a}}', text: '{{b.c}} {{a}}' })
-  const empty = await made(app, { name: 'n', subject: 's' })
+  const template_id = await createTemplate(app, { name: 'n', subject: '{{a}}', text: '{{b.c}} {{a}}' })
+  const empty = await createTemplate(app, { name: 'n', subject: 's' })
   const emails = (): number => app.rows('select 1 from emails').length
   const before = { emails: emails(), taken: sink.messages.length }
-  const theirs = await made(app, { name: 'n', subject: 's', text: 't' }, app.otherKey)
+  const theirs = await createTemplate(app, { name: 'n', subject: 's', text: 't' }, app.otherKey)
   const lacking = await post(app, { ...email, template_id, template_data: { b: { c: null } } })
   t.same(refusal(lacking), [400, 'invalid_template_variables'])
   t.match(error(lacking).details, { template_id, variables: ['a', 'b.c'] })
@@ -262,13 +262,13 @@ t.test('a send that its template cannot serve is refused, alone and in a batch',
       },
     ],
   )
-  await sink.until(() => sink.messages.length === before.taken + 1)
+  await sink.waitUntil(() => sink.messages.length === before.taken + 1)
   t.equal(emails(), before.emails + 1)
   t.same(app.errors, [])
 })
 
 t.test('a batch that would make much of little is refused, also where none of it may be sent', async (t) => {
-  const template_id = await made(app, { name: 'n', subject: 's', text: '{{a}}'.repeat(10_000) })
+  const template_id = await createTemplate(app, { name: 'n', subject: 's', text: '{{a}}'.repeat(10_000) })
   const one = { ...email, from: 'app@nobody.test', template_id, template_data: { a: 'x'.repeat(1_000) } }
   const batch = await app.rest('POST', '/v1/emails/batch', { body: Array.from({ length: 100 }, () => one) })
   t.same(refusal(batch), [413, 'payload_too_large'])
@@ -276,12 +276,12 @@ t.test('a batch that would make much of little is refused, also where none of it
 
 t.test('whoever writes to the link that unsubscribes is on the list, and was the first recipient', async (t) => {
   const { app, sink } = await appWithSink(t)
-  const template_id = await made(app, { name: 'n', subject: 's', html: '<a href="{{unsubscribe_url}}">no more</a>' })
-  const mail = await arrived(app, sink, { ...email, cc: 'carol@b.test', template_id })
+  const template_id = await createTemplate(app, { name: 'n', subject: 's', html: '<a href="{{unsubscribe_url}}">no more</a>' })
+  const mail = await sendAndParse(app, sink, { ...email, cc: 'carol@b.test', template_id })
   const [, address = ''] = /href="mailto:(unsubscribe\+[a-z2-7]+@posthorn\.a\.test)"/.exec(String(mail.html)) ?? []
   const raw = `From: bob@b.test\r\nTo: ${address}\r\nSubject: unsubscribe\r\n\r\nno more\r\n`
-  t.match(await bring(t, app, { from: 'bob@b.test', to: [address], raw }), /^250 /)
-  const [suppressed] = await until('the list has grown', () => {
+  t.match(await deliverInbound(t, app, { from: 'bob@b.test', to: [address], raw }), /^250 /)
+  const [suppressed] = await waitUntil('the list has grown', () => {
     const rows = app.rows<{ email: string }>('select email, reason, source_email_id from suppressions')
     return rows.length > 0 && rows
   })
@@ -317,9 +317,9 @@ t.test('10 MB are stored whole, a byte more is refused and leaves nothing', asyn
     app.rows(
       'select count(*) n, (select bytes from cached_file_totals) bytes, (select count(*) from cached_file_chunks) chunks from cached_files',
     )
-  const file_cache_key = await uploaded(app, 'large.bin', large)
+  const file_cache_key = await uploadFile(app, 'large.bin', large)
   const before = stored()
-  await sent(app, { ...email, subject: 's', text: 't', attachments: [{ file_cache_key }] })
+  await sendEmail(app, { ...email, subject: 's', text: 't', attachments: [{ file_cache_key }] })
   const raw = String(sink.messages.at(-1)?.raw)
   const [, base64 = ''] = /filename=large\.bin\r\n\r\n([A-Za-z0-9+/=\r\n]+)\r\n--/.exec(raw) ?? []
   t.ok(Buffer.from(base64, 'base64').equals(large))
@@ -331,8 +331,8 @@ t.test('10 MB are stored whole, a byte more is refused and leaves nothing', asyn
 })
 
 t.test('cached files go out as attachments and images beside others, in replies too', async (t) => {
-  const bill = await uploaded(app, 'bill.pdf', Buffer.from('%PDF'))
-  const logo = await uploaded(app, 'logo.png', png, { type: 'image/png' })
+  const bill = await uploadFile(app, 'bill.pdf', Buffer.from('%PDF'))
+  const logo = await uploadFile(app, 'logo.png', png, { type: 'image/png' })
   const html = '<img src="cid:logo">'
   const files = {
     attachments: [
@@ -347,7 +347,7 @@ t.test('cached files go out as attachments and images beside others, in replies 
     { ...email, subject: 's', html },
     { ...nested, subject: 's', htmlbody: html },
   ]) {
-    const { attachments } = await arrived(app, sink, { ...shape, ...files })
+    const { attachments } = await sendAndParse(app, sink, { ...shape, ...files })
     const about = attachments.map(({ filename, contentType, content, related }) => [
       filename,
       contentType,
@@ -363,17 +363,17 @@ t.test('cached files go out as attachments and images beside others, in replies 
   }
   const { workspaceId: workspace_id } = app
   const inbound = inboundMail({ id: uuidv7(app.now()), workspace_id, domain: 'a.test', envelope_to: '["info@a.test"]' })
-  await app.daemon.database.commit(fileInbound(inbound, Buffer.from('Reply-To: bob@b.test\r\n\r\nhello\r\n')))
+  await app.daemon.database.commit(storeInbound(inbound, Buffer.from('Reply-To: bob@b.test\r\n\r\nhello\r\n')))
   const body = { text: 't', attachments: [{ file_cache_key: bill }] }
   const reply = await app.rest('POST', `/v1/inbound/${inbound.id}/reply`, { body })
   t.equal(reply.status, 200)
-  await app.settled(reply.json<{ readonly emailId: string }>().emailId)
+  await app.waitUntilSettled(reply.json<{ readonly emailId: string }>().emailId)
   t.match(await simpleParser(sink.messages.at(-1)?.raw ?? ''), { attachments: [{ filename: 'bill.pdf' }] })
   t.same(app.errors, [])
 })
 
 t.test('a file that is not there, or is of another workspace, is told with its field', async (t) => {
-  const theirs = await uploaded(app, 'a.txt', png, { key: app.otherKey })
+  const theirs = await uploadFile(app, 'a.txt', png, { key: app.otherKey })
   const plain = { ...email, subject: 's', text: 't' }
   const rows: readonly (readonly [files: object, field: string])[] = [
     [{ attachments: [{ file_cache_key: 'none' }] }, 'attachments[0].file_cache_key'],

@@ -3,7 +3,7 @@ import t from 'tap'
 import { countDomainCreation } from '../../../src/accounts/limits/domain-creations.js'
 import type { ErrorBody } from '../../../src/api/http/output/answer.js'
 import { domainWalks } from '../../../src/daemon/domain-walks.js'
-import { registrableName } from '../../../src/domains/registrable-name.js'
+import { parseRegistrableName } from '../../../src/domains/registrable-name.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
@@ -122,7 +122,7 @@ t.test('what a domain takes in is changed: all mail or none, and addresses to wh
   t.match(await changed({ tracking: { open: true } }), { tracking: { open: true, click: false } })
   t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
   t.match(await changed({ tracking: {} }), { tracking: { open: true, click: true } }, 'what is not named stays')
-  const tracked = app.story(await app.accepted()).tracking
+  const tracked = app.findStory(await app.submitAccepted()).tracking
   t.same(tracked, { open: true, click: true }, 'for mail submitted by SMTP that does not say')
 
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
@@ -223,7 +223,7 @@ t.test('names below public suffixes, and what closed networks use', (t) => {
     'service.test',
     'xmail.service.test',
   ]) {
-    t.equal(registrableName(`${name.toUpperCase()}.`, names), name)
+    t.equal(parseRegistrableName(`${name.toUpperCase()}.`, names), name)
   }
   t.end()
 })
@@ -276,26 +276,26 @@ t.test('deleting a domain stops sending at once and fails what waits, at most wh
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const check = schemaCheck(app.daemon.routes)
-  const waiting = await app.attempted(await app.accepted())
+  const waiting = await app.waitUntilAttempted(await app.submitAccepted())
   const soon = new Date(app.now() + HOUR).toISOString()
-  const scheduled = await app.accepted({ fields: [`X-Service-Scheduled-For: ${soon}`] })
-  const held = await app.attempted(await app.accepted())
+  const scheduled = await app.submitAccepted({ fields: [`X-Service-Scheduled-For: ${soon}`] })
+  const held = await app.waitUntilAttempted(await app.submitAccepted())
   await app.cli('queue', 'hold', '--workspace', app.workspaceId, entryOf(app, held.id))
-  const others = await app.attempted(await app.accepted({ from: 'app@other.test', key: app.otherKey }))
-  const session = await app.session()
+  const others = await app.waitUntilAttempted(await app.submitAccepted({ from: 'app@other.test', key: app.otherKey }))
+  const session = await app.openSession()
 
   const id = await idOf(app, 'a.test')
   const answer = await app.rest('DELETE', `/v1/domains/${id}`)
   t.same([answer.status, answer.json()], [200, { deleted: true, id }])
   t.same(check('DELETE /domains/:id', answer), [])
   for (const email of [waiting.id, scheduled, held.id]) {
-    t.match(await app.settled(email), {
+    t.match(await app.waitUntilSettled(email), {
       status: 'failed',
       recipients: [{ status: 'failed', reason: 'domain-deleted' }],
     })
   }
-  t.match(app.story(others.id), { status: 'queued' }, 'mail from another domain stays')
-  t.match(await session.say('MAIL FROM:<app@a.test>'), /^550 5\.7\.1/, 'in a session that is open, too')
+  t.match(app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
+  t.match(await session.sendCommand('MAIL FROM:<app@a.test>'), /^550 5\.7\.1/, 'in a session that is open, too')
   for (const method of ['GET', 'DELETE']) {
     t.match(error(await app.rest(method, `/v1/domains/${id}`)), { code: 'domain_not_found', details: { id } })
   }
@@ -318,7 +318,7 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   await database.commit(emails.flatMap(({ writes }) => writes))
   const told: string[] = []
   const log = { error: () => told.push('error'), warn: () => told.push('warn') }
-  const walks = domainWalks({ ...database, log, walked: ({ domain }) => told.push(`walked ${domain}`) })
+  const walks = domainWalks({ ...database, log, onWalkEnd: ({ domain }) => told.push(`walked ${domain}`) })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.equal(waiting(database, 'ws_1'), 300)
@@ -332,7 +332,7 @@ t.test('a walk over the queue that hits a fault is logged, and harms nobody', as
   const read: Database['read'] = () => {
     throw new Error('the disk')
   }
-  const walks = domainWalks({ ...database, read, log, walked: () => told.push('walked') })
+  const walks = domainWalks({ ...database, read, log, onWalkEnd: () => told.push('walked') })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.same(told, ['error', 'walked'])

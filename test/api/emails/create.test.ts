@@ -1,15 +1,15 @@
 /** POST /emails and /emails/batch, from the request to the message that a sink takes. */
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import { keylessSender } from '../../../src/accounts/principal.js'
+import { createKeylessPrincipal } from '../../../src/accounts/principal.js'
 import { createRoute } from '../../../src/api/emails/create.js'
 import { emailRequest } from '../../../src/api/emails/email-request.js'
-import { parse } from '../../../src/api/http/input/input.js'
+import { parseInput } from '../../../src/api/http/input/input.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
@@ -35,7 +35,7 @@ async function appWithSink(t: Test, options: SinkOptions = {}): Promise<{ app: T
   return { app: await testDaemon(t, { routes: { 'b.test': sink } }), sink }
 }
 
-async function sent(app: TestDaemon, body: unknown): Promise<Created> {
+async function sendEmail(app: TestDaemon, body: unknown): Promise<Created> {
   const answer = await app.rest('POST', '/v1/emails', { body })
   if (answer.status !== 201) throw new Error(answer.text)
   return answer.json<Created>()
@@ -83,7 +83,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
   t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   t.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 
-  const story = await app.settled(id)
+  const story = await app.waitUntilSettled(id)
   t.match(story, {
     status: 'delivered',
     from: 'App@a.test',
@@ -121,7 +121,7 @@ t.test('an email in the plain shape is answered at once and delivered whole', as
 
 t.test('the shape of objects is the same email, and both may be mixed', async (t) => {
   const { app, sink } = await appWithSink(t)
-  const { id, ...rest } = await sent(app, {
+  const { id, ...rest } = await sendEmail(app, {
     from: { address: 'app@a.test', name: 'App, Inc.' },
     to: [{ email_address: { address: 'bob@b.test', name: 'Bob' } }, 'carol@b.test'],
     cc: { email_address: { address: 'dan@b.test' } },
@@ -131,7 +131,7 @@ t.test('the shape of objects is the same email, and both may be mixed', async (t
     textbody: 'own text',
   })
   t.match(rest, { from: 'app@a.test', to: ['bob@b.test', 'carol@b.test'] })
-  await app.settled(id)
+  await app.waitUntilSettled(id)
   const mail = await simpleParser(sink.messages[0]?.raw ?? '', { skipHtmlToText: true })
   t.match(mail.from, { value: [{ address: 'app@a.test', name: 'App, Inc.' }] })
   t.match(mail.cc, { value: [{ address: 'dan@b.test' }] })
@@ -140,9 +140,9 @@ t.test('the shape of objects is the same email, and both may be mixed', async (t
 
 t.test('a local part in UTF-8 travels by SMTPUTF8, a domain in UTF-8 as A-labels', async (t) => {
   const { app, sink } = await appWithSink(t, { extensions: ['8BITMIME', 'SMTPUTF8'] })
-  const { id, to } = await sent(app, { ...email, to: 'jürgen@b.test', cc: 'x@münchen.test' })
+  const { id, to } = await sendEmail(app, { ...email, to: 'jürgen@b.test', cc: 'x@münchen.test' })
   t.same(to, ['jürgen@b.test'])
-  await app.attempted(id)
+  await app.waitUntilAttempted(id)
   t.match(sink.messages, [{ mailFrom: /SMTPUTF8/, rcptTo: [/<jürgen@b\.test>/] }])
   t.match(sink.messages[0]?.raw.toString(), '\r\nCc: x@xn--mnchen-3ya.test\r\n')
 })
@@ -150,20 +150,20 @@ t.test('a local part in UTF-8 travels by SMTPUTF8, a domain in UTF-8 as A-labels
 t.test('a scheduled email says so, one for the past goes at once', async (t) => {
   const { app } = await appWithSink(t)
   const at = new Date(app.now() + 3_600_000)
-  const waiting = await sent(app, { ...email, scheduled_for: at.toISOString().replace('Z', '+00:00') })
+  const waiting = await sendEmail(app, { ...email, scheduled_for: at.toISOString().replace('Z', '+00:00') })
   t.match(waiting, { status: 'scheduled', scheduled_for: at.toISOString() })
-  t.equal(app.story(waiting.id).status, 'scheduled')
-  const past = await sent(app, { ...email, scheduled_for: '2020-01-01T00:00:00Z' })
+  t.equal(app.findStory(waiting.id).status, 'scheduled')
+  const past = await sendEmail(app, { ...email, scheduled_for: '2020-01-01T00:00:00Z' })
   t.notOk('status' in past || 'scheduled_for' in past)
-  t.equal((await app.settled(past.id)).status, 'delivered')
+  t.equal((await app.waitUntilSettled(past.id)).status, 'delivered')
 })
 
 t.test('suppressed recipients are left out and named', async (t) => {
   const { app, sink } = await appWithSink(t)
   await suppress(app, 'gone@b.test')
-  const some = await sent(app, { ...email, to: ['gone@b.test', 'bob@b.test'] })
+  const some = await sendEmail(app, { ...email, to: ['gone@b.test', 'bob@b.test'] })
   t.match(some, { to: ['gone@b.test', 'bob@b.test'], suppressed: ['gone@b.test'], status: 'queued' })
-  await app.settled(some.id)
+  await app.waitUntilSettled(some.id)
   t.match(sink.messages, [{ rcptTo: ['<bob@b.test>'] }])
   t.equal(sink.messages.length, 1)
   const none = await app.rest('POST', '/v1/emails', { body: { ...email, to: ['Gone@b.test'] } })
@@ -243,10 +243,10 @@ t.test('a disk without room takes nothing new, and still knows what it took', as
   const headers = { 'idempotency-key': 'once' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
   const never = (): never => t.fail('it went on') as never
-  const { run } = createRoute({ read, compose: never, take: never, stored: never, mayTake: () => false })
-  const principal = { ...keylessSender(app.workspaceId) }
+  const { run } = createRoute({ read, compose: never, commitEmails: never, createStoredParts: never, mayTake: () => false })
+  const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
-  const body = parse(emailRequest, email)
+  const body = parseInput(emailRequest, email)
   const rawBody = Buffer.from(JSON.stringify(email))
   const refused = Promise.resolve().then(() => run({ ...call, body, rawBody, header: () => undefined }))
   await t.rejects(refused, { name: 'Refusal', kind: 'storage-full' })
@@ -317,7 +317,7 @@ t.test('a batch takes the good and names the bad, in order', async (t) => {
     { index: 6 },
     { index: 7, error: 'colour: is not a known field' },
   ])
-  for (const { id } of data) if (id !== undefined) await app.settled(id)
+  for (const { id } of data) if (id !== undefined) await app.waitUntilSettled(id)
   t.equal(sink.messages.length, 2)
 })
 
@@ -335,7 +335,7 @@ t.test('a batch beyond what is left of a quota is refused whole', async (t) => {
   const app = await testDaemon(t, { settings: { limits: { plans } } })
   t.equal((await app.cli('workspace', 'set-plan', app.workspaceId, 'few')).status, 0)
   // Another process has changed it: the daemon sees that within moments.
-  const tooMany = await until('the plan is seen', async () => {
+  const tooMany = await waitUntil('the plan is seen', async () => {
     const answer = await app.rest('POST', '/v1/emails/batch', {
       body: [email, email, { ...email, to: 'x' }, email, email],
     })
@@ -367,6 +367,6 @@ t.test('a batch of a hundred emails is answered in its order and delivered whole
     data.map(({ to }) => to?.[0]),
     body.map(({ to }) => to),
   )
-  await sink.until(() => sink.messages.length === 100)
+  await sink.waitUntil(() => sink.messages.length === 100)
   t.same(app.errors, [])
 })

@@ -31,7 +31,7 @@ async function keyWith(scopes: string): Promise<string> {
 }
 
 /** Straight into the database, and not due for an hour. */
-async function stored(raw: string, workspaceId = app.workspaceId): Promise<string> {
+async function storeEmail(raw: string, workspaceId = app.workspaceId): Promise<string> {
   const at = app.now()
   const wanted = { workspaceId, to: 'bob@b.test', at, scheduledFor: at + hour, raw: Buffer.from(raw) }
   const { email, writes } = bulkEmail(wanted)
@@ -40,12 +40,12 @@ async function stored(raw: string, workspaceId = app.workspaceId): Promise<strin
 }
 
 t.test('emails are listed in two forms, both narrowed by status', async (t) => {
-  const foreign = await stored('x', app.otherWorkspaceId)
-  const first = await app.accepted({ to: ['bob@b.test', 'carol@b.test'] })
-  const second = await app.accepted({ to: ['bad@b.test'] })
-  await app.settled(first)
-  await app.settled(second)
-  const third = await stored('x')
+  const foreign = await storeEmail('x', app.otherWorkspaceId)
+  const first = await app.submitAccepted({ to: ['bob@b.test', 'carol@b.test'] })
+  const second = await app.submitAccepted({ to: ['bad@b.test'] })
+  await app.waitUntilSettled(first)
+  await app.waitUntilSettled(second)
+  const third = await storeEmail('x')
   const get = async (query: string): Promise<Json> => {
     const answer = await app.rest('GET', `/v1/emails${query}`)
     t.equal(answer.status, 200, `${query}: ${answer.text}`)
@@ -130,8 +130,8 @@ const letter = [
 ].join('\r\n')
 
 t.test('the record of an email has every field of the interface, and nothing else', async (t) => {
-  const id = await app.accepted({ to: ['bob@b.test', 'bad-too@b.test', 'blind@b.test'], raw: letter })
-  await app.settled(id)
+  const id = await app.submitAccepted({ to: ['bob@b.test', 'bad-too@b.test', 'blind@b.test'], raw: letter })
+  await app.waitUntilSettled(id)
   const answer = await app.rest('GET', `/v1/emails/${id}`)
   t.equal(answer.status, 200)
   const record = answer.json<Record<string, unknown>>()
@@ -231,14 +231,14 @@ t.test('what was asked for over REST is what is read back', async (t) => {
 })
 
 t.test('the message is given as it goes out, for as long as it is kept', async (t) => {
-  const id = await app.accepted({ raw: letter })
-  await app.settled(id)
+  const id = await app.submitAccepted({ raw: letter })
+  await app.waitUntilSettled(id)
   const answer = await app.rest('GET', `/v1/emails/${id}/raw`)
   t.equal(answer.status, 200)
   t.equal(answer.headers['content-type'], 'message/rfc822')
   t.match(answer.text, /^DKIM-Signature: /)
   t.equal(answer.text, withoutReference(sink.messages.at(-1)?.raw ?? Buffer.alloc(0)).toString())
-  const waiting = await stored(letter)
+  const waiting = await storeEmail(letter)
   t.equal((await app.rest('GET', `/v1/emails/${waiting}/raw`)).text, letter, 'unsigned before its first attempt')
 
   await app.daemon.database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [id] }])
@@ -256,8 +256,8 @@ t.test(
   'an email is there for its workspace, and for a key that may only send where that key has sent it',
   async (t) => {
     const [sender, reader] = [await keyWith('send'), await keyWith('read')]
-    const own = await app.accepted({ key: sender })
-    const others = await app.accepted()
+    const own = await app.submitAccepted({ key: sender })
+    const others = await app.submitAccepted()
     const status = async (key: string, line: string): Promise<number> => {
       const [method = '', path = ''] = line.split(' ')
       return (await app.rest(method, path, { key })).status
@@ -279,9 +279,9 @@ t.test(
 )
 
 t.test('a hostile message holds up nobody but itself', async (t) => {
-  const bomb = await stored(`Subject: slow\r\n\r\n${'\r\n'.repeat(4_000_000)}`)
-  const broken = await stored(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`)
-  const good = await stored(letter, app.otherWorkspaceId)
+  const bomb = await storeEmail(`Subject: slow\r\n\r\n${'\r\n'.repeat(4_000_000)}`)
+  const broken = await storeEmail(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`)
+  const good = await storeEmail(letter, app.otherWorkspaceId)
   const done: string[] = []
   const get = async (id: string, key: string): Promise<Json> => {
     const answer = await app.rest('GET', `/v1/emails/${id}`, { key })
@@ -293,8 +293,8 @@ t.test('a hostile message holds up nobody but itself', async (t) => {
   t.match(await get(good, app.otherKey), { html: '<p>Grüße</p>' })
   t.equal(
     await app
-      .accepted()
-      .then(app.settled)
+      .submitAccepted()
+      .then(app.waitUntilSettled)
       .then(({ status }) => status),
     'delivered',
     'mail goes on',

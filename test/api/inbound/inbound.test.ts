@@ -1,8 +1,8 @@
 /** Mail that came in, over the REST door: listed, read, deleted. */
 import t, { type Test } from 'tap'
-import { fileInbound, markFailed, markProcessed } from '../../../src/messages/inbound/inbound-email.js'
+import { storeInbound, markFailed, markProcessed } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { inboundContent } from '../../../src/receiving/inbound-content.js'
+import { readInboundContent } from '../../../src/receiving/inbound-content.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
@@ -44,7 +44,7 @@ interface Filed {
   readonly at: number
 }
 
-async function filed(t: Test): Promise<Filed> {
+async function setUpInbound(t: Test): Promise<Filed> {
   const app = await testDaemon(t)
   const at = app.now()
   const processed = uuidv7(at)
@@ -53,13 +53,13 @@ async function filed(t: Test): Promise<Filed> {
   const outline = { hasHtml: false, hasText: true, attachments: 1 }
   const spam = { spam_status: 'suspicious', spam_score: 431 } as const
   const report = JSON.stringify([{ name: 'MISSING_DATE', score: 4.31, description: 'no Date field' }])
-  const content = { ...inboundContent(raw, outline), ...spam, spam_report: report }
+  const content = { ...readInboundContent(raw, outline), ...spam, spam_report: report }
   await app.daemon.database.commit([
-    ...fileInbound(
+    ...storeInbound(
       inboundMail({ id: processed, ...of, received_at: at, authentication: '{"spf":{"result":"pass"}}' }),
       raw,
     ),
-    ...fileInbound(inboundMail({ id: failed, ...of, received_at: at + 1000, domain: 'b.test' }), Buffer.from('odd')),
+    ...storeInbound(inboundMail({ id: failed, ...of, received_at: at + 1000, domain: 'b.test' }), Buffer.from('odd')),
     markProcessed({ id: processed, ...of, at, ...content }),
     markFailed({ id: failed, workspaceId: app.workspaceId, at }),
   ])
@@ -67,7 +67,7 @@ async function filed(t: Test): Promise<Filed> {
 }
 
 t.test('lists hold what came in, the newest first, by every filter', async (t) => {
-  const { app, processed, failed, at } = await filed(t)
+  const { app, processed, failed, at } = await setUpInbound(t)
   const check = schemaCheck(app.daemon.routes)
   const ids = async (query: string): Promise<string[]> => {
     const answer = await app.rest('GET', `/v1/inbound?${query}`)
@@ -101,7 +101,7 @@ t.test('lists hold what came in, the newest first, by every filter', async (t) =
 })
 
 t.test('an email is shown with its content, its authentication and its spam report', async (t) => {
-  const { app, processed } = await filed(t)
+  const { app, processed } = await setUpInbound(t)
   const answer = await app.rest('GET', `/v1/inbound/${processed}`)
   t.same(schemaCheck(app.daemon.routes)('GET /inbound/:id', answer), [])
   const email = answer.json<{ headers: { name: string; value: string }[] }>()
@@ -126,7 +126,7 @@ t.test('an email is shown with its content, its authentication and its spam repo
 })
 
 t.test('an email that could not be read is shown as far as it is known, and its bytes are there', async (t) => {
-  const { app, failed } = await filed(t)
+  const { app, failed } = await setUpInbound(t)
   t.match((await app.rest('GET', `/v1/inbound/${failed}`)).json(), { status: 'failed', subject: '', spam_status: null })
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).text, 'odd')
 })
@@ -137,7 +137,7 @@ t.test('a message that nobody can take apart is shown without its parts, and its
   const bomb = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`
   const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
   await app.daemon.database.commit([
-    ...fileInbound(email, Buffer.from(bomb)),
+    ...storeInbound(email, Buffer.from(bomb)),
     markFailed({ id, workspaceId: app.workspaceId, at: app.now() }),
   ])
   t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), { status: 'failed', text: null, attachments: [] })
@@ -151,7 +151,7 @@ t.test('an email that has HTML alone is shown with a text of it, and has none of
   const id = uuidv7(app.now())
   const html = 'Content-Type: text/html\r\n\r\n<h1>News</h1><p>for <b>you</b></p>\r\n'
   const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
-  await app.daemon.database.commit(fileInbound(email, Buffer.from(html)))
+  await app.daemon.database.commit(storeInbound(email, Buffer.from(html)))
   t.match((await app.rest('GET', `/v1/inbound/${id}`)).json(), {
     has_text: false,
     text: 'News\n\nfor you',
@@ -160,7 +160,7 @@ t.test('an email that has HTML alone is shown with a text of it, and has none of
 })
 
 t.test('deleting is for good, with the bytes', async (t) => {
-  const { app, processed, failed } = await filed(t)
+  const { app, processed, failed } = await setUpInbound(t)
   t.same((await app.rest('DELETE', `/v1/inbound/${processed}`)).json(), { deleted: true, id: processed })
   for (const [method, path] of [
     ['GET', ''],
@@ -176,7 +176,7 @@ t.test('deleting is for good, with the bytes', async (t) => {
 })
 
 t.test('an answer goes to the author, from the address that was written to, in its thread', async (t) => {
-  const { app, processed, failed } = await filed(t)
+  const { app, processed, failed } = await setUpInbound(t)
   const attachments = [{ filename: 'b.txt', content: 'aGVsbG8=', content_type: 'text/plain' }]
   const answer = await app.rest('POST', `/v1/inbound/${processed}/reply`, { body: { text: 'thank you', attachments } })
   t.same(schemaCheck(app.daemon.routes)('POST /inbound/:id/reply', answer), [])
@@ -197,14 +197,14 @@ t.test('an answer goes to the author, from the address that was written to, in i
 })
 
 /** What the classifier holds of the workspace. */
-function learned(app: TestDaemon): unknown {
+function readLearned(app: TestDaemon): unknown {
   const sql = 'select verdict, count(*) as count from bayes_learned where workspace_id = ? group by verdict'
   const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
   return [app.rows(sql, app.workspaceId), app.rows(counts, app.workspaceId)]
 }
 
 t.test('what a person calls an email is learned once, and the last word counts', async (t) => {
-  const { app, processed } = await filed(t)
+  const { app, processed } = await setUpInbound(t)
   const check = schemaCheck(app.daemon.routes)
   const say = async (verdict: string): Promise<unknown> => {
     const answer = await app.rest('POST', `/v1/inbound/${processed}/feedback`, { body: { verdict } })
@@ -212,7 +212,7 @@ t.test('what a person calls an email is learned once, and the last word counts',
     return answer.json()
   }
   t.same(await say('spam'), { id: processed, verdict: 'spam', learned: true, spam_status: 'spam' })
-  t.same(learned(app), [[{ verdict: 'spam', count: 1 }], [{ verdict: 'spam', count: 1 }]])
+  t.same(readLearned(app), [[{ verdict: 'spam', count: 1 }], [{ verdict: 'spam', count: 1 }]])
   const show = async (): Promise<unknown> => (await app.rest('GET', `/v1/inbound/${processed}`)).json()
   t.match(
     await show(),
@@ -223,7 +223,7 @@ t.test('what a person calls an email is learned once, and the last word counts',
   t.match(await say('spam'), { learned: false, spam_status: 'spam' })
   t.same(app.rows('select token, spam, ham from bayes_tokens order by token'), tokens, 'twice counts once')
   t.match(await say('ham'), { learned: true, spam_status: 'clean' })
-  t.same(learned(app), [[{ verdict: 'ham', count: 1 }], [{ verdict: 'ham', count: 1 }]])
+  t.same(readLearned(app), [[{ verdict: 'ham', count: 1 }], [{ verdict: 'ham', count: 1 }]])
   t.same(app.rows('select * from bayes_tokens where spam > 0'), [], 'the other verdict is unlearned')
   t.match(await show(), { spam_status: 'clean', spam_score: 4.31 })
   const found = (await app.rest('GET', '/v1/inbound?spam_status=clean')).json<{ data: { id: string }[] }>()
@@ -234,7 +234,7 @@ t.test('what a person calls an email is learned once, and the last word counts',
 })
 
 t.test('nothing can be learned of a message whose bytes are gone, or that nobody can read', async (t) => {
-  const { app, processed } = await filed(t)
+  const { app, processed } = await setUpInbound(t)
   const feedback = async (id: string): Promise<unknown> => {
     const answer = await app.rest('POST', `/v1/inbound/${id}/feedback`, { body: { verdict: 'spam' } })
     return [answer.status, answer.json()]
@@ -243,11 +243,11 @@ t.test('nothing can be learned of a message whose bytes are gone, or that nobody
   const parts = Array.from({ length: 2_000 }, () => '--x\r\n\r\ny\r\n').join('')
   const message = Buffer.from(`MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${parts}--x--\r\n`)
   const { commit } = app.daemon.database
-  await commit(fileInbound(inboundMail({ id: bomb, workspace_id: app.workspaceId }), message))
+  await commit(storeInbound(inboundMail({ id: bomb, workspace_id: app.workspaceId }), message))
   t.match(await feedback(bomb), [409, { error: { code: 'conflict', message: /nothing can be learned/ } }])
   await commit([{ sql: 'delete from inbound_raw', parameters: [] }])
   t.match(await feedback(processed), [409, { error: { code: 'conflict', message: /bytes are not kept/ } }])
-  t.same(learned(app), [[], []])
+  t.same(readLearned(app), [[], []])
   t.match((await app.rest('GET', `/v1/inbound/${processed}`)).json(), { spam_status: 'suspicious' })
 })
 
@@ -288,11 +288,11 @@ const withFiles = Buffer.from(
   ].join('\r\n'),
 )
 
-async function filedWithFiles(t: Test): Promise<{ app: TestDaemon; id: string; data: readonly Attachment[] }> {
+async function fileWithAttachments(t: Test): Promise<{ app: TestDaemon; id: string; data: readonly Attachment[] }> {
   const app = await testDaemon(t)
   const id = uuidv7(app.now())
   const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
-  await app.daemon.database.commit(fileInbound(email, withFiles))
+  await app.daemon.database.commit(storeInbound(email, withFiles))
   const answer = await app.rest('GET', `/v1/inbound/${id}/attachments`)
   t.equal(answer.status, 200)
   t.same(schemaCheck(app.daemon.routes)('GET /inbound/:id/attachments', answer), [])
@@ -300,7 +300,7 @@ async function filedWithFiles(t: Test): Promise<{ app: TestDaemon; id: string; d
 }
 
 t.test('attachments are listed with links that need no key, for an hour', async (t) => {
-  const { app, id, data } = await filedWithFiles(t)
+  const { app, id, data } = await fileWithAttachments(t)
   t.match(data, [
     {
       id: `${id}.0`,
@@ -354,7 +354,7 @@ t.test('attachments are listed with links that need no key, for an hour', async 
 })
 
 t.test('a link is good for what it was made for, and dies with its email', async (t) => {
-  const { app, id, data } = await filedWithFiles(t)
+  const { app, id, data } = await fileWithAttachments(t)
   const [page] = data
   if (page === undefined) throw new Error('an attachment')
   const path = pathOf(page)
@@ -404,7 +404,7 @@ t.test('the largest attachment that comes in goes out as it came', async (t) => 
   const count = 400_000
   const head = 'Content-Type: application/zip; name=large.zip\r\nContent-Transfer-Encoding: base64\r\n\r\n'
   const large = Buffer.from(head + `${line.toString('base64')}\r\n`.repeat(count))
-  await app.daemon.database.commit(fileInbound(inboundMail({ id, workspace_id: app.workspaceId }), large))
+  await app.daemon.database.commit(storeInbound(inboundMail({ id, workspace_id: app.workspaceId }), large))
   const [file] = (await app.rest('GET', `/v1/inbound/${id}/attachments`)).json<{ data: Attachment[] }>().data
   if (file === undefined) throw new Error('an attachment')
   const answer = await app.rest('GET', pathOf(file), { key: null })

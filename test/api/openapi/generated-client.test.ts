@@ -99,9 +99,9 @@ t.test('a client that is generated from the document compiles under strict, and 
   const answer = await app.rest('GET', '/v1/openapi.json', { key: null })
   writeFileSync(join(folder, 'schema.ts'), astToString(await openapiTS(answer.text)))
   writeFileSync(join(folder, 'client.ts'), CLIENT)
-  t.same(compiled(folder), [])
+  t.same(compileFolder(folder), [])
   const { use } = (await import(pathToFileURL(join(folder, 'client.js')).href)) as { readonly use: Use }
-  const result = await use(addressOf(app), app.key, trusting(t, app))
+  const result = await use(addressOf(app), app.key, fetchWithCa(t, app))
   t.match(result, {
     id: /^[0-9a-f-]{36}$/,
     status: 'scheduled',
@@ -114,7 +114,7 @@ t.test('a client that is generated from the document compiles under strict, and 
 })
 
 /** Complaints of the compiler; without any there are `.js` files. */
-function compiled(folder: string): readonly string[] {
+function compileFolder(folder: string): readonly string[] {
   const options: ts.CompilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -137,7 +137,7 @@ function addressOf(app: TestDaemon): string {
 }
 
 /** `fetch` with the certificate of the daemon verified. */
-function trusting(t: Test, { daemon }: TestDaemon): (request: Request) => Promise<unknown> {
+function fetchWithCa(t: Test, { daemon }: TestDaemon): (request: Request) => Promise<unknown> {
   const dispatcher = new Agent({ connect: { ca: daemon.tls.cert, servername: 'localhost' } })
   t.teardown(() => dispatcher.destroy())
   return async ({ url, method, headers, body }) => {

@@ -28,14 +28,14 @@ const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>
 const add = (app: TestDaemon, email: string, more: object = {}): Promise<RestAnswer> =>
   app.rest('POST', PATH, { body: { email, ...more } })
 
-async function listed(app: TestDaemon, query = ''): Promise<Page> {
+async function listPage(app: TestDaemon, query = ''): Promise<Page> {
   const answer = await app.rest('GET', `${PATH}?${query}`)
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json<Page>()
 }
 
 /** By the settlement of a bounce, as delivery does it. */
-async function bounced(app: TestDaemon, email: string, reason: SuppressionReason = 'hard_bounce'): Promise<void> {
+async function addBounce(app: TestDaemon, email: string, reason: SuppressionReason = 'hard_bounce'): Promise<void> {
   const metadata = { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 nobody' }
   const wanted = { workspaceId: app.workspaceId, email: parseAddress(email), reason, metadata, at: app.now() }
   await app.daemon.database.commit([addSuppression({ ...wanted, sourceEmailId: 'e-1' })])
@@ -72,8 +72,8 @@ t.test('an address is added once, shown, and sent to again once it is removed', 
 
 t.test('what delivery has added is shown with what it knows', async (t) => {
   const app = await testDaemon(t)
-  await bounced(app, 'gone@b.test')
-  const { data } = await listed(app)
+  await addBounce(app, 'gone@b.test')
+  const { data } = await listPage(app)
   t.match(data, [
     {
       email: 'gone@b.test',
@@ -141,15 +141,15 @@ t.test('pages: bounds, order, reasons, places that are none', async (t) => {
   const page = first.json<Page>()
   t.equal(page.data.length, 50)
   t.match(page, { has_more: true, next_cursor: /^[\w-]+$/, data: [{ email: 'n59@b.test' }, { email: 'n58@b.test' }] })
-  const rest = await listed(app, `cursor=${page.next_cursor}`)
+  const rest = await listPage(app, `cursor=${page.next_cursor}`)
   t.match(rest, { has_more: false, next_cursor: null, data: [{ email: 'n9@b.test' }] })
   t.equal(rest.data.length, 10)
-  t.match(await listed(app, 'limit=60'), { has_more: false, next_cursor: null }, 'a full last page is the last')
-  const left = await listed(app, 'reason=unsubscribe&limit=15')
+  t.match(await listPage(app, 'limit=60'), { has_more: false, next_cursor: null }, 'a full last page is the last')
+  const left = await listPage(app, 'reason=unsubscribe&limit=15')
   t.match(left.data, [{ email: 'n57@b.test' }, { email: 'n54@b.test' }])
   t.equal(left.data.length, 15)
-  t.equal((await listed(app, `reason=unsubscribe&cursor=${left.next_cursor}`)).data.length, 5)
-  t.same((await listed(app, 'reason=spam_complaint')).data, [])
+  t.equal((await listPage(app, `reason=unsubscribe&cursor=${left.next_cursor}`)).data.length, 5)
+  t.same((await listPage(app, 'reason=spam_complaint')).data, [])
 
   const { id } = (await add(app, 'last@b.test')).json<Suppression>()
   const cursors = ['', 'x', '%21%21', id, `${page.next_cursor}A`, `${page.next_cursor}%3D`]
@@ -162,7 +162,7 @@ t.test('pages: bounds, order, reasons, places that are none', async (t) => {
   for (const limit of ['0', '101', '-1', 'ten', '1.5', '', '1e1', '0x10', '1&limit=2']) {
     t.equal(error(await app.rest('GET', `${PATH}?limit=${limit}`)).code, 'validation_error', limit)
   }
-  t.equal((await listed(app, 'limit=100')).data.length, 61)
+  t.equal((await listPage(app, 'limit=100')).data.length, 61)
 })
 
 t.test('whoever pages through meets each row once, whatever others do meanwhile', async (t) => {
@@ -177,14 +177,14 @@ t.test('whoever pages through meets each row once, whatever others do meanwhile'
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 12 }), fc.array(step, { minLength: 1 }), async (count, steps) => {
       await more(count)
-      const before = (await listed(app, 'limit=100')).data.map(({ email }) => email)
+      const before = (await listPage(app, 'limit=100')).data.map(({ email }) => email)
       const removed = new Set<string>()
       const met: string[] = []
       let cursor: string | null = ''
       for (let n = 0; cursor !== null; n += 1) {
         const { limit, adds, removes } = steps[n % steps.length] ?? { limit: 1, adds: 0, removes: false }
         const answer: [Page, unknown] = await Promise.all([
-          listed(app, `limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`),
+          listPage(app, `limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`),
           more(adds),
         ])
         met.push(...answer[0].data.map(({ email }) => email))

@@ -1,8 +1,8 @@
 /** API keys over the REST door: made, narrowed, listed, revoked; and what the audit log tells of it. */
 import t, { type Test } from 'tap'
-import { insertKey, MAX_LIVE_KEYS, newKey, revokeKey } from '../../../src/accounts/keys/api-keys.js'
-import { keyRing } from '../../../src/accounts/keys/key-ring.js'
-import { foundWorkspace } from '../../../src/accounts/workspaces.js'
+import { insertKey, MAX_LIVE_KEYS, generateKey, revokeKey } from '../../../src/accounts/keys/api-keys.js'
+import { createApiKeyCache } from '../../../src/accounts/keys/key-ring.js'
+import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import type { ErrorBody } from '../../../src/api/http/output/answer.js'
 import { apiKeyRoutes } from '../../../src/api/workspaces/api-keys.js'
 import { parseAddress } from '../../../src/mail/address.js'
@@ -10,7 +10,7 @@ import type { Write } from '../../../src/storage/writer/write.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 interface Key {
   readonly id: string
@@ -77,7 +77,7 @@ t.test('a key is shown whole once, and works at once', async (t) => {
   t.notOk(listed.text.includes('hash'))
   t.match(await list(app), [{ name: 'first key' }, { id: made.id, key_prefix: made.key_prefix, revoked_at: null }])
   t.equal('key' in ((await list(app))[1] ?? {}), false)
-  await until('the use is noted', async () => (await list(app))[1]?.last_used_at !== null)
+  await waitUntil('the use is noted', async () => (await list(app))[1]?.last_used_at !== null)
   const [row] = app.rows<{ user_id: string }>('select user_id from api_keys where id = ?', made.id)
   t.equal(row?.user_id, userOf(app, app.workspaceId), 'it belongs to whom the asking key belongs to')
 })
@@ -149,14 +149,14 @@ t.test('a revoked key fails at once, at every door, and stays revoked', async (t
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const { id, key } = await make(app, { name: 'brief' })
-  const session = await app.session(key)
-  const other = await app.session()
+  const session = await app.openSession(key)
+  const other = await app.openSession()
   const first = await app.rest('DELETE', `/v1/api-keys/${id}`)
   t.equal(first.status, 200)
   t.same(check('DELETE /api-keys/:id', first), [])
   t.equal(error(await app.rest('GET', '/v1/domains', { key })).code, 'invalid_api_key')
-  await session.closed()
-  t.match(await other.say('NOOP'), /^250/, 'the session of another key goes on')
+  await session.waitForClose()
+  t.match(await other.sendCommand('NOOP'), /^250/, 'the session of another key goes on')
   app.advance(HOUR)
   const again = await app.rest('DELETE', `/v1/api-keys/${id}`)
   t.same([again.status, again.json()], [200, first.json()], 'the first time counts')
@@ -171,7 +171,7 @@ t.test('a revoked key fails at once, at every door, and stays revoked', async (t
 t.test('a key for another workspace of the same user', async (t) => {
   const app = await testDaemon(t)
   const { commit, read } = app.daemon.database
-  const second = foundWorkspace(read, 'Second', parseAddress('owner@a.test'), 'unlimited', app.now())
+  const second = buildWorkspaceWithOwner(read, 'Second', parseAddress('owner@a.test'), 'unlimited', app.now())
   await commit(second.writes)
   const made = await make(app, { name: 'over there', workspace_id: second.workspaceId })
   t.match(await list(app, made.key), [{ name: 'first key' }, { id: made.id }])
@@ -192,8 +192,8 @@ t.test('a key for another workspace of the same user', async (t) => {
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const make = apiKeyRoutes({ read, commit: late, revoked: () => undefined }).find(({ method }) => method === 'POST')
-  const principal = keyRing({ read, commit, clock: app.now }).admit(app.key, '127.0.0.1')
+  const make = apiKeyRoutes({ read, commit: late, onKeyRevoked: () => undefined }).find(({ method }) => method === 'POST')
+  const principal = createApiKeyCache({ read, commit, clock: app.now }).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, rawBody: Buffer.alloc(0), header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
 }
@@ -221,7 +221,7 @@ t.test(
     const app = await testDaemon(t)
     const { workspaceId } = app
     const wanted = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
-    const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => newKey(wanted).row)
+    const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(wanted).row)
     await app.daemon.database.commit(rows.map((row) => insertKey(row)))
     const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
     const answers = await Promise.all([more(), more(), more(), more()])
@@ -236,7 +236,7 @@ t.test('keys and domains are listed in slices', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
   const wanted = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
-  const rows = Array.from({ length: 24 }, (_, n) => newKey({ ...wanted, name: `key ${n}` }).row)
+  const rows = Array.from({ length: 24 }, (_, n) => generateKey({ ...wanted, name: `key ${n}` }).row)
   await app.daemon.database.commit(rows.map((row) => insertKey(row)))
   const names = async (query: string): Promise<readonly string[]> =>
     (await app.rest('GET', `/v1/api-keys${query}`)).json<{ data: Key[] }>().data.map(({ name }) => name)

@@ -1,8 +1,8 @@
 /** Workspaces, members and invitations over REST: who may do what in the workspace that is named, and what follows. */
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { insertKey, newKey, type WantedKey } from '../../../src/accounts/keys/api-keys.js'
-import { invitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { insertKey, generateKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
+import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { Scope } from '../../../src/accounts/principal.js'
@@ -12,14 +12,14 @@ import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role } from '../../../src/storage/tables/tables.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
-import { command, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { until } from '../../helpers/until.js'
+import { runCommand, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const DAY = 86_400_000
 const password = 'correct horse battery'
 
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
-const refused = (answer: RestAnswer): readonly [number, string] => [answer.status, error(answer).code]
+const refusalOf = (answer: RestAnswer): readonly [number, string] => [answer.status, error(answer).code]
 const data = <T = { readonly id: string }>(answer: RestAnswer): T => answer.json<{ readonly data: T }>().data
 
 interface Person {
@@ -34,12 +34,12 @@ async function person(
   app: TestDaemon,
   role: Role,
   scopes: readonly Scope[] = ['full'],
-  bounds: Partial<WantedKey> = {},
+  bounds: Partial<KeyRequest> = {},
 ): Promise<Person> {
   const now = app.now()
   const [memberId, userId] = [uuidv7(now), uuidv7(now)]
   const email = `${userId}@a.test`
-  const key = newKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
+  const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
   await app.daemon.database.commit([
     insertUser({ id: userId, email, full_name: role, password_hash: null, created_at: now }),
     insertMember({ id: memberId, workspace_id: app.workspaceId, user_id: userId, role, joined_at: now }),
@@ -54,7 +54,7 @@ const invite = (app: TestDaemon, email: string, key = app.key, role = 'member'):
 /** The token of its mail, as the service makes it. */
 function tokenOf(app: TestDaemon, id: string): string {
   const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  return invitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
+  return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
 }
 
 const accept = (app: TestDaemon, token: string, more: object = {}): Promise<RestAnswer> =>
@@ -116,11 +116,11 @@ t.test('what is no name, no icon and too many workspaces is refused', async (t) 
     [{ name: 'a', icon_url: 'https://user:pw@a.test/' }, 'validation_error'],
     [{ name: 'a', plan: 'pro' }, 'validation_error'],
   ] as const) {
-    t.same(refused(await app.rest('POST', '/v1/workspaces', { body })), [400, code], JSON.stringify(body))
+    t.same(refusalOf(await app.rest('POST', '/v1/workspaces', { body })), [400, code], JSON.stringify(body))
   }
   const make = (): Promise<RestAnswer> => app.rest('POST', '/v1/workspaces', { body: { name: 'x'.repeat(100) } })
   for (const answer of await Promise.all(Array.from({ length: 30 }, make))) t.equal(answer.status, 201)
-  t.same(refused(await make()), [429, 'rate_limit_exceeded'])
+  t.same(refusalOf(await make()), [429, 'rate_limit_exceeded'])
   t.same(app.errors, [])
 })
 
@@ -140,11 +140,11 @@ const rows: readonly (readonly [method: string, path: string, roles: readonly Ro
 
 t.test('what the user is in the workspace that is named decides, with keys of another one', async (t) => {
   const app = await testDaemon(t)
-  const own = newKey({ workspaceId: app.otherWorkspaceId, userId: 'nobody', name: 'k', now: app.now() })
+  const own = generateKey({ workspaceId: app.otherWorkspaceId, userId: 'nobody', name: 'k', now: app.now() })
   const add = async (role: Role, scopes: readonly Scope[] = ['full']): Promise<string> => {
     const { userId } = await person(app, role)
     // A mere member of the other workspace, whose key asks.
-    const key = newKey({ workspaceId: app.otherWorkspaceId, userId, name: 'k', now: app.now(), scopes })
+    const key = generateKey({ workspaceId: app.otherWorkspaceId, userId, name: 'k', now: app.now(), scopes })
     const member = { id: uuidv7(app.now()), workspace_id: app.otherWorkspaceId, user_id: userId, joined_at: 0 }
     await app.daemon.database.commit([insertKey(key.row), insertMember({ ...member, role: 'member' })])
     return key.secret
@@ -159,12 +159,12 @@ t.test('what the user is in the workspace that is named decides, with keys of an
     const ask = (key: string): Promise<RestAnswer> =>
       app.rest(method, `/v1${fill(path)}`, { key, ...(body === undefined ? {} : { body: fill(JSON.stringify(body)) }) })
     const line = `${method} ${path}`
-    t.same(refused(await ask(own.secret)).slice(0, 1), [401], `${line}: nobody`)
-    t.same(refused(await ask(app.otherKey)), [404, 'not_found'], `${line}: the owner of another workspace`)
-    t.same(refused(await ask(reader)), [403, 'insufficient_permissions'], `${line}: a key that may read elsewhere`)
+    t.same(refusalOf(await ask(own.secret)).slice(0, 1), [401], `${line}: nobody`)
+    t.same(refusalOf(await ask(app.otherKey)), [404, 'not_found'], `${line}: the owner of another workspace`)
+    t.same(refusalOf(await ask(reader)), [403, 'insufficient_permissions'], `${line}: a key that may read elsewhere`)
     for (const role of ['member', 'admin'] as const) {
       if (roles.includes(role)) continue
-      t.same(refused(await ask(keys[role])), [403, 'insufficient_permissions'], `${line}: ${role}`)
+      t.same(refusalOf(await ask(keys[role])), [403, 'insufficient_permissions'], `${line}: ${role}`)
     }
     if (!roles.includes('admin')) continue
     const answer = await ask(keys.admin)
@@ -188,7 +188,7 @@ t.test('a key that may read shows its own workspace, and no other of the user', 
   t.match(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })), [{ id: app.workspaceId }])
   t.equal(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })).length, 1)
   t.equal((await app.rest('GET', `/v1/members?workspaceId=${app.workspaceId}`, { key })).status, 200)
-  t.same(refused(await invite(app, 'x@b.test', key)), [403, 'insufficient_permissions'])
+  t.same(refusalOf(await invite(app, 'x@b.test', key)), [403, 'insufficient_permissions'])
 })
 
 t.test('there is one owner, whom nobody changes or removes', async (t) => {
@@ -201,12 +201,12 @@ t.test('there is one owner, whom nobody changes or removes', async (t) => {
   const path = `/v1/members/${owner?.id ?? ''}`
   for (const key of [app.key, admin.key]) {
     const body = { workspaceId: app.workspaceId, role: 'member' }
-    t.same(refused(await app.rest('PATCH', path, { key, body })), [409, 'conflict'])
-    t.same(refused(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`, { key })), [409, 'conflict'])
+    t.same(refusalOf(await app.rest('PATCH', path, { key, body })), [409, 'conflict'])
+    t.same(refusalOf(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`, { key })), [409, 'conflict'])
   }
   const crown = { workspaceId: app.workspaceId, role: 'owner' }
-  t.same(refused(await app.rest('PATCH', `/v1/members/${admin.memberId}`, { body: crown })), [400, 'validation_error'])
-  t.same(refused(await invite(app, 'new@b.test', app.key, 'owner')), [400, 'validation_error'])
+  t.same(refusalOf(await app.rest('PATCH', `/v1/members/${admin.memberId}`, { body: crown })), [400, 'validation_error'])
+  t.same(refusalOf(await invite(app, 'new@b.test', app.key, 'owner')), [400, 'validation_error'])
   t.match(app.rows(`select role from members where workspace_id = ? order by joined_at`, app.workspaceId), [
     { role: 'owner' },
     { role: 'admin' },
@@ -217,7 +217,7 @@ t.test('a role counts at once, and a removal ends keys, sessions and what they r
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const one = await person(app, 'admin')
-  const session = await app.session(one.key)
+  const session = await app.openSession(one.key)
   t.equal((await app.rest('GET', '/v1/audit-log', { key: one.key })).status, 200)
   const path = `/v1/members/${one.memberId}`
   const changed = await app.rest('PATCH', path, { body: { workspaceId: app.workspaceId, role: 'member' } })
@@ -228,9 +228,9 @@ t.test('a role counts at once, and a removal ends keys, sessions and what they r
   const removed = await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`)
   t.same(check('DELETE /members/:id', removed), [])
   t.same(data(removed), { removed: true, id: one.memberId })
-  t.same(refused(await app.rest('GET', '/v1/emails', { key: one.key })), [401, 'invalid_api_key'])
-  t.match(await session.reply(), /^421 /, 'their session is told goodbye')
-  t.same(refused(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`)), [404, 'not_found'])
+  t.same(refusalOf(await app.rest('GET', '/v1/emails', { key: one.key })), [401, 'invalid_api_key'])
+  t.match(await session.readReply(), /^421 /, 'their session is told goodbye')
+  t.same(refusalOf(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`)), [404, 'not_found'])
 
   const again = {
     id: uuidv7(1),
@@ -257,9 +257,9 @@ t.test('an invitation: once for an address, listed while it waits, cancelled in 
   t.match(data(made), { email: 'nina@b.test', role: 'admin' })
   const { id, expires_at, created_at } = data<{ id: string; expires_at: string; created_at: string }>(made)
   t.equal(Date.parse(expires_at) - Date.parse(created_at), 7 * DAY)
-  t.same(refused(await invite(app, 'nina@b.test')), [409, 'conflict'])
-  t.same(refused(await invite(app, 'owner@a.test')), [409, 'conflict'], 'who is a member is not invited')
-  t.same(refused(await invite(app, 'no address')), [400, 'invalid_email_address'])
+  t.same(refusalOf(await invite(app, 'nina@b.test')), [409, 'conflict'])
+  t.same(refusalOf(await invite(app, 'owner@a.test')), [409, 'conflict'], 'who is a member is not invited')
+  t.same(refusalOf(await invite(app, 'no address')), [400, 'invalid_email_address'])
 
   const list = (): Promise<RestAnswer> => app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)
   t.same(check('GET /invitations', await list()), [])
@@ -270,17 +270,17 @@ t.test('an invitation: once for an address, listed while it waits, cancelled in 
   t.same(data(await list()), [])
   const again = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}&invitationId=${id}`)
   t.match(error(again), { status: 409, code: 'conflict', details: { id, status: 'cancelled' } })
-  t.same(refused(await accept(app, tokenOf(app, id))), [409, 'conflict'])
+  t.same(refusalOf(await accept(app, tokenOf(app, id))), [409, 'conflict'])
 
   const second = data(await invite(app, 'nina@b.test'))
   const other = await app.rest(
     'DELETE',
     `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}&invitationId=${id}`,
   )
-  t.same(refused(other), [400, 'validation_error'], 'two ids in one request')
+  t.same(refusalOf(other), [400, 'validation_error'], 'two ids in one request')
   t.match(other.json(), { error: { details: { errors: [{ field: 'invitationId', value: id }] } } })
   const foreign = `/v1/invitations/${second.id}?workspaceId=${app.otherWorkspaceId}`
-  t.same(refused(await app.rest('DELETE', foreign, { key: app.otherKey })), [404, 'not_found'], 'of another workspace')
+  t.same(refusalOf(await app.rest('DELETE', foreign, { key: app.otherKey })), [404, 'not_found'], 'of another workspace')
   t.equal((await app.rest('DELETE', `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}`)).status, 200)
 })
 
@@ -293,7 +293,7 @@ t.test('an invitation that has expired is gone, and another takes its place', as
   const late = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}`)
   t.match(error(late), { status: 409, details: { status: 'expired' } })
   const unknown = await app.rest('DELETE', `/v1/invitations/${uuidv7(1)}?workspaceId=${app.workspaceId}`)
-  t.same(refused(unknown), [404, 'not_found'])
+  t.same(refusalOf(unknown), [404, 'not_found'])
   t.equal((await invite(app, 'nina@b.test')).status, 201)
 })
 
@@ -309,10 +309,10 @@ t.test('accepting works once, and gives a key', async (t) => {
   const check = schemaCheck(app.daemon.routes)
   const { id } = data(await invite(app, 'nina@b.test', app.key, 'admin'))
   const token = tokenOf(app, id)
-  t.same(refused(await accept(app, token, { password: 'shorty' })), [400, 'validation_error'])
-  t.same(refused(await accept(app, token, { full_name: '' })), [400, 'validation_error'])
-  t.same(refused(await accept(app, `${token.slice(0, -1)}_`)), [404, 'not_found'])
-  t.same(refused(await accept(app, token, { password: 'x'.repeat(1025) })), [400, 'validation_error'])
+  t.same(refusalOf(await accept(app, token, { password: 'shorty' })), [400, 'validation_error'])
+  t.same(refusalOf(await accept(app, token, { full_name: '' })), [400, 'validation_error'])
+  t.same(refusalOf(await accept(app, `${token.slice(0, -1)}_`)), [404, 'not_found'])
+  t.same(refusalOf(await accept(app, token, { password: 'x'.repeat(1025) })), [400, 'validation_error'])
   const answers = await Promise.all([accept(app, token), accept(app, token)])
   t.same(answers.map(({ status }) => status).sort(), [201, 409])
   const accepted = answers.find(({ status }) => status === 201)
@@ -321,7 +321,7 @@ t.test('accepting works once, and gives a key', async (t) => {
   const { member, api_key: key } = data<{ member: { id: string }; api_key: string }>(accepted)
   t.match(member, { role: 'admin', user: { email: 'nina@b.test', full_name: 'Nina Neu', avatar_url: null } })
   t.equal((await app.rest('GET', '/v1/audit-log', { key })).status, 200)
-  t.same(refused(await accept(app, token)), [409, 'conflict'])
+  t.same(refusalOf(await accept(app, token)), [409, 'conflict'])
   const members = data<{ id: string }[]>(await app.rest('GET', `/v1/members?workspaceId=${app.workspaceId}`, { key }))
   t.same(members.at(-1), member)
   const [user] = app.rows<{ password_hash: string }>(`select password_hash from users where email = 'nina@b.test'`)
@@ -338,7 +338,7 @@ t.test('for somebody who has an account the password is verified, and never set'
   const body = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
   const { id } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body }))
   const token = tokenOf(app, id)
-  t.same(refused(await accept(app, token, { password: 'another password' })), [403, 'insufficient_permissions'])
+  t.same(refusalOf(await accept(app, token, { password: 'another password' })), [403, 'insufficient_permissions'])
   t.same(hash(), before)
   const accepted = await accept(app, token, { full_name: 'Somebody Else' })
   t.equal(accepted.status, 201)
@@ -352,7 +352,7 @@ t.test('for somebody who has an account the password is verified, and never set'
   t.match(error(await accept(app, tokenOf(app, theirs))), { status: 409, message: /no password/ })
   t.equal((await app.cli('user', 'list')).status, 0)
   t.match((await app.cli('user', 'set-password', 'OWNER@a.test')).err, /at least 8 characters/)
-  t.match(await command(['user', 'set-password', 'OWNER@a.test', '--config', app.configFile], password), {
+  t.match(await runCommand(['user', 'set-password', 'OWNER@a.test', '--config', app.configFile], password), {
     status: 0,
     err: '',
   })
@@ -371,7 +371,7 @@ t.test('passwords cannot be guessed at an invitation', async (t) => {
     t.equal((await accept(app, token, { password: `a guess ${guess}` })).status, 403)
   }
   const answer = await accept(app, token)
-  t.same(refused(answer), [429, 'rate_limit_exceeded'])
+  t.same(refusalOf(answer), [429, 'rate_limit_exceeded'])
   t.match(answer.headers, { 'retry-after': /^\d+$/ })
 })
 
@@ -389,23 +389,23 @@ function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): string[] {
 t.test('a deleted workspace is gone at once for every reader, and then in every table', async (t) => {
   const app = await testDaemon(t)
   const scheduled = [`X-Service-Scheduled-For: ${new Date(app.now() + DAY).toISOString()}`]
-  for (let n = 0; n < 5; n += 1) await app.accepted({ to: ['bob@b.test'], fields: scheduled })
+  for (let n = 0; n < 5; n += 1) await app.submitAccepted({ to: ['bob@b.test'], fields: scheduled })
   const waiting = data(await invite(app, 'nina@b.test'))
-  const session = await app.session()
+  const session = await app.openSession()
   const answer = await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)
   t.same(data(answer), { deleted: true, id: app.workspaceId })
-  t.same(refused(await app.rest('GET', '/v1/emails')), [401, 'invalid_api_key'])
-  t.match(await session.reply(), /^421 /)
-  t.same(refused(await accept(app, tokenOf(app, waiting.id))), [404, 'not_found'])
+  t.same(refusalOf(await app.rest('GET', '/v1/emails')), [401, 'invalid_api_key'])
+  t.match(await session.readReply(), /^421 /)
+  t.same(refusalOf(await accept(app, tokenOf(app, waiting.id))), [404, 'not_found'])
   t.match((await app.cli('workspace', 'list', '--json')).json(), { data: [{ id: app.otherWorkspaceId }] })
-  await until('it is erased', () => tracesOf(app, app.workspaceId).join() === 'erasures')
+  await waitUntil('it is erased', () => tracesOf(app, app.workspaceId).join() === 'erasures')
   t.same(app.rows(`select email from users`), [{ email: 'owner@other.test' }], 'who belonged to it alone is forgotten')
   t.equal((await app.rest('GET', '/v1/emails', { key: app.otherKey })).status, 200)
   t.same((await app.cli('verify-data', '--json')).json(), { ok: true, problems: [] })
   await app.stop()
 
   const later = await testDaemon(t, { folder: app.folder })
-  await until('and nothing remembers it', () => tracesOf(later, app.workspaceId).length === 0)
+  await waitUntil('and nothing remembers it', () => tracesOf(later, app.workspaceId).length === 0)
   t.same([...app.errors, ...later.errors], [])
 })
 
@@ -415,8 +415,8 @@ t.test('a request that was let in before its workspace ended does nothing for no
   t.equal((await app.rest('GET', '/v1/workspaces')).status, 200)
   // The daemon still remembers the key, as a request does that is under way.
   await database.commit(closeWorkspace(app.workspaceId, app.now()))
-  t.same(refused(await app.rest('POST', '/v1/workspaces', { body: { name: 'Late' } })), [401, 'invalid_api_key'])
-  t.same(refused(await invite(app, 'nina@b.test')), [404, 'not_found'])
+  t.same(refusalOf(await app.rest('POST', '/v1/workspaces', { body: { name: 'Late' } })), [401, 'invalid_api_key'])
+  t.same(refusalOf(await invite(app, 'nina@b.test')), [404, 'not_found'])
   t.equal((await app.rest('POST', '/v1/api-keys', { body: { name: 'late' } })).status, 404)
   t.match(app.rows('select name from workspaces'), [{ name: 'Other' }])
   t.same(app.rows('select 1 from members where user_id not in (select id from users)'), [])
@@ -427,7 +427,7 @@ t.test('a key with any bound neither invites nor raises a role, in whichever wor
   const app = await testDaemon(t)
   const member = await person(app, 'member')
   const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Other' } }))
-  const bounds: readonly (readonly [field: string, bound: Partial<WantedKey>])[] = [
+  const bounds: readonly (readonly [field: string, bound: Partial<KeyRequest>])[] = [
     ['expires_at', { expiresAt: app.now() + DAY }],
     ['allowed_networks', { allowedNetworks: ['127.0.0.0/8'] }],
     ['allowed_domains', { allowedDomains: ['a.test'] }],
@@ -557,7 +557,7 @@ t.test("the operator's workspace stays, and its log tells which others were dele
     acts.map(({ action }) => action),
     ['workspace.deleted', 'workspace.made_operators'],
   )
-  await until('it is erased', () => tracesOf(app, app.otherWorkspaceId).join() === 'erasures')
+  await waitUntil('it is erased', () => tracesOf(app, app.otherWorkspaceId).join() === 'erasures')
   t.match(data(await app.rest('GET', '/v1/audit-log')), [{ action: 'workspace.deleted' }, {}], 'and it stays')
 
   const second = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))

@@ -1,16 +1,16 @@
 /** Rows of the section "API keys". */
 import { administrates, type Resource, readsSettings } from '../support/row.js'
-import { data, filledText, is, like, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import { data, filledText, equals, matches, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
 /** What a key may at most, beside what the document shows of it. */
 const limits = {
-  scopes: list(is('full', 'send', 'read'), { atLeast: 1 }),
+  scopes: list(equals('full', 'send', 'read'), { atLeast: 1 }),
   expires_at: nullable(timestamp),
   allowed_networks: list(text),
   allowed_domains: list(text),
 }
-const fields = { id: uuid, name: filledText, key_prefix: like(/^ph_/), created_at: timestamp }
-const created = record({ ...fields, key: like(/^ph_[\w-]{40,}$/) }, limits)
+const fields = { id: uuid, name: filledText, key_prefix: matches(/^ph_/), created_at: timestamp }
+const created = record({ ...fields, key: matches(/^ph_[\w-]{40,}$/) }, limits)
 const listed = record({ ...fields, last_used_at: nullable(timestamp), revoked_at: nullable(timestamp) }, limits)
 
 export const apiKeys: Resource = {

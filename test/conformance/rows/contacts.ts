@@ -6,8 +6,8 @@ import {
   filledText,
   freeObject,
   integer,
-  is,
-  like,
+  equals,
+  matches,
   list,
   nullable,
   pages,
@@ -19,7 +19,7 @@ import {
 
 const contactFields = {
   id: uuid,
-  email: like(/@/),
+  email: matches(/@/),
   first_name: nullable(text),
   last_name: nullable(text),
   audience_id: nullable(uuid),
@@ -178,7 +178,7 @@ const contactRows: readonly Row[] = [
       ...(['unsubscribe', 'subscribe'] as const).map((operation) => ({
         says: `${operation}, those of nobody are skipped`,
         body: { contact_ids: ['{bob}', '{contact}', '{nobodys}'], operation },
-        shape: record({ operation: is(operation), affected: integer, skipped: integer, message: filledText }),
+        shape: record({ operation: equals(operation), affected: integer, skipped: integer, message: filledText }),
       })),
       {
         says: 'move to another audience',
@@ -227,7 +227,7 @@ const contactRows: readonly Row[] = [
       {
         says: 'it is gone',
         id: '{contact}',
-        shape: record({ success: is(true), data: record({ id: uuid }) }),
+        shape: record({ success: equals(true), data: record({ id: uuid }) }),
         holds: { 'data.id': '{contact}' },
       },
       { says: 'again', id: '{contact}', refused: { code: 'contact_not_found', id: '{contact}' } },
@@ -243,7 +243,7 @@ const contactRows: readonly Row[] = [
         as: 'stranger',
         refused: { code: 'audience_not_found', id: '{offers}' },
       },
-      { says: 'it is gone', id: '{offers}', shape: record({ deleted: is(true), id: uuid }), holds: { id: '{offers}' } },
+      { says: 'it is gone', id: '{offers}', shape: record({ deleted: equals(true), id: uuid }), holds: { id: '{offers}' } },
       {
         says: 'and its contacts with it',
         request: 'GET /v1/contacts/:id',

@@ -5,10 +5,10 @@ import {
   boolean,
   data,
   filledText,
-  having,
+  hasFields,
   inOrder,
-  is,
-  like,
+  equals,
+  matches,
   list,
   nullable,
   record,
@@ -17,26 +17,26 @@ import {
   uuid,
 } from '../support/shapes.js'
 
-const recordStatus = is('pending', 'verified', 'failed')
+const recordStatus = equals('pending', 'verified', 'failed')
 const cname = (purpose: string): Shape =>
-  record({ type: is('CNAME'), name: like(/\./), value: like(/\./), status: recordStatus, purpose: is(purpose) })
+  record({ type: equals('CNAME'), name: matches(/\./), value: matches(/\./), status: recordStatus, purpose: equals(purpose) })
 const fields = {
   id: uuid,
-  domain: like(/\./),
-  status: is('pending', 'verified', 'failed'),
+  domain: matches(/\./),
+  status: equals('pending', 'verified', 'failed'),
   dns_records: inOrder(cname('mail_cname'), cname('dkim1'), cname('dkim2')),
   created_at: timestamp,
 }
 const listed = record({ ...fields, verified_at: nullable(timestamp) }, { inbound: boolean })
-const single = having({
+const single = hasFields({
   ...fields,
   verified_at: nullable(timestamp),
   inbound: boolean,
-  mx_record: record({ type: is('MX'), name: like(/\./), value: like(/\./), priority: is(10), status: recordStatus }),
+  mx_record: record({ type: equals('MX'), name: matches(/\./), value: matches(/\./), priority: equals(10), status: recordStatus }),
 })
-const unproved = having({
+const unproved = hasFields({
   records: list(
-    record({ type: filledText, name: like(/\./), expected: filledText, found: anything, status: recordStatus }),
+    record({ type: filledText, name: matches(/\./), expected: filledText, found: anything, status: recordStatus }),
     { atLeast: 3 },
   ),
 })
@@ -196,7 +196,7 @@ export const domains: Resource = {
         {
           says: 'it is gone',
           id: '{domain}',
-          shape: record({ deleted: is(true), id: uuid }),
+          shape: record({ deleted: equals(true), id: uuid }),
           holds: { id: '{domain}' },
         },
         { says: 'again', id: '{domain}', refused: { code: 'domain_not_found', id: '{domain}' } },

@@ -1,6 +1,6 @@
 /** The row POST /v1/emails, and what is said of sending. */
 import { type Row, sends } from '../support/row.js'
-import { is, like, list, record, timestamp, uuid } from '../support/shapes.js'
+import { equals, matches, list, record, timestamp, uuid } from '../support/shapes.js'
 
 export const plain = { from: 'app@a.test', subject: 'Hello', text: 'A line.' }
 const html = { from: 'App <app@a.test>', subject: 'Hello', html: '<p>A line.</p>' }
@@ -13,10 +13,10 @@ export const nested = {
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `b${at}@b.test`)
 
-const made = { id: uuid, from: is('app@a.test'), to: list(like(/@/), { atLeast: 1 }), created_at: timestamp }
+const made = { id: uuid, from: equals('app@a.test'), to: list(matches(/@/), { atLeast: 1 }), created_at: timestamp }
 export const createdEmail = record(made)
-const scheduled = record({ ...made, scheduled_for: timestamp, status: is('scheduled') })
-const filtered = record({ ...made, suppressed: list(like(/@/), { atLeast: 1 }), status: is('queued') })
+const scheduled = record({ ...made, scheduled_for: timestamp, status: equals('scheduled') })
+const filtered = record({ ...made, suppressed: list(matches(/@/), { atLeast: 1 }), status: equals('queued') })
 
 export const createEmail: Row = {
   row: 'POST /v1/emails',
@@ -84,7 +84,7 @@ export const createEmail: Row = {
       body: { ...plain, to: 'gone@b.test' },
       refused: {
         code: 'all_recipients_suppressed',
-        details: record({ suppressed: list(is('gone@b.test'), { exactly: 1 }) }),
+        details: record({ suppressed: list(equals('gone@b.test'), { exactly: 1 }) }),
       },
     },
     {

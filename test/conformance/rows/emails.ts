@@ -7,8 +7,8 @@ import {
   freeObject,
   inOrder,
   integer,
-  is,
-  like,
+  equals,
+  matches,
   list,
   nullable,
   pages,
@@ -22,16 +22,16 @@ import { createdEmail, createEmail, nested, plain } from './emails-create.js'
 
 const failedItem = record({ error: filledText, index: integer })
 
-const status = is(
+const status = equals(
   ...['queued', 'scheduled', 'sent', 'delivered', 'bounced', 'failed', 'complained'],
   // Decided where the document leaves it open.
   'cancelled',
 )
 const limitItem = record({
   id: uuid,
-  from_email: like(/@/),
+  from_email: matches(/@/),
   from_name: text,
-  to_emails: list(like(/@/)),
+  to_emails: list(matches(/@/)),
   subject: text,
   status,
   created_at: timestamp,
@@ -39,8 +39,8 @@ const limitItem = record({
 })
 const pageItem = record({
   id: uuid,
-  from: like(/@/),
-  to: list(like(/@/)),
+  from: matches(/@/),
+  to: list(matches(/@/)),
   subject: text,
   status,
   created_at: timestamp,
@@ -49,13 +49,13 @@ const pageItem = record({
 const moment = nullable(timestamp)
 const attempt = record({
   ...{ number: integer, at: timestamp, duration_ms: integer, mx: nullable(text), tls: nullable(text) },
-  ...{ outcome: is('delivered', 'sent', 'deferred', 'bounced', 'failed'), reason: nullable(text), response: text },
+  ...{ outcome: equals('delivered', 'sent', 'deferred', 'bounced', 'failed'), reason: nullable(text), response: text },
   next_attempt_at: moment,
 })
 const recipient = record(
   {
-    email: like(/@/),
-    status: is('scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'suppressed', 'cancelled'),
+    email: matches(/@/),
+    status: equals('scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'suppressed', 'cancelled'),
     attempts: integer,
     last_response: nullable(text),
     mx: nullable(text),
@@ -66,8 +66,8 @@ const recipient = record(
 )
 const single = record({
   id: uuid,
-  message_id: like(/^<.+@.+>$/),
-  from: like(/@/),
+  message_id: matches(/^<.+@.+>$/),
+  from: matches(/@/),
   ...{ to: list(text), cc: list(text), bcc: list(text), reply_to: list(text) },
   subject: text,
   html: nullable(text),
@@ -76,7 +76,7 @@ const single = record({
   tags: list(record({ name: filledText, value: filledText })),
   attachments: list(record({ filename: nullable(text), content_type: text, size: integer })),
   tracking: record({ open: boolean, click: boolean }),
-  priority: is('high', 'normal', 'low'),
+  priority: equals('high', 'normal', 'low'),
   template_id: nullable(uuid),
   status,
   created_at: timestamp,
@@ -188,8 +188,8 @@ const batch: Row = {
       ],
       shape: record({
         data: inOrder(createdEmail, failedItem, createdEmail, failedItem),
-        success_count: is(2),
-        error_count: is(2),
+        success_count: equals(2),
+        error_count: equals(2),
       }),
       holds: { 'data.1.index': 1, 'data.3.index': 3, 'data.2.to': ['bob@b.test'] },
     },

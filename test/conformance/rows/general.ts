@@ -1,7 +1,7 @@
 /** Usage, and what is said of all requests: keys, paths, methods, origins. */
 import { administrates, type Resource, reads } from '../support/row.js'
 import {
-  cursored,
+  cursorPage,
   filledText,
   freeObject,
   inboundBytes,
@@ -63,7 +63,7 @@ export const general: Resource = {
       cases: [
         {
           says: 'what was done, newest first',
-          shape: cursored(
+          shape: cursorPage(
             record({ id: uuid, at: timestamp, actor: text, action: filledText, target: text, details: freeObject }),
           ),
         },

@@ -6,8 +6,8 @@ import {
   filledText,
   freeObject,
   integer,
-  is,
-  like,
+  equals,
+  matches,
   list,
   nullable,
   number,
@@ -19,20 +19,20 @@ import {
 
 const listed = {
   id: uuid,
-  from: like(/@/),
+  from: matches(/@/),
   from_name: text,
-  to: list(like(/@/)),
-  cc: nullable(list(like(/@/))),
+  to: list(matches(/@/)),
+  cc: nullable(list(matches(/@/))),
   subject: text,
   has_html: boolean,
   has_text: boolean,
   attachment_count: integer,
   received_at: timestamp,
 }
-const status = is('received', 'processed', 'failed')
-const spam = { spam_status: nullable(is('clean', 'spam', 'suspicious')), spam_score: nullable(number) }
+const status = equals('received', 'processed', 'failed')
+const spam = { spam_status: nullable(equals('clean', 'spam', 'suspicious')), spam_score: nullable(number) }
 const item = record(listed, { status, ...spam })
-const word = like(/^[a-z]+$/)
+const word = matches(/^[a-z]+$/)
 
 const single = record(
   {
@@ -41,14 +41,14 @@ const single = record(
     text: nullable(text),
     attachments: list(record({ id: filledText, filename: filledText, contentType: text, size: integer })),
     ...spam,
-    spf_result: is('pass', 'fail', 'neutral'),
+    spf_result: equals('pass', 'fail', 'neutral'),
     dkim_result: word,
     dmarc_result: word,
   },
   {
     status,
     envelope_from: text,
-    envelope_to: list(like(/@/), { atLeast: 1 }),
+    envelope_to: list(matches(/@/), { atLeast: 1 }),
     message_id: nullable(text),
     headers: list(record({ name: filledText, value: text })),
     authentication: freeObject,
@@ -61,10 +61,10 @@ const attachment = record({
   id: filledText,
   filename: filledText,
   content_type: text,
-  content_disposition: is('attachment', 'inline'),
+  content_disposition: equals('attachment', 'inline'),
   content_id: nullable(text),
   size: integer,
-  download_url: like(/^https:\/\/mail\.service\.test\//),
+  download_url: matches(/^https:\/\/mail\.service\.test\//),
   expires_at: timestamp,
 })
 
@@ -144,7 +144,7 @@ export const inbound: Resource = {
           says: 'text is enough',
           id: '{mail}',
           body: { text: 'Thank you.' },
-          shape: record({ success: is(true), messageId: like(/^<.+@.+>$/), emailId: uuid }),
+          shape: record({ success: equals(true), messageId: matches(/^<.+@.+>$/), emailId: uuid }),
           keep: { reply: 'emailId' },
         },
         { says: 'HTML is enough', id: '{mail}', body: { html: '<p>Thank you.</p>' }, holds: { success: true } },
@@ -168,7 +168,7 @@ export const inbound: Resource = {
       who: writes,
       cases: [
         { says: "another workspace's", id: '{mail}', as: 'stranger', refused: { code: 'not_found', id: '{mail}' } },
-        { says: 'it is gone', id: '{mail}', shape: record({ deleted: is(true), id: uuid }), holds: { id: '{mail}' } },
+        { says: 'it is gone', id: '{mail}', shape: record({ deleted: equals(true), id: uuid }), holds: { id: '{mail}' } },
         {
           says: 'for good',
           request: 'GET /v1/inbound/:id',

@@ -3,12 +3,12 @@
  * are those of the test file.
  */
 import type { Case } from '../support/row.js'
-import { inboundBytes, integer, is, nullable, record, timestamp } from '../support/shapes.js'
+import { inboundBytes, integer, equals, nullable, record, timestamp } from '../support/shapes.js'
 
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't' }
 const send = { request: 'POST /v1/emails', body: email }
 const sendTwo = { request: 'POST /v1/emails/batch', body: [email, email] }
-const over = { limit: integer, remaining: is(0), reset_at: timestamp, retry_after: integer }
+const over = { limit: integer, remaining: equals(0), reset_at: timestamp, retry_after: integer }
 
 const credits = record({
   credits_remaining: integer,

@@ -1,6 +1,6 @@
 /** Rows of the section "Members and invitations", authorised in the workspace that the request names. */
 import type { Case, Resource, Row } from '../support/row.js'
-import { data, is, like, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import { data, equals, matches, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
 import { forbidden, role } from './workspaces.js'
 
@@ -8,22 +8,22 @@ const member = record({
   id: uuid,
   role,
   joined_at: timestamp,
-  user: record({ id: uuid, email: like(/@/), full_name: text, avatar_url: nullable(text) }),
+  user: record({ id: uuid, email: matches(/@/), full_name: text, avatar_url: nullable(text) }),
 })
 const invited = record({
   id: uuid,
-  email: like(/@/),
-  role: is('admin', 'member'),
+  email: matches(/@/),
+  role: equals('admin', 'member'),
   expires_at: timestamp,
   created_at: timestamp,
 })
 const pending = record({
   id: uuid,
-  email: like(/@/),
-  role: is('admin', 'member'),
+  email: matches(/@/),
+  role: equals('admin', 'member'),
   created_at: timestamp,
   expires_at: timestamp,
-  invited_by: record({ full_name: text, email: like(/@/) }),
+  invited_by: record({ full_name: text, email: matches(/@/) }),
 })
 const here = { workspaceId: '{workspace}' }
 const there = { workspaceId: '{other_workspace}' }
@@ -98,7 +98,7 @@ const memberRows: readonly Row[] = [
         says: 'another role',
         id: '{member_member}',
         body: { ...here, role: 'admin' },
-        shape: data(record({ id: uuid, role: is('admin'), updated_at: timestamp })),
+        shape: data(record({ id: uuid, role: equals('admin'), updated_at: timestamp })),
       },
       {
         says: 'and back',
@@ -152,7 +152,7 @@ const memberRows: readonly Row[] = [
         says: 'by its path',
         id: '{invitation}',
         query: here,
-        shape: data(record({ cancelled: is(true), id: uuid })),
+        shape: data(record({ cancelled: equals(true), id: uuid })),
         holds: { 'data.id': '{invitation}' },
       },
       { says: 'one that is over', id: '{invitation}', query: here, refused: { code: 'conflict' } },
@@ -165,7 +165,7 @@ const memberRows: readonly Row[] = [
       {
         says: 'by the query',
         query: { ...here, invitationId: '{second_invitation}' },
-        shape: data(record({ cancelled: is(true), id: uuid })),
+        shape: data(record({ cancelled: equals(true), id: uuid })),
         holds: { 'data.id': '{second_invitation}' },
       },
       { says: 'none is pending', request: 'GET /v1/invitations', query: here, holds: { data: [] } },
@@ -181,7 +181,7 @@ const memberRows: readonly Row[] = [
         says: 'removed, and the keys of the member end',
         id: '{member_member}',
         query: here,
-        shape: data(record({ removed: is(true), id: uuid })),
+        shape: data(record({ removed: equals(true), id: uuid })),
         holds: { 'data.id': '{member_member}' },
       },
       { says: 'at once', request: 'GET /v1/usage', as: 'member', refused: { code: 'invalid_api_key' } },

@@ -1,13 +1,13 @@
 /** Rows of the section "Suppressions". */
 import { type Resource, reads, writes } from '../support/row.js'
-import { boolean, cursored, freeObject, is, like, list, nullable, record, timestamp, uuid } from '../support/shapes.js'
+import { boolean, cursorPage, freeObject, equals, matches, list, nullable, record, timestamp, uuid } from '../support/shapes.js'
 
-const reason = is('hard_bounce', 'spam_complaint', 'manual', 'unsubscribe')
-const fields = { id: uuid, email: like(/@/), reason, created_at: timestamp }
+const reason = equals('hard_bounce', 'spam_complaint', 'manual', 'unsubscribe')
+const fields = { id: uuid, email: matches(/@/), reason, created_at: timestamp }
 const added = record(fields)
 const whole = record({ ...fields, source_email_id: nullable(uuid), metadata: freeObject })
 const pageOf = (count: number) =>
-  record({ data: list(whole, { exactly: count }), has_more: boolean, next_cursor: nullable(like(/^[\w-]+$/)) })
+  record({ data: list(whole, { exactly: count }), has_more: boolean, next_cursor: nullable(matches(/^[\w-]+$/)) })
 
 export const suppressions: Resource = {
   name: 'Suppressions',
@@ -60,7 +60,7 @@ export const suppressions: Resource = {
       row: 'GET /v1/suppressions',
       who: reads,
       cases: [
-        { says: 'newest first, 50 at most', shape: cursored(whole), holds: { 'data.0.email': 'three@s.test' } },
+        { says: 'newest first, 50 at most', shape: cursorPage(whole), holds: { 'data.0.email': 'three@s.test' } },
         {
           says: 'a page',
           query: { limit: '2' },
@@ -116,7 +116,7 @@ export const suppressions: Resource = {
           says: 'with its email and why',
           request: 'GET /v1/suppressions',
           query: { reason: 'hard_bounce' },
-          shape: cursored(whole),
+          shape: cursorPage(whole),
           holds: {
             'data.0.email': 'nobody@gone.test',
             'data.0.source_email_id': '{bounced}',

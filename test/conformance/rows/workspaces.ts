@@ -8,8 +8,8 @@ import {
   data,
   filledText,
   integer,
-  is,
-  like,
+  equals,
+  matches,
   list,
   nullable,
   record,
@@ -19,11 +19,11 @@ import {
   workspaceId,
 } from '../support/shapes.js'
 
-export const role = is('owner', 'admin', 'member')
+export const role = equals('owner', 'admin', 'member')
 const fields = {
   id: workspaceId,
   name: filledText,
-  slug: like(/^[a-z0-9-]+$/),
+  slug: matches(/^[a-z0-9-]+$/),
   icon_url: nullable(text),
   owner_id: uuid,
   role,
@@ -150,7 +150,7 @@ const workspaceRows: readonly Row[] = [
       {
         says: 'by its owner',
         id: '{second}',
-        shape: data(record({ deleted: is(true), id: workspaceId })),
+        shape: data(record({ deleted: equals(true), id: workspaceId })),
         holds: { 'data.id': '{second}' },
       },
       {

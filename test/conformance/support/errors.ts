@@ -1,12 +1,12 @@
 /** Errors as the document lists them: the status of each code, and the form of its details. */
-import type { Refused } from './row.js'
+import type { ExpectedRefusal } from './row.js'
 import {
   anything,
   filledText,
   freeObject,
-  having,
+  hasFields,
   integer,
-  is,
+  equals,
   list,
   optional,
   record,
@@ -58,14 +58,14 @@ export const statusOfCode: Readonly<Record<string, number>> = {
 const fieldErrors = (fields: readonly string[] | undefined): Shape =>
   list(
     record({
-      field: fields === undefined ? anything : is(...fields),
+      field: fields === undefined ? anything : equals(...fields),
       message: filledText,
       value: anything,
     }),
     fields === undefined ? { atLeast: 1 } : { exactly: fields.length },
   )
 
-const ofRate = having({
+const ofRate = hasFields({
   retry_after: integer,
   limit: integer,
   remaining: integer,
@@ -73,23 +73,23 @@ const ofRate = having({
 })
 
 /** The whole body of an error. */
-export function errorShape({ code, fields, id, details }: Refused): Shape {
+export function errorShape({ code, fields, id, details }: ExpectedRefusal): Shape {
   const status = statusOfCode[code]
   if (status === undefined) throw new Error(`the document has no code ${code}`)
   return record({
     error: record({
-      code: is(code),
+      code: equals(code),
       message: filledText,
-      status: is(status),
+      status: equals(status),
       details: details ?? detailsOf(code, fields, id),
-      retry_after: status === 429 ? integer : optional(is()),
+      retry_after: status === 429 ? integer : optional(equals()),
     }),
   })
 }
 
 function detailsOf(code: string, fields: readonly string[] | undefined, id: string | undefined): Shape {
-  if (fields !== undefined || ofFields.has(code)) return having({ errors: fieldErrors(fields) })
-  if (statusOfCode[code] === 404 && id !== undefined) return having({ id: is(id) })
+  if (fields !== undefined || ofFields.has(code)) return hasFields({ errors: fieldErrors(fields) })
+  if (statusOfCode[code] === 404 && id !== undefined) return hasFields({ id: equals(id) })
   if (statusOfCode[code] === 429) return ofRate
   return optional(freeObject)
 }

@@ -5,21 +5,21 @@
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
 
-export interface Asked {
+export interface PlainRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | undefined
 }
 
-export interface Answered {
+export interface PlainResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
 
 export interface PlainClient {
-  readonly ask: (asked: Asked) => Promise<Answered>
+  readonly ask: (asked: PlainRequest) => Promise<PlainResponse>
   readonly close: () => void
 }
 

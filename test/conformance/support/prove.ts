@@ -5,9 +5,9 @@
  * is a body, and the form of errors.
  */
 import type { Test } from 'tap'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 import { errorShape, statusOfCode } from './errors.js'
-import type { Answered } from './plain-client.js'
+import type { PlainResponse } from './plain-client.js'
 import type { Asker, Case, Resource, Row } from './row.js'
 import type { Shape } from './shapes.js'
 import type { World } from './world.js'
@@ -26,14 +26,14 @@ export async function prove(t: Test, world: World, { rows }: Resource): Promise<
 }
 
 export async function proveCase(t: Test, world: World, row: string, given: Case): Promise<void> {
-  const one = filledIn(world, given)
-  const attempt = async (): Promise<{ answer: Answered; wrong: readonly string[] }> => {
-    const answer = await ask(world, row, one)
+  const one = fillIn(world, given)
+  const attempt = async (): Promise<{ answer: PlainResponse; wrong: readonly string[] }> => {
+    const answer = await sendCase(world, row, one)
     return { answer, wrong: [...faultsOfAny(world, answer), ...faultsOf(answer, one)] }
   }
   const { answer, wrong } =
     one.until === true
-      ? await until(`${row}: ${one.says}`, async () => {
+      ? await waitUntil(`${row}: ${one.says}`, async () => {
           const made = await attempt()
           return made.wrong.length === 0 && made
         })
@@ -46,9 +46,9 @@ export async function proveCase(t: Test, world: World, row: string, given: Case)
 /** The same request with the key of everybody, and with none. */
 async function proveWho(t: Test, world: World, row: Row): Promise<void> {
   const body = takesBody(row) ? { body: {} } : {}
-  const probe = filledIn(world, { says: '', id: '{nobodys}', ...body, ...row.probe })
+  const probe = fillIn(world, { says: '', id: '{nobodys}', ...body, ...row.probe })
   for (const as of row.who === null ? [] : everyAsker) {
-    const answer = await ask(world, row.row, { ...probe, as })
+    const answer = await sendCase(world, row.row, { ...probe, as })
     const { status } = answer
     const may = row.who?.includes(as) === true
     const refused = status === 403 && codeOf(answer) === 'insufficient_permissions'
@@ -57,15 +57,15 @@ async function proveWho(t: Test, world: World, row: Row): Promise<void> {
   }
   await provePrefixes(t, world, row, probe)
   for (const [as, code] of row.open === true ? [] : withoutKey) {
-    const answer = await ask(world, row.row, { ...probe, as })
+    const answer = await sendCase(world, row.row, { ...probe, as })
     t.same([answer.status, codeOf(answer)], [401, code], `${row.row} with ${as}`)
   }
 }
 
 async function provePrefixes(t: Test, world: World, { row }: Row, probe: Case): Promise<void> {
   const prefixes = ['/v1', '', '/api/v1']
-  const asked = prefixes.map((prefix) => ask(world, row, { ...probe, as: 'stranger' }, prefix))
-  const [plain, ...others] = (await Promise.all(asked)).map(timeless)
+  const asked = prefixes.map((prefix) => sendCase(world, row, { ...probe, as: 'stranger' }, prefix))
+  const [plain, ...others] = (await Promise.all(asked)).map(withoutTimes)
   for (const other of others) t.same(other, plain, `${row} without /v1, with /api`)
 }
 
@@ -79,7 +79,7 @@ function takesBody({ row }: Row): boolean {
   return /^(?:POST|PATCH)/.test(row)
 }
 
-async function ask(world: World, row: string, one: Case, prefix = '/v1'): Promise<Answered> {
+async function sendCase(world: World, row: string, one: Case, prefix = '/v1'): Promise<PlainResponse> {
   const [method = '', path = ''] = (one.request ?? row).replace(/ \(.*/, '').split(' ')
   const query = one.query === undefined ? '' : `?${new URLSearchParams(one.query).toString()}`
   const where = path.replace(/:\w+/, encodeURIComponent(one.id ?? '')).replace(/^\/v1/, prefix)
@@ -97,7 +97,7 @@ async function ask(world: World, row: string, one: Case, prefix = '/v1'): Promis
   })
 }
 
-function faultsOf(answer: Answered, { status, shape, refused, holds = {}, responseHeaders = {} }: Case): string[] {
+function faultsOf(answer: PlainResponse, { status, shape, refused, holds = {}, responseHeaders = {} }: Case): string[] {
   const wanted = refused === undefined ? (status ?? 200) : statusOfCode[refused.code]
   if (answer.status !== wanted) return [`status: expected ${wanted}, found ${answer.status}`]
   if (wanted === 204) return answer.text === '' ? [] : ['a body where there is none']
@@ -116,7 +116,7 @@ function faultsOf(answer: Answered, { status, shape, refused, holds = {}, respon
 }
 
 /** What every answer must have. */
-function faultsOfAny({ app }: World, { status, headers, text }: Answered): string[] {
+function faultsOfAny({ app }: World, { status, headers, text }: PlainResponse): string[] {
   const header = (name: string): string => String(headers[name] ?? '')
   const count = (name: string): number => (/^\d+$/.test(header(name)) ? Number(header(name)) : Number.NaN)
   const [most, left, reset] = [
@@ -134,37 +134,37 @@ function faultsOfAny({ app }: World, { status, headers, text }: Answered): strin
     ...(header('access-control-allow-origin') === '' ? [] : ['a CORS header']),
     ...(isError && !header('content-type').startsWith('application/json') ? ['an error that is no JSON'] : []),
     ...(status === 429 && !/^\d+$/.test(header('retry-after')) ? ['429 without Retry-After'] : []),
-    ...(isError ? errorShape({ code: codeIn(text), details: () => [] })(JSON.parse(text), '') : []).filter(
+    ...(isError ? errorShape({ code: errorCodeOf(text), details: () => [] })(JSON.parse(text), '') : []).filter(
       // Details are looked at where a case asks for them.
       (fault) => !fault.startsWith('error.details: is missing'),
     ),
   ]
 }
 
-function codeIn(text: string): string {
+function errorCodeOf(text: string): string {
   const { error } = JSON.parse(text) as { readonly error: { readonly code: string } }
   return error.code
 }
 
 /** What two answers to the same question have in common. */
-function timeless({ status, text }: Answered): unknown {
+function withoutTimes({ status, text }: PlainResponse): unknown {
   return [status, text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '')]
 }
 
-const codeOf = ({ text }: Answered): string => codeIn(text)
+const codeOf = ({ text }: PlainResponse): string => errorCodeOf(text)
 
-function bodyOf({ text, headers }: Answered): unknown {
+function bodyOf({ text, headers }: PlainResponse): unknown {
   return String(headers['content-type']).startsWith('application/json') ? (JSON.parse(text) as unknown) : text
 }
 
-function valueAt(answer: Answered, path: string): unknown {
+function valueAt(answer: PlainResponse, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], bodyOf(answer))
 }
 
 /** With the names that were kept put in. */
-function filledIn(world: World, given: Case): Case {
+function fillIn(world: World, given: Case): Case {
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string')
       return value.replace(/^\{(\w+)\}$|\{(\w+)\}/g, (whole, one, other) => named(whole, one ?? other))

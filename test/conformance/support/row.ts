@@ -30,7 +30,7 @@ export const writes: Who = ['owner', 'admin', 'member']
 export const administrates: Who = ['owner', 'admin']
 export const readsSettings: Who = ['owner', 'admin', 'member', 'read']
 
-export interface Refused {
+export interface ExpectedRefusal {
   readonly code: string
   /** Names in `details.errors[]`, all of them. */
   readonly fields?: readonly string[]
@@ -55,7 +55,7 @@ export interface Case {
   readonly shape?: Shape
   /** Fields of the answer by their path, such as `data.0.email`, and what they hold. */
   readonly holds?: Readonly<Record<string, unknown>>
-  readonly refused?: Refused
+  readonly refused?: ExpectedRefusal
   readonly responseHeaders?: Readonly<Record<string, RegExp>>
   /** Names to keep, and the path in the answer of each. */
   readonly keep?: Readonly<Record<string, string>>

@@ -14,37 +14,37 @@ type Json = Readonly<Record<string, unknown>>
 
 const optionals = new WeakSet<Shape>()
 
-function where(what: string, test: (value: unknown) => boolean): Shape {
+function shapeWhere(what: string, test: (value: unknown) => boolean): Shape {
   return (value, at) => (test(value) ? [] : [`${at}: expected ${what}, found ${JSON.stringify(value)?.slice(0, 200)}`])
 }
 
-function matching(what: string, form: RegExp): Shape {
-  return where(what, (value) => typeof value === 'string' && form.test(value))
+function shapeMatching(what: string, form: RegExp): Shape {
+  return shapeWhere(what, (value) => typeof value === 'string' && form.test(value))
 }
 
-export const text = where('a text', (value) => typeof value === 'string')
-export const filledText = matching('a text that is not empty', /\S/)
-export const integer = where('an integer', Number.isInteger)
-export const number = where('a number', (value) => typeof value === 'number' && Number.isFinite(value))
-export const boolean = where('true or false', (value) => typeof value === 'boolean')
-export const uuid = matching('a UUIDv7', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-export const workspaceId = matching(
+export const text = shapeWhere('a text', (value) => typeof value === 'string')
+export const filledText = shapeMatching('a text that is not empty', /\S/)
+export const integer = shapeWhere('an integer', Number.isInteger)
+export const number = shapeWhere('a number', (value) => typeof value === 'number' && Number.isFinite(value))
+export const boolean = shapeWhere('true or false', (value) => typeof value === 'boolean')
+export const uuid = shapeMatching('a UUIDv7', /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+export const workspaceId = shapeMatching(
   'a workspace id',
   /^ws_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
 )
 /** UTC, milliseconds, `Z`. */
-export const timestamp = matching('a timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+export const timestamp = shapeMatching('a timestamp', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 export const anything: Shape = () => []
 /** An object whose fields are the client's own. */
-export const freeObject = where('an object', isObject)
+export const freeObject = shapeWhere('an object', isObject)
 
-export function is(...wanted: readonly unknown[]): Shape {
+export function equals(...wanted: readonly unknown[]): Shape {
   const words = wanted.map((one) => JSON.stringify(one))
-  return where(words.join(' or '), (value) => words.includes(JSON.stringify(value)))
+  return shapeWhere(words.join(' or '), (value) => words.includes(JSON.stringify(value)))
 }
 
-export function like(form: RegExp): Shape {
-  return matching(String(form), form)
+export function matches(form: RegExp): Shape {
+  return shapeMatching(String(form), form)
 }
 
 export function nullable(shape: Shape): Shape {
@@ -99,7 +99,7 @@ export function every(...shapes: readonly Shape[]): Shape {
 }
 
 /** Has these fields of these shapes; others are not looked at. */
-export function having(fields: Fields): Shape {
+export function hasFields(fields: Fields): Shape {
   return (value, at) =>
     isObject(value)
       ? Object.entries(fields).flatMap(([name, shape]) => field(value, name, shape, at))
@@ -111,11 +111,11 @@ export const data = (shape: Shape): Shape => record({ data: shape })
 /** The page form. */
 export function pages(item: Shape): Shape {
   const meta = record({ total: integer, page: integer, page_size: integer, pages: integer })
-  return record({ success: is(true), data: list(item), meta })
+  return record({ success: equals(true), data: list(item), meta })
 }
 
 /** The cursor form. */
-export function cursored(item: Shape): Shape {
+export function cursorPage(item: Shape): Shape {
   return record({ data: list(item), has_more: boolean, next_cursor: nullable(filledText) })
 }
 

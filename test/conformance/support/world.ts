@@ -6,7 +6,7 @@
  * the plain client.
  */
 import type { Test } from 'tap'
-import { insertKey, newKey } from '../../../src/accounts/keys/api-keys.js'
+import { insertKey, generateKey } from '../../../src/accounts/keys/api-keys.js'
 import type { Role } from '../../../src/storage/tables/tables.js'
 import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/test-daemon.js'
@@ -22,7 +22,7 @@ export interface World {
   readonly kept: Map<string, string>
 }
 
-export async function world(t: Test, options: TestDaemonOptions = {}): Promise<World> {
+export async function createWorld(t: Test, options: TestDaemonOptions = {}): Promise<World> {
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { ...options, routes: { 'b.test': sink, ...options.routes } })
@@ -38,7 +38,7 @@ export async function world(t: Test, options: TestDaemonOptions = {}): Promise<W
     ['later', new Date(app.now() + 7_200_000).toISOString()],
     ['too_late', new Date(app.now() + 31 * 86_400_000).toISOString()],
   ])
-  const keys = await keysOf(app)
+  const keys = await createKeys(app)
   const members = 'select id, role from members where workspace_id = ?'
   for (const { id, role } of app.rows<{ id: string; role: string }>(members, app.workspaceId)) {
     kept.set(`${role}_member`, id)
@@ -46,11 +46,11 @@ export async function world(t: Test, options: TestDaemonOptions = {}): Promise<W
   return { app, sink, client, kept, keys }
 }
 
-async function keysOf(app: TestDaemon): Promise<ReadonlyMap<Asker, string | null>> {
+async function createKeys(app: TestDaemon): Promise<ReadonlyMap<Asker, string | null>> {
   const made = async (role: Role, more: object = {}): Promise<string> => {
-    const userId = await memberWith(app, role)
+    const userId = await createMember(app, role)
     const at = app.now() - 1000
-    const key = newKey({ workspaceId: app.workspaceId, userId, name: role, now: at, scopes: ['full'], ...more })
+    const key = generateKey({ workspaceId: app.workspaceId, userId, name: role, now: at, scopes: ['full'], ...more })
     await app.daemon.database.commit([insertKey(key.row)])
     return key.secret
   }
@@ -76,7 +76,7 @@ async function keysOf(app: TestDaemon): Promise<ReadonlyMap<Asker, string | null
   ])
 }
 
-async function memberWith(app: TestDaemon, role: Role): Promise<string> {
+async function createMember(app: TestDaemon, role: Role): Promise<string> {
   const find = 'select user_id as id from members where workspace_id = ? and role = ?'
   const [there] = app.rows<{ id: string }>(find, app.workspaceId, role)
   if (there !== undefined) return there.id

@@ -1,20 +1,20 @@
 import t, { type Test } from 'tap'
-import { type AttemptDeps, attempt } from '../../../src/delivery/attempt/attempt.js'
+import { type AttemptDeps, attemptDelivery } from '../../../src/delivery/attempt/attempt.js'
 import {
   defaultAttemptLimits,
-  judge,
-  mayCallAnother,
-  moreTelling,
+  judgeSendResult,
+  mayTryAnother,
+  pickMoreInformative,
 } from '../../../src/delivery/attempt/attempt-decision.js'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
 import type { Outage } from '../../../src/delivery/attempt/attempt-unreachable.js'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
-import { attemptLimit } from '../../../src/delivery/queue/attempt-limit.js'
+import { createCallLimiter } from '../../../src/delivery/queue/attempt-limit.js'
 import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
-import type { Exchange, Sent } from '../../../src/delivery/smtp/outcome.js'
+import type { Exchange, SendResult } from '../../../src/delivery/smtp/outcome.js'
 import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
 import type { Stage } from '../../../src/messages/replies/classify-reply.js'
-import { selfSigned } from '../../helpers/certificates.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
 import {
   openSink,
   type ScriptedSink,
@@ -23,12 +23,12 @@ import {
   type SinkStage,
 } from '../../helpers/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
-const certificate = await selfSigned(['mx.test'])
+const certificate = await createSelfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
 /** What every attempt is given beside the way to send. */
-const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: attemptLimit(defaultAttemptLimits.cutOff) }
+const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: createCallLimiter(defaultAttemptLimits.cutOff) }
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)
@@ -39,16 +39,16 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
 async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
   const pool = poolOf(clientDeps(impatient))
   t.teardown(() => pool.close())
-  return made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send: sending(pool) }, never))
+  return requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send: sendThrough(pool) }, never))
 }
 
-async function made(outcome: ReturnType<typeof attempt>): Promise<AttemptResult> {
+async function requireAttempt(outcome: ReturnType<typeof attemptDelivery>): Promise<AttemptResult> {
   const result = await outcome
   if ('until' in result) throw new Error('no attempt was made')
   return result
 }
 
-function sending(pool: SessionPool): AttemptDeps['send'] {
+function sendThrough(pool: SessionPool): AttemptDeps['send'] {
   return (host, message, signal, begin) => pool.send(host, message, 'party', signal, { begin })
 }
 
@@ -115,18 +115,18 @@ t.test('a host that takes no such size ends the matter, with its number', async 
   t.match(outcome, { kind: 'refused', reason: 'too-large', status: '5.3.4', recipientsFault: false })
 })
 
-const ok: Sent = { kind: 'accepted', reply: { code: 250, enhanced: null, text: 'ok' }, dsnRelayed: false }
-const said = (stage: Stage, code: number, enhanced: string | null = null, text = 'so it is'): Sent => ({
+const ok: SendResult = { kind: 'accepted', reply: { code: 250, enhanced: null, text: 'ok' }, dsnRelayed: false }
+const replyAt = (stage: Stage, code: number, enhanced: string | null = null, text = 'so it is'): SendResult => ({
   kind: 'refused',
   stage,
   reply: { code, enhanced, text },
 })
 const down: Outage = { kind: 'outage', until: 30_000, why: 'mx.test [127.0.0.1]:25 (connection refused)' }
-const lost = (stage: Stage): Sent => ({ kind: 'failed', stage, failure: 'closed', detail: 'connection closed' })
+const connectionLostAt = (stage: Stage): SendResult => ({ kind: 'failed', stage, failure: 'closed', detail: 'connection closed' })
 const host = hostAt({ port: 25 })
 
 t.test('what an exchange means, and whether it leads on', async (t) => {
-  const table: readonly [Sent, object, boolean][] = [
+  const table: readonly [SendResult, object, boolean][] = [
     [ok, { kind: 'accepted', final: true }, false],
     [
       { kind: 'unsendable', reply: { code: 553, enhanced: '5.6.7', text: '' } },
@@ -134,71 +134,71 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
       false,
     ],
     [
-      said('rcpt', 550, '5.1.1'),
+      replyAt('rcpt', 550, '5.1.1'),
       { kind: 'refused', recipientsFault: true, status: '5.1.1', response: '550 5.1.1 so it is' },
       false,
     ],
-    [said('mail', 550, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
-    [said('message', 554, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
-    [said('mail', 530, '5.7.0', 'Must issue a STARTTLS command first'), { kind: 'deferred', reason: 'tls' }, true],
-    [said('banner', 554), { kind: 'deferred', reached: true }, true],
-    [said('ehlo', 550), { kind: 'deferred', reached: true }, true],
-    [said('auth', 535), { kind: 'deferred', reached: true }, true],
-    [said('rcpt', 451), { kind: 'deferred', reached: true }, true],
-    [said('message', 421), { kind: 'deferred', reached: true }, true],
+    [replyAt('mail', 550, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
+    [replyAt('message', 554, '5.7.1'), { kind: 'refused', recipientsFault: false }, false],
+    [replyAt('mail', 530, '5.7.0', 'Must issue a STARTTLS command first'), { kind: 'deferred', reason: 'tls' }, true],
+    [replyAt('banner', 554), { kind: 'deferred', reached: true }, true],
+    [replyAt('ehlo', 550), { kind: 'deferred', reached: true }, true],
+    [replyAt('auth', 535), { kind: 'deferred', reached: true }, true],
+    [replyAt('rcpt', 451), { kind: 'deferred', reached: true }, true],
+    [replyAt('message', 421), { kind: 'deferred', reached: true }, true],
     [
-      lost('connect'),
+      connectionLostAt('connect'),
       { kind: 'deferred', reached: false, response: 'mx.test [127.0.0.1]:25: connection closed while connecting' },
       true,
     ],
-    [lost('banner'), { kind: 'deferred', reached: false }, true],
-    [lost('data'), { kind: 'deferred', reached: true }, true],
-    [lost('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
+    [connectionLostAt('banner'), { kind: 'deferred', reached: false }, true],
+    [connectionLostAt('data'), { kind: 'deferred', reached: true }, true],
+    [connectionLostAt('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
   ]
-  for (const [sent, outcome, onward] of table) t.match(judge(sent, host), { outcome, onward }, JSON.stringify(sent))
+  for (const [sent, outcome, onward] of table) t.match(judgeSendResult(sent, host), { outcome, onward }, JSON.stringify(sent))
 })
 
 t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
   const smarthost = hostAt({ port: 25 }, { final: false })
   const login = 'authentication required'
   const norelay = 'relay access denied'
-  const table: readonly [Host, Sent, AttemptResult['outcome']['kind']][] = [
-    [host, said('mail', 530, '5.7.0', login), 'deferred'],
-    [host, said('rcpt', 530, '5.7.1', 'Client was not authenticated'), 'deferred'],
-    [host, said('mail', 538, '5.7.11', 'encryption first'), 'deferred'],
-    [host, said('mail', 503, '5.5.1', 'bad sequence of commands'), 'deferred'],
-    [host, said('data', 501, '5.5.4', 'syntax error in parameters'), 'deferred'],
-    [host, said('rcpt', 550, '5.7.1', norelay), 'refused'],
-    [smarthost, said('rcpt', 550, '5.7.1', norelay), 'deferred'],
-    [smarthost, said('mail', 550, '5.7.1', login), 'deferred'],
-    [smarthost, said('rcpt', 550, '5.1.1', 'no such user'), 'refused'],
+  const table: readonly [Host, SendResult, AttemptResult['outcome']['kind']][] = [
+    [host, replyAt('mail', 530, '5.7.0', login), 'deferred'],
+    [host, replyAt('rcpt', 530, '5.7.1', 'Client was not authenticated'), 'deferred'],
+    [host, replyAt('mail', 538, '5.7.11', 'encryption first'), 'deferred'],
+    [host, replyAt('mail', 503, '5.5.1', 'bad sequence of commands'), 'deferred'],
+    [host, replyAt('data', 501, '5.5.4', 'syntax error in parameters'), 'deferred'],
+    [host, replyAt('rcpt', 550, '5.7.1', norelay), 'refused'],
+    [smarthost, replyAt('rcpt', 550, '5.7.1', norelay), 'deferred'],
+    [smarthost, replyAt('mail', 550, '5.7.1', login), 'deferred'],
+    [smarthost, replyAt('rcpt', 550, '5.1.1', 'no such user'), 'refused'],
   ]
-  for (const [to, sent, kind] of table) t.equal(judge(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
+  for (const [to, sent, kind] of table) t.equal(judgeSendResult(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
 })
 
 t.test('how many hosts are called', async (t) => {
-  const call = (sent: Sent): Pick<Exchange, 'sent'> => ({ sent })
-  const dead = call(lost('connect'))
+  const call = (sent: SendResult): Pick<Exchange, 'sent'> => ({ sent })
+  const dead = call(connectionLostAt('connect'))
   const limits = defaultAttemptLimits
-  t.equal(mayCallAnother([dead, dead, dead, dead], 0, limits), true)
-  t.equal(mayCallAnother([dead, dead, dead, dead, dead], 0, limits), false)
-  t.equal(mayCallAnother([call(said('rcpt', 451)), dead], 0, limits), true)
-  t.equal(mayCallAnother([call(said('rcpt', 451)), call(lost('data'))], 0, limits), false)
-  t.equal(mayCallAnother([dead], limits.time, limits), false)
+  t.equal(mayTryAnother([dead, dead, dead, dead], 0, limits), true)
+  t.equal(mayTryAnother([dead, dead, dead, dead, dead], 0, limits), false)
+  t.equal(mayTryAnother([call(replyAt('rcpt', 451)), dead], 0, limits), true)
+  t.equal(mayTryAnother([call(replyAt('rcpt', 451)), call(connectionLostAt('data'))], 0, limits), false)
+  t.equal(mayTryAnother([dead], limits.time, limits), false)
 })
 
 t.test('a server that spoke is told of before one that was silent', async (t) => {
-  const spoke = { sent: said('rcpt', 451) }
-  const silent = { sent: lost('connect') }
-  const later = { sent: said('banner', 421) }
-  t.equal(moreTelling(null, silent), silent)
-  t.equal(moreTelling(spoke, silent), spoke)
-  t.equal(moreTelling(silent, spoke), spoke)
-  t.equal(moreTelling(spoke, later), later)
+  const spoke = { sent: replyAt('rcpt', 451) }
+  const silent = { sent: connectionLostAt('connect') }
+  const later = { sent: replyAt('banner', 421) }
+  t.equal(pickMoreInformative(null, silent), silent)
+  t.equal(pickMoreInformative(spoke, silent), spoke)
+  t.equal(pickMoreInformative(silent, spoke), spoke)
+  t.equal(pickMoreInformative(spoke, later), later)
 })
 
 /** An attempt at hosts of which each does what is written. */
-async function walk(script: readonly (Sent | Outage)[]): Promise<AttemptResult & { readonly called: number }> {
+async function walk(script: readonly (SendResult | Outage)[]): Promise<AttemptResult & { readonly called: number }> {
   let called = 0
   const send = async (): Promise<Exchange | Outage> => {
     const sent = script[called++]
@@ -206,13 +206,13 @@ async function walk(script: readonly (Sent | Outage)[]): Promise<AttemptResult &
     return sent.kind === 'outage' ? sent : { sent, tls: null, transcript: `call ${called}\n` }
   }
   const hosts = script.map((_, index) => hostAt({ port: 25 }, { mx: `mx${index + 1}.test` }))
-  const result = await made(attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never))
+  const result = await requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never))
   return { ...result, called }
 }
 
 t.test('the walk over the hosts', async (t) => {
-  const later = said('rcpt', 451)
-  const dead = lost('connect')
+  const later = replyAt('rcpt', 451)
+  const dead = connectionLostAt('connect')
   t.match(await walk([dead, dead, ok]), {
     called: 3,
     outcome: { kind: 'accepted' },
@@ -225,19 +225,19 @@ t.test('the walk over the hosts', async (t) => {
     outcome: { kind: 'deferred', reached: true, response: '451 so it is' },
     peer: { mx: 'mx1.test' },
   })
-  t.match(await walk([dead, said('rcpt', 550), ok]), {
+  t.match(await walk([dead, replyAt('rcpt', 550), ok]), {
     called: 2,
     outcome: { kind: 'refused' },
     peer: { mx: 'mx2.test' },
   })
-  t.match(await walk([said('banner', 554), said('banner', 554)]), {
+  t.match(await walk([replyAt('banner', 554), replyAt('banner', 554)]), {
     called: 2,
     outcome: { kind: 'deferred', reached: true },
   })
-  t.match(await walk([lost('ehlo'), dead]), { outcome: { kind: 'deferred', reached: true }, peer: { mx: 'mx2.test' } })
+  t.match(await walk([connectionLostAt('ehlo'), dead]), { outcome: { kind: 'deferred', reached: true }, peer: { mx: 'mx2.test' } })
   t.match(await walk([dead, dead]), { outcome: { kind: 'deferred', reached: false } })
   t.match(await walk(Array(7).fill(dead)), { called: 5 })
-  t.match(await walk([lost('message'), ok]), { called: 1, outcome: { kind: 'deferred' } })
+  t.match(await walk([connectionLostAt('message'), ok]), { called: 1, outcome: { kind: 'deferred' } })
   t.match(await walk([...Array(9).fill(down), dead, down, ok]), { called: 12, outcome: { kind: 'accepted' } })
   t.match(await walk([dead, down]), { called: 2, outcome: { kind: 'deferred' }, peer: { mx: 'mx1.test' } })
 })
@@ -245,12 +245,12 @@ t.test('the walk over the hosts', async (t) => {
 t.test('where all hosts are remembered as unreachable there was no attempt', async (t) => {
   const hosts = [30_000, 20_000, 40_000].map((until) => ({ ...hostAt({ port: 25 }), until }))
   const send: AttemptDeps['send'] = async (host) => ({ ...down, until: hosts.find((it) => it === host)?.until ?? 0 })
-  t.same(await attempt(message, { kind: 'hosts', hosts }, { ...patient, send }, never), { ...down, until: 20_000 })
+  t.same(await attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never), { ...down, until: 20_000 })
 })
 
 t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
   let now = 0
-  const silent: Exchange = { sent: lost('connect'), tls: null, transcript: '' }
+  const silent: Exchange = { sent: connectionLostAt('connect'), tls: null, transcript: '' }
   const send: AttemptDeps['send'] = async (_host, _message, _signal, begin) => {
     now += 400_000
     begin()
@@ -264,7 +264,7 @@ t.test('waiting for a session takes nothing off the time of an attempt', async (
     return patient.limit(signal)
   }
   const deps = { ...patient, clock: () => now, send, limit }
-  t.match(await attempt(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
+  t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
   t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
 })
 
@@ -278,9 +278,9 @@ t.test('a destination without hosts is an answer of its own', async (t) => {
     recipientsFault: true,
   }
   const { kind, ...rest } = refused
-  t.same(await attempt(message, refused, deps, never), { outcome: { kind, ...rest }, peer: null, transcript: '' })
+  t.same(await attemptDelivery(message, refused, deps, never), { outcome: { kind, ...rest }, peer: null, transcript: '' })
   const temporary: Destination = { kind: 'temporary', reason: 'dns', response: 'SERVFAIL' }
-  t.match(await attempt(message, temporary, deps, never), {
+  t.match(await attemptDelivery(message, temporary, deps, never), {
     outcome: { kind: 'deferred', reason: 'dns', reached: false },
     peer: null,
   })
@@ -294,9 +294,9 @@ t.test('many attempts at once, each on a connection of its own or in turn', asyn
   const sink = await sinkFor(t)
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sending(pool) }
+  const deps = { ...patient, send: sendThrough(pool) }
   const { signal } = new AbortController()
-  const one = () => made(attempt(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
+  const one = () => requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
   const results = await Promise.all(Array.from({ length: 100 }, one))
   t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
   t.equal(sink.messages.length, 100)
@@ -308,34 +308,34 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sending(pool), limit: attemptLimit(300) }
+  const deps = { ...patient, send: sendThrough(pool), limit: createCallLimiter(300) }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
-  t.match(await attempt(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
+  t.match(await attemptDelivery(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
   const stopping = new AbortController()
-  const stopped = attempt(message, destination, { ...deps, ...patient }, stopping.signal)
-  await sink.until(() => sink.commands.filter((line) => line === 'DATA').length === 2)
+  const stopped = attemptDelivery(message, destination, { ...deps, ...patient }, stopping.signal)
+  await sink.waitUntil(() => sink.commands.filter((line) => line === 'DATA').length === 2)
   const reason = new Error('stopping')
   stopping.abort(reason)
   await t.rejects(stopped, reason)
-  await t.rejects(attempt(message, destination, deps, stopping.signal), reason)
+  await t.rejects(attemptDelivery(message, destination, deps, stopping.signal), reason)
 })
 
 t.test('attempts that begin together share a limit, and none is cut off early', async (t) => {
-  const limit = attemptLimit(1_200)
+  const limit = createCallLimiter(1_200)
   const runner = new AbortController()
   const first = limit(runner.signal)
   t.equal(limit(runner.signal), first)
   t.not(limit(never), first, 'another runner is not followed')
   const again = limit(runner.signal)
-  await until('nobody joins any more', () => limit(runner.signal) !== again)
+  await waitUntil('nobody joins any more', () => limit(runner.signal) !== again)
   t.equal(again.signal.aborted, false, 'its time begins with the last that joined')
-  await until('its time is over', () => again.signal.aborted)
+  await waitUntil('its time is over', () => again.signal.aborted)
   const later = limit(runner.signal)
   const error = new Error('closed')
-  t.match(again.cutOff(error), { sent: { failure: 'timeout', detail: 'cut off after 1.2 s' } })
-  t.throws(() => later.cutOff(error), error, 'something else went wrong')
+  t.match(again.timeoutOrRethrow(error), { sent: { failure: 'timeout', detail: 'cut off after 1.2 s' } })
+  t.throws(() => later.timeoutOrRethrow(error), error, 'something else went wrong')
   runner.abort()
   t.equal(later.signal.aborted, true)
-  t.throws(() => again.cutOff(error), error, 'the end of the process says nothing')
+  t.throws(() => again.timeoutOrRethrow(error), error, 'the end of the process says nothing')
   t.equal(limit(runner.signal).signal.aborted, true)
 })

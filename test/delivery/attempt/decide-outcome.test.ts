@@ -2,17 +2,17 @@
 import t from 'tap'
 import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
-import { notifySender, type Reported } from '../../../src/delivery/attempt/notify-sender.js'
-import { sourceAddress } from '../../../src/delivery/sessions/source-address.js'
+import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/notify-sender.js'
+import { createSourceAddressChooser } from '../../../src/delivery/sessions/source-address.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/messages/dsn/sender-notice.js'
 import type { Email } from '../../../src/messages/email.js'
-import type { Attempted } from '../../../src/messages/queue/settle.js'
+import type { AttemptRecord } from '../../../src/messages/queue/settle.js'
 import { bulkEmail } from '../../helpers/bulk.js'
 
 const hour = 3_600_000
 const policy = { steps: [hour, 2 * hour], noticeAfter: 4 * hour, expireAfter: 24 * hour } as const
-const fresh: EntryAge = { enqueuedAt: 0, attempts: 1, noticed: false, reachedBefore: () => false }
+const fresh: EntryAge = { enqueuedAt: 0, attempts: 1, noticed: false, wasReachedBefore: () => false }
 
 const accepted: AttemptOutcome = {
   kind: 'accepted',
@@ -93,7 +93,7 @@ const table: readonly (readonly [what: string, AttemptOutcome, age: Partial<Entr
   [
     'too old, and answered once',
     unreached,
-    { reachedBefore: () => true },
+    { wasReachedBefore: () => true },
     24 * hour,
     { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false },
   ],
@@ -107,7 +107,7 @@ t.test('each outcome has one decision', async (t) => {
   }
 })
 
-const notify = notifySender({
+const notify = createSenderNoticeBuilder({
   hostname: 'mail.test',
   mailFrom: parseAddress('posthorn@mail.test'),
   expireAfter: 24 * hour,
@@ -115,7 +115,7 @@ const notify = notifySender({
 
 interface Asked {
   readonly email?: Partial<Email>
-  readonly message?: Partial<Reported['message']>
+  readonly message?: Partial<ReportedMessage['message']>
   readonly response?: string
   readonly mx?: string | null
 }
@@ -129,7 +129,7 @@ function noticeOf(
   if (entry === undefined) throw new Error('no entry')
   const full = { ...queued.email, envelope_from: 'app@a.test', ...email }
   const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
-  const attempted: Attempted = {
+  const attempted: AttemptRecord = {
     entry,
     email: full,
     number: 1,
@@ -198,10 +198,10 @@ t.test('what no server said is not said to be one of theirs', async (t) => {
 })
 
 t.test('our addresses call by turns, each its own family', async (t) => {
-  const source = sourceAddress(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
+  const source = createSourceAddressChooser(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
   const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
   t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
   t.equal(source('2001:db8::7'), '2001:db8::1')
-  t.equal(sourceAddress([])('198.51.100.7'), null)
-  t.equal(sourceAddress(['2001:db8::1'])('198.51.100.7'), null)
+  t.equal(createSourceAddressChooser([])('198.51.100.7'), null)
+  t.equal(createSourceAddressChooser(['2001:db8::1'])('198.51.100.7'), null)
 })

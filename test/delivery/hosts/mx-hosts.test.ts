@@ -1,19 +1,19 @@
 import t from 'tap'
-import { addressGuard } from '../../../src/delivery/hosts/address-guard.js'
+import { createAddressGuard } from '../../../src/delivery/hosts/address-guard.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
-import { destinationFinder, type MxDependencies } from '../../../src/delivery/hosts/mx-hosts.js'
-import { routeTable } from '../../../src/delivery/hosts/routes.js'
+import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
+import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
 
-type Changes = Partial<MxDependencies> & { readonly routes?: Readonly<Record<string, string>> }
+type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<string, string>> }
 
 function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes = {}): Promise<Destination> {
-  const findDestination = destinationFinder({
+  const findDestination = createDestinationFinder({
     resolver: zoneResolver(zone),
-    routeFor: routeTable(routes),
-    mayDial: addressGuard([]),
-    dice: () => 0,
+    findRoute: createRouteFinder(routes),
+    mayDial: createAddressGuard([]),
+    random: () => 0,
     port: 25,
     ownNames: new Set(['mail.own.test']),
     ...changes,
@@ -62,7 +62,7 @@ t.test('hosts of equal preference are shuffled', async (t) => {
     'last.b.test': { addresses: ['8.8.0.4'] },
   }
   const order = async (dice: number): Promise<string> =>
-    places(await find('b.test', zone, { dice: () => dice }))
+    places(await find('b.test', zone, { random: () => dice }))
       .map((place) => place.slice(0, 1))
       .join('')
   t.equal(await order(0), 'abcl')
@@ -200,7 +200,7 @@ t.test('private addresses are passed over, and refused where there are no others
   const inside = { ...refused, reason: 'private-address', response: /mx2\.b\.test of c\.test points at 10\.0\.0\.1/ }
   t.match(await find('c.test', zone), inside)
   t.match(await find('d.test', zone), { kind: 'temporary' })
-  t.strictSame(places(await find('c.test', zone, { mayDial: addressGuard(['10.0.0.0/8']) })), ['mx2.b.test 10.0.0.1'])
+  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(['10.0.0.0/8']) })), ['mx2.b.test 10.0.0.1'])
 })
 
 t.test('no domain gets more than 10 hosts and 20 addresses', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { routeTable } from '../../../src/delivery/hosts/routes.js'
+import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import { Refusal } from '../../../src/mail/refusal.js'
 import { parseRoute } from '../../../src/mail/route.js'
@@ -77,14 +77,14 @@ t.test('whatever is read as a route can be dialled', async () => {
 })
 
 t.test('an exact route is final, the star is a smarthost', async (t) => {
-  const routeFor = routeTable({ '*': 'smtps://u:p@relay.test', 'B.test': '127.0.0.1:2525' })
+  const routeFor = createRouteFinder({ '*': 'smtps://u:p@relay.test', 'B.test': '127.0.0.1:2525' })
   t.match(routeFor(parseDomainName('b.test')), { final: true, route: { host: '127.0.0.1', port: 2525 } })
   t.match(routeFor(parseDomainName('sub.b.test')), { final: false, route: { host: 'relay.test', port: 465 } })
-  t.equal(routeTable({ 'b.test': 'mx.test:25' })(parseDomainName('c.test')), null)
+  t.equal(createRouteFinder({ 'b.test': 'mx.test:25' })(parseDomainName('c.test')), null)
 })
 
 t.test('a table with a malformed entry is refused as a whole', async (t) => {
-  t.throws(() => routeTable({ 'b.test': 'ftp://mx.test' }), Refusal)
-  t.throws(() => routeTable({ 'b..test': 'mx.test:25' }), Refusal)
-  t.throws(() => routeTable({ '*.test': 'mx.test:25' }), Refusal)
+  t.throws(() => createRouteFinder({ 'b.test': 'ftp://mx.test' }), Refusal)
+  t.throws(() => createRouteFinder({ 'b..test': 'mx.test:25' }), Refusal)
+  t.throws(() => createRouteFinder({ '*.test': 'mx.test:25' }), Refusal)
 })

@@ -3,7 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { MessageShelf, type ShelvedMessage } from '../../../src/delivery/attempt/message-shelf.js'
+import { MessageCache, type CachedMessage } from '../../../src/delivery/attempt/message-shelf.js'
 import { DueSweep } from '../../../src/delivery/queue/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../../src/delivery/queue/lanes.js'
 import type { Address, DomainName } from '../../../src/mail/address.js'
@@ -40,7 +40,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
   }
 }
 
-function filled(places: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
+function fillLanes(places: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
   const lanes = new Lanes({ ...roomy, ...limits })
   for (const [place, count] of Object.entries(places)) {
     for (let n = 0; n < count; n += 1) lanes.add(entry(place))
@@ -49,7 +49,7 @@ function filled(places: Readonly<Record<string, number>>, limits: Partial<LaneLi
 }
 
 /** The places of the next entries, as many as may start. */
-function taken(lanes: Lanes, most = Number.POSITIVE_INFINITY): string[] {
+function takeAll(lanes: Lanes, most = Number.POSITIVE_INFINITY): string[] {
   const places: string[] = []
   while (places.length < most) {
     const next = lanes.take()
@@ -60,25 +60,25 @@ function taken(lanes: Lanes, most = Number.POSITIVE_INFINITY): string[] {
 }
 
 t.test('turns go round the workspaces, and round the domains of each', async (t) => {
-  const lanes = filled({ 'a/x': 50, 'a/y': 2, 'b/x': 2, 'c/z': 1 })
-  t.same(taken(lanes, 8), ['a/x', 'b/x', 'c/z', 'a/y', 'b/x', 'a/x', 'a/y', 'a/x'])
+  const lanes = fillLanes({ 'a/x': 50, 'a/y': 2, 'b/x': 2, 'c/z': 1 })
+  t.same(takeAll(lanes, 8), ['a/x', 'b/x', 'c/z', 'a/y', 'b/x', 'a/x', 'a/y', 'a/x'])
 })
 
 t.test('one workspace takes neither all attempts nor all of a domain', async (t) => {
-  const alone = taken(filled({ 'a/x': 50 }))
+  const alone = takeAll(fillLanes({ 'a/x': 50 }))
   t.equal(alone.length, 18, 'two of twenty stay free')
-  const wide = filled(Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a/d${n}`, 10])))
-  t.equal(taken(wide).length, 75, 'a quarter stays free')
+  const wide = fillLanes(Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`a/d${n}`, 10])))
+  t.equal(takeAll(wide).length, 75, 'a quarter stays free')
   wide.add(entry('b/d0'))
-  t.same(taken(wide), ['b/d0'])
-  const crowded = filled({ 'a/x': 50 })
-  taken(crowded)
+  t.same(takeAll(wide), ['b/d0'])
+  const crowded = fillLanes({ 'a/x': 50 })
+  takeAll(crowded)
   crowded.add(entry('b/x'))
   crowded.add(entry('c/x'))
   crowded.add(entry('d/x'))
-  t.same(taken(crowded), ['b/x', 'c/x'], 'the domain itself takes no more than its limit')
+  t.same(takeAll(crowded), ['b/x', 'c/x'], 'the domain itself takes no more than its limit')
   t.same(
-    taken(filled({ 'a/x': 2 }, { total: 1, perDomain: 2 })),
+    takeAll(fillLanes({ 'a/x': 2 }, { total: 1, perDomain: 2 })),
     ['a/x'],
     'where there is one place, anybody may have it',
   )
@@ -91,10 +91,10 @@ t.test('an attempt that has ended makes place', async (t) => {
   lanes.add(second)
   t.equal(lanes.take(), first)
   t.equal(lanes.take(), null)
-  lanes.ended(first)
+  lanes.endAttempt(first)
   t.equal(lanes.take(), second)
   t.equal(lanes.add(first), true, 'until it is forgotten it is not taken in twice')
-  lanes.ended(second)
+  lanes.endAttempt(second)
   t.equal(lanes.take(), null)
   lanes.forget(first)
   lanes.add(first)
@@ -102,7 +102,7 @@ t.test('an attempt that has ended makes place', async (t) => {
 })
 
 t.test('a host that may be back is probed by one entry, and nothing starts for it meanwhile', async (t) => {
-  const lanes = filled({ 'a/x': 5, 'b/y': 5, 'a/z': 1 })
+  const lanes = fillLanes({ 'a/x': 5, 'b/y': 5, 'a/z': 1 })
   let open = true
   const isOpen = (): boolean => open
   const bound: QueueEntry[] = []
@@ -114,11 +114,11 @@ t.test('a host that may be back is probed by one entry, and nothing starts for i
   t.same(bound.map(({ domain }) => domain).sort(), ['x', 'z'], 'one for the host of both domains, and one elsewhere')
   t.ok(putBack >= 1)
   open = false
-  t.equal(taken(lanes).length, 9, 'what has waited goes as soon as it is known')
+  t.equal(takeAll(lanes).length, 9, 'what has waited goes as soon as it is known')
 })
 
 t.test('when the entry that probes ends, another finds out', async (t) => {
-  const lanes = filled({ 'a/x': 3 })
+  const lanes = fillLanes({ 'a/x': 3 })
   const [one, two] = [lanes.take(), lanes.take()]
   if (one === null || two === null) throw new Error('nothing to take')
   t.equal(
@@ -130,7 +130,7 @@ t.test('when the entry that probes ends, another finds out', async (t) => {
     false,
   )
   t.equal(lanes.take(), null)
-  lanes.ended(one)
+  lanes.endAttempt(one)
   lanes.forget(one)
   const next = lanes.take()
   t.ok(next !== null && lanes.bind(next, 'mx', () => true))
@@ -138,16 +138,16 @@ t.test('when the entry that probes ends, another finds out', async (t) => {
 })
 
 t.test('a lane that was changed in the database is dropped, but for leased entries, and fetched anew', async (t) => {
-  const lanes = filled({ 'a/x': 4, 'a/y': 1 })
+  const lanes = fillLanes({ 'a/x': 4, 'a/y': 1 })
   const first = lanes.take()
   if (first === null) throw new Error('nothing to take')
   t.equal(first.domain, 'x')
   const kept = entry('a/x')
   lanes.add(kept)
   t.equal(lanes.drop(first, ({ id }) => id === kept.id).length, 3)
-  t.same(lanes.nextShort(), { workspaceId: 'a', domain: 'x', priority: 1 })
-  t.equal(lanes.nextShort(), null)
-  t.same(taken(lanes).sort(), ['a/x', 'a/y'])
+  t.same(lanes.takeShortLane(), { workspaceId: 'a', domain: 'x', priority: 1 })
+  t.equal(lanes.takeShortLane(), null)
+  t.same(takeAll(lanes).sort(), ['a/x', 'a/y'])
 })
 
 t.test('high goes before normal before low', async (t) => {
@@ -174,7 +174,7 @@ t.test('no class waits for ever behind another', async (t) => {
 })
 
 t.test('high goes before low of other domains too', async (t) => {
-  const lanes = filled({})
+  const lanes = fillLanes({})
   for (let n = 0; n < 50; n += 1) lanes.add(entry(`a/d${n}`, 2))
   lanes.add(entry('a/late', 0, minute))
   t.equal(lanes.take()?.domain, 'late')
@@ -195,12 +195,12 @@ t.test('domains that turn out to lie at one host share its places, and wait with
   t.ok(putBack.length >= 10)
   const [first] = bound
   if (first === undefined) return
-  lanes.ended(first)
+  lanes.endAttempt(first)
   lanes.forget(first)
   const learned = putBack.map(({ domain }) => domain)
   t.equal(learned.includes(lanes.take()?.domain as DomainName), true, 'its place goes to one that waits for that host')
   t.equal(
-    taken(lanes).every((place) => !learned.includes(place.slice(2) as DomainName)),
+    takeAll(lanes).every((place) => !learned.includes(place.slice(2) as DomainName)),
     true,
     'and to one alone',
   )
@@ -217,27 +217,27 @@ t.test('the more workspaces wait, the less of each is in memory', async (t) => {
 })
 
 t.test('what finds its lane full stays out, and is asked for when the lane is half empty', async (t) => {
-  const lanes = filled({ 'a/x': 4 }, { perLane: 4, total: 4, perDomain: 6 })
+  const lanes = fillLanes({ 'a/x': 4 }, { perLane: 4, total: 4, perDomain: 6 })
   t.equal(lanes.add(entry('a/x')), false)
   t.equal(lanes.add(entry('a/x', 0)), true, 'another class is another lane')
-  t.equal(lanes.nextShort(), null)
-  taken(lanes, 2)
-  t.equal(lanes.nextShort(), null, 'one of the two was high')
-  taken(lanes, 1)
-  t.same(lanes.nextShort(), { workspaceId: 'a', domain: 'x', priority: 1 })
-  t.equal(lanes.nextShort(), null, 'once')
+  t.equal(lanes.takeShortLane(), null)
+  takeAll(lanes, 2)
+  t.equal(lanes.takeShortLane(), null, 'one of the two was high')
+  takeAll(lanes, 1)
+  t.same(lanes.takeShortLane(), { workspaceId: 'a', domain: 'x', priority: 1 })
+  t.equal(lanes.takeShortLane(), null, 'once')
 })
 
 t.test('a full workspace is refilled when there is room for a lane of it', async (t) => {
   const limits = { perLane: 4, perWorkspace: 8, total: 100, perDomain: 100 }
-  const lanes = filled({ 'a/x': 4, 'a/y': 4 }, limits)
+  const lanes = fillLanes({ 'a/x': 4, 'a/y': 4 }, limits)
   t.equal(lanes.add(entry('a/z')), false)
   t.equal(lanes.hasRoom('a'), false)
   t.equal(lanes.hasRoom('b'), true)
-  taken(lanes, 3)
-  t.equal(lanes.nextShort(), null, 'a place here and there is no reason to look')
-  taken(lanes, 1)
-  t.same(lanes.nextShort(), { workspaceId: 'a', domain: 'z', priority: 1 })
+  takeAll(lanes, 3)
+  t.equal(lanes.takeShortLane(), null, 'a place here and there is no reason to look')
+  takeAll(lanes, 1)
+  t.same(lanes.takeShortLane(), { workspaceId: 'a', domain: 'z', priority: 1 })
 })
 
 t.test('what is over leaves nothing in memory', async (t) => {
@@ -246,10 +246,10 @@ t.test('what is over leaves nothing in memory', async (t) => {
     const all = Array.from({ length: 3 }, () => entry(`w${round}/d${round}`))
     for (const each of all) lanes.add(each)
     for (let next = lanes.take(); next !== null; next = lanes.take()) {
-      lanes.ended(next)
+      lanes.endAttempt(next)
       lanes.forget(next)
     }
-    lanes.nextShort()
+    lanes.takeShortLane()
   }
   type Sizes<Names extends string> = Record<Names, { readonly size: number }>
   const inside = lanes as unknown as Sizes<'workspaces' | 'known'> & { readonly places: Sizes<'byEntry' | 'counts'> }
@@ -294,8 +294,8 @@ t.test('every entry is served once, however small memory is', async (t) => {
           const turns: QueueEntry[] = []
           for (let next = lanes.take(); next !== null; next = lanes.take()) turns.push(next)
           idle = turns.length === 0 ? idle + 1 : 0
-          for (const turn of turns) lanes.ended(turn)
-          sweep.refillShort(2000)
+          for (const turn of turns) lanes.endAttempt(turn)
+          sweep.refillShortLanes(2000)
           await database.commit(turns.map(({ id }) => remove(id)))
           for (const turn of turns) {
             served.push(turn.id)
@@ -329,7 +329,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
     const recipients: string[] = []
     for (let next = lanes.take(); next !== null; next = lanes.take()) {
       recipients.push(next.recipient)
-      lanes.ended(next)
+      lanes.endAttempt(next)
       lanes.forget(next)
     }
     return recipients
@@ -340,7 +340,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
   t.same(serve(2000), [], 'it is not looked at again')
   t.same(serve(5000), ['late@b.test'])
 
-  sweep.missed(early)
+  sweep.rewindTo(early)
   t.same(serve(5000), ['early@b.test', 'late@b.test'], 'one that was missed takes the sweep back to its place')
   sweep.reset()
   t.same(serve(5000), ['early@b.test', 'late@b.test'], 'a change from outside takes it back to the beginning')
@@ -359,10 +359,10 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
   t.ok(reads < 12, 'and no more reads than pages need')
 })
 
-const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), signatureKept: false })
+const message = (id: string) => ({ email: { id } as Email, raw: Buffer.alloc(10), isSignatureStored: false })
 
 t.test('many small messages fill the shelf by what they weigh in memory, and leave room when they go', async (t) => {
-  const shelf = new MessageShelf(1_000_000)
+  const shelf = new MessageCache(1_000_000)
   for (let n = 0; n < 1000; n += 1) shelf.put(message(`email ${n}`), ['entry'])
   t.ok(shelf.get('email 99', 'entry'))
   t.notOk(shelf.get('email 500', 'entry'))
@@ -375,12 +375,12 @@ t.test(
   'messages that are read back are bounded in bytes: one always fits, small ones never wait, turns are kept',
   async (t) => {
     const large = 300_000
-    const shelf = new MessageShelf(0, 2 * large)
+    const shelf = new MessageCache(0, 2 * large)
     const order: string[] = []
     const read = async (id: string, bytes: number): Promise<void> => {
-      await shelf.room(bytes)
+      await shelf.reserveRoom(bytes)
       order.push(id)
-      shelf.share({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`)
+      shelf.addReadBack({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`)
     }
     const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
     await turn()
@@ -391,7 +391,7 @@ t.test(
     shelf.release('b', 'entry of b')
     await turn()
     t.same(order.slice(3), ['c'])
-    await shelf.room(10).then(() => shelf.giveRoom(10))
+    await shelf.reserveRoom(10).then(() => shelf.releaseRoom(10))
     shelf.clear()
     await Promise.all(all)
     t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
@@ -399,14 +399,14 @@ t.test(
 )
 
 t.test('a message is kept for those who hold it, whoever else is done with the email', async (t) => {
-  const shelf = new MessageShelf(0)
-  const large = (): ShelvedMessage => ({ ...message('email'), raw: Buffer.alloc(2_000_000) })
-  await shelf.room(2_000_000)
-  shelf.share(large(), 'first')
+  const shelf = new MessageCache(0)
+  const large = (): CachedMessage => ({ ...message('email'), raw: Buffer.alloc(2_000_000) })
+  await shelf.reserveRoom(2_000_000)
+  shelf.addReadBack(large(), 'first')
   shelf.clear()
-  await shelf.room(2_000_000)
+  await shelf.reserveRoom(2_000_000)
   const again = large()
-  shelf.share(again, 'second')
+  shelf.addReadBack(again, 'second')
   shelf.release('email', 'first', true)
   shelf.release('email', 'never came', true)
   t.equal(shelf.get('email', 'second'), again, 'the first had the message that was here before')

@@ -3,27 +3,27 @@ import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
-import { MessageShelf } from '../../../src/delivery/attempt/message-shelf.js'
+import { MessageCache } from '../../../src/delivery/attempt/message-shelf.js'
 import {
-  bareMessage,
+  buildMinimalMessage,
   type ReadyDeps,
   type ReadyMessage,
-  readyMessage,
+  prepareMessage,
 } from '../../../src/delivery/attempt/ready-message.js'
-import { settleAttempt } from '../../../src/delivery/attempt/settle-attempt.js'
+import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
 import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
 import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
-import { keyChain } from '../../../src/domains/dkim/signing-keys.js'
+import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
-import { type Founded, founded } from '../../helpers/foundation.js'
-import { until } from '../../helpers/until.js'
+import { type SeedAccounts, seedDatabase } from '../../helpers/foundation.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const taken: AttemptResult = {
   outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
@@ -41,7 +41,7 @@ const isDeferred = (row: { attempts: number; leased: number } | undefined): bool
 
 interface Running {
   readonly database: Database
-  readonly founded: Founded
+  readonly founded: SeedAccounts
   readonly runner: QueueRunner
   /** Recipients that were attempted, in their order. */
   readonly attempted: string[]
@@ -59,16 +59,16 @@ interface Running {
 }
 
 /** With a signing thread, which ends with the test. */
-function readyDeps(t: Test, read: Database['read'], shelf: MessageShelf): ReadyDeps {
+function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache): ReadyDeps {
   const signing = new SigningThread()
   t.teardown(() => signing.stop())
-  const sign: ReadyDeps['sign'] = (raw, key, now) => signing.sign(raw, key, now)
-  return { read, keys: keyChain({ read }), sign, shelf, secret: createSecretKey(Buffer.alloc(32)) }
+  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
+  return { read, signingKeys: createSigningKeyCache({ read }), signBytes, messageCache, secret: createSecretKey(Buffer.alloc(32)) }
 }
 
 async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
   const { database } = await temporaryDatabase(t)
-  const home = await founded(database)
+  const home = await seedDatabase(database)
   const faults: Running['faults'] = { commit: null, read: false }
   const attempted: string[] = []
   const errors: string[] = []
@@ -83,26 +83,26 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     if (faults.read) throw full
     return database.read(sql, parameters)
   }
-  const shelf = new MessageShelf(1_000_000)
-  const ready = readyDeps(t, read, shelf)
+  const messageCache = new MessageCache(1_000_000)
+  const ready = readyDeps(t, read, messageCache)
   const policy = { steps: [60_000], noticeAfter: 3_600_000, expireAfter: 7_200_000 } as const
   const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
-  const settleDeps = { read, commit, clock: now, dice: () => 0, log, policy, notifySender: () => null, offer }
+  const settleDeps = { read, commit, clock: now, random: () => 0, log, policy, buildSenderNotice: () => null, offer }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
     clock: now,
     log,
-    shelf,
-    ready: (entry, at) => readyMessage(ready, entry, at),
-    bare: (entry) => bareMessage(ready, entry),
+    messageCache,
+    prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
+    buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),
     attempt: async ({ recipient }) => {
       attempted.push(recipient)
       return taken
     },
-    reach: () => ({ kind: 'open' }),
-    settle: settleAttempt(settleDeps),
+    checkReachability: () => ({ kind: 'open' }),
+    settle: createAttemptSettler(settleDeps),
     retryPolicy: policy,
     maxConnections: 10,
     maxConnectionsPerHost: 10,
@@ -153,10 +153,10 @@ t.test('while leases cannot be written nothing is attempted, and then everything
   await runner.start()
   await add('one@b.test', true)
   await add('two@b.test', false)
-  await until('the fault is noticed', () => errors.length > 0)
+  await waitUntil('the fault is noticed', () => errors.length > 0)
   t.same(attempted, [])
   faults.commit = null
-  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  await waitUntil('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
   t.same(attempted.toSorted(), ['one@b.test', 'two@b.test'])
 })
 
@@ -164,9 +164,9 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   const calls: boolean[] = []
   const wait = { kind: 'outage', until: 0, why: 'mx.b.test [192.0.2.1]:25 (connection refused)' } as const
   const home = await running(t, {
-    attempt: async (_message, _to, { insists }) => {
-      calls.push(insists)
-      return insists ? taken : { ...wait, until: home.now() + 9 * 3_600_000 }
+    attempt: async (_message, _to, { ignoreOutages }) => {
+      calls.push(ignoreOutages)
+      return ignoreOutages ? taken : { ...wait, until: home.now() + 9 * 3_600_000 }
     },
   })
   const { runner, take, add, row, status, database, now, pass } = home
@@ -176,14 +176,14 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   runner.wake()
   const noticeAt = now() + 3_600_000
   for (const to of ['claimed@b.test', 'leased@b.test']) {
-    await until(`${to} waits`, () => row(to)?.leased === 0 && row(to)?.next_attempt_at === noticeAt)
+    await waitUntil(`${to} waits`, () => row(to)?.leased === 0 && row(to)?.next_attempt_at === noticeAt)
     t.equal(row(to)?.attempts, 0)
   }
   t.same(database.read('select distinct waits_for from queue', []), [{ waits_for: wait.why }])
   t.same(database.read('select * from attempts', []), [])
   t.same(calls, [false, false])
   pass(3_600_000)
-  await until('both arrive', () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered')
+  await waitUntil('both arrive', () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered')
   t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
 
@@ -192,13 +192,13 @@ t.test('an outcome that cannot be written down is kept, and nothing more is take
   faults.commit = isOutcome
   await runner.start()
   await add('one@b.test', true)
-  await until('the fault is noticed', () => errors.length > 0)
+  await waitUntil('the fault is noticed', () => errors.length > 0)
   await add('two@b.test', true)
-  await until('it is tried again', () => errors.length > 1)
+  await waitUntil('it is tried again', () => errors.length > 1)
   t.equal(status('one@b.test'), 'queued')
   t.match(row('one@b.test'), { attempts: 1, leased: 1 })
   faults.commit = null
-  await until('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  await waitUntil('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
   t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
 })
 
@@ -207,7 +207,7 @@ t.test('at the end of the process an outcome that cannot be written down keeps i
   faults.commit = isOutcome
   await runner.start()
   await add('one@b.test', true)
-  await until('the fault is noticed', () => errors.length > 0)
+  await waitUntil('the fault is noticed', () => errors.length > 0)
   await runner.stop(10)
   t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not given back as if nothing had been sent')
 })
@@ -219,9 +219,9 @@ t.test('a database that cannot be read stops nothing for good', async (t) => {
   const email = await add('one@b.test', true)
   t.ok(email, 'an offer does not throw: its message is acknowledged')
   runner.wake()
-  await until('the fault is noticed', () => errors.length > 0)
+  await waitUntil('the fault is noticed', () => errors.length > 0)
   faults.read = false
-  await until('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
 })
 
 t.test('a message that cannot be made ready is deferred, and the others go on', async (t) => {
@@ -230,12 +230,12 @@ t.test('a message that cannot be made ready is deferred, and the others go on', 
   await database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [gone] }])
   await add('good@b.test', false)
   await runner.start()
-  await until('the good one arrives', () => status('good@b.test') === 'delivered')
-  await until('the other waits', () => (row('gone@b.test')?.next_attempt_at ?? 0) > now())
+  await waitUntil('the good one arrives', () => status('good@b.test') === 'delivered')
+  await waitUntil('the other waits', () => (row('gone@b.test')?.next_attempt_at ?? 0) > now())
   t.match(row('gone@b.test'), { attempts: 1, leased: 0, next_attempt_at: now() + 60_000 })
   runner.wake()
   await add('next@b.test', true)
-  await until('the next arrives', () => status('next@b.test') === 'delivered')
+  await waitUntil('the next arrives', () => status('next@b.test') === 'delivered')
   t.equal(errors.length, 1, 'it is tried no more for now')
   t.match(errors[0], /without its message/)
 })
@@ -248,7 +248,7 @@ for (const [what, deps] of Object.entries({
     const { runner, add, status, row, errors, now, database } = await running(t, deps)
     await runner.start()
     await add('odd@b.test', true)
-    await until('it waits', () => isDeferred(row('odd@b.test')))
+    await waitUntil('it waits', () => isDeferred(row('odd@b.test')))
     t.equal(row('odd@b.test')?.next_attempt_at, now() + 60_000)
     t.equal(status('odd@b.test'), 'queued')
     t.match(database.read('select outcome, reason, reached, response from attempts', []), [
@@ -263,7 +263,7 @@ t.test('a scheduled email whose first attempt fails by a bug of ours waits like 
   const { runner, add, status, row, now, database } = await running(t, { findDestination })
   const id = await add('odd@b.test', false, { scheduledFor: now() - 1 })
   await runner.start()
-  await until('it waits', () => isDeferred(row('odd@b.test')))
+  await waitUntil('it waits', () => isDeferred(row('odd@b.test')))
   t.equal(status('odd@b.test'), 'queued')
   t.same(database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
 })
@@ -274,7 +274,7 @@ t.test('an outcome that hits a bug of ours holds its entry: the message may have
   })
   await runner.start()
   await add('odd@b.test', true)
-  await until('it is held', () => row('odd@b.test')?.held === 1)
+  await waitUntil('it is held', () => row('odd@b.test')?.held === 1)
   t.equal(errors.length, 1)
   runner.wake()
   t.match(row('odd@b.test'), { attempts: 1, leased: 0 })
@@ -287,13 +287,13 @@ t.test('stopping after the last byte of a message is no release', async (t) => {
   const { runner, add, row, database } = await running(t, {
     attempt: (message, _to, _party, signal) =>
       new Promise((_resolve, reject) => {
-        message.handedOver?.()
+        message.onHandedOver?.()
         signal.addEventListener('abort', () => reject(signal.reason))
       }),
   })
   await runner.start()
   await add('sent@b.test', true)
-  await until('it is under way', () => row('sent@b.test')?.leased === 1)
+  await waitUntil('it is under way', () => row('sent@b.test')?.leased === 1)
   await runner.stop(10)
   t.match(row('sent@b.test'), { attempts: 1, leased: 0 })
   t.match(database.read('select outcome, response from attempts', []), [
@@ -312,8 +312,8 @@ t.test('stopping gives back what has no outcome', async (t) => {
   await runner.start()
   await add('slow@b.test', true)
   await add('good@b.test', true)
-  await until('one arrives', () => status('good@b.test') === 'delivered')
-  await until('the other is under way', () => attempted.includes('slow@b.test'))
+  await waitUntil('one arrives', () => status('good@b.test') === 'delivered')
+  await waitUntil('the other is under way', () => attempted.includes('slow@b.test'))
   await runner.stop(10)
   t.match(row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
   await add('late@b.test', true)
@@ -322,9 +322,9 @@ t.test('stopping gives back what has no outcome', async (t) => {
 
 t.test('what comes back from DNS after the end takes no lease', async (t) => {
   let answer: ((found: Destination) => void) | undefined
-  const shelf = new MessageShelf(1_000_000)
+  const messageCache = new MessageCache(1_000_000)
   const { runner, add, row } = await running(t, {
-    shelf,
+    messageCache,
     findDestination: () =>
       new Promise((resolve) => {
         answer = resolve
@@ -332,10 +332,10 @@ t.test('what comes back from DNS after the end takes no lease', async (t) => {
   })
   await runner.start()
   const email = await add('slow@b.test', true)
-  await until('DNS is asked', () => answer !== undefined)
+  await waitUntil('DNS is asked', () => answer !== undefined)
   await runner.stop(0)
   answer?.({ kind: 'hosts', hosts: [] })
-  await until('the turn is over', () => shelf.get(email, 'nobody') === undefined)
+  await waitUntil('the turn is over', () => messageCache.get(email, 'nobody') === undefined)
   t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 
@@ -348,7 +348,7 @@ t.test('stopping ends though leases cannot be given back', async (t) => {
   })
   await runner.start()
   await add('slow@b.test', true)
-  await until('it is under way', () => attempted.length === 1)
+  await waitUntil('it is under way', () => attempted.length === 1)
   faults.commit = () => true
   await runner.stop(10)
   t.match(errors.at(-1), /leases could not be given back/)
@@ -356,15 +356,15 @@ t.test('stopping ends though leases cannot be given back', async (t) => {
 
 t.test('two recipients of one message that come from the database get the same signature', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await founded(database)
-  const shelf = new MessageShelf(0)
+  const { workspaceId } = await seedDatabase(database)
+  const shelf = new MessageCache(0)
   const deps = readyDeps(t, database.read, shelf)
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
   const other = { ...entry, id: uuidv7(2) }
-  const [first, second] = await Promise.all([readyMessage(deps, entry, 5_000), readyMessage(deps, other, 10_000)])
+  const [first, second] = await Promise.all([prepareMessage(deps, entry, 5_000), prepareMessage(deps, other, 10_000)])
   const signed = ({ message }: ReadyMessage): string =>
     /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
   t.ok(signed(first))
@@ -375,34 +375,34 @@ t.test('two recipients of one message that come from the database get the same s
 
 t.test('a signature that could not be made is made at the next attempt', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await founded(database)
-  const deps = readyDeps(t, database.read, new MessageShelf(1_000_000))
+  const { workspaceId } = await seedDatabase(database)
+  const deps = readyDeps(t, database.read, new MessageCache(1_000_000))
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
-  const broken: ReadyDeps = { ...deps, sign: () => Promise.reject(new Error('the thread is gone')) }
-  const both = await Promise.allSettled([readyMessage(broken, entry, 5_000), readyMessage(broken, entry, 5_000)])
+  const broken: ReadyDeps = { ...deps, signBytes: () => Promise.reject(new Error('the thread is gone')) }
+  const both = await Promise.allSettled([prepareMessage(broken, entry, 5_000), prepareMessage(broken, entry, 5_000)])
   t.strictSame(
     both.map(({ status }) => status),
     ['rejected', 'rejected'],
   )
-  const { message } = await readyMessage(deps, entry, 10_000)
+  const { message } = await prepareMessage(deps, entry, 10_000)
   t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
 })
 
 t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
   const raw = Buffer.alloc(100_000)
-  const shelf = new MessageShelf(250_000)
+  const shelf = new MessageCache(250_000)
   const put = (workspaceId: string, from: string): string => {
     const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
-    shelf.put({ email, raw, signatureKept: false }, ['entry'])
+    shelf.put({ email, raw, isSignatureStored: false }, ['entry'])
     return email.id
   }
   const gone = put('ws_1', 'x@a.test')
   const kept = put('ws_2', 'x@a.test')
   t.equal(shelf.get(put('ws_1', 'x@c.test'), 'entry'), undefined, 'no room')
-  shelf.dropFrom('ws_1', 'a.test')
+  shelf.dropDomain('ws_1', 'a.test')
   t.equal(shelf.get(gone, 'entry'), undefined)
   t.ok(shelf.get(kept, 'entry'))
   t.ok(shelf.get(put('ws_1', 'x@c.test'), 'entry'))
@@ -411,23 +411,23 @@ t.test('the shelf has room again where mail of a domain was taken out of the que
 
 t.test('a fresh message is made ready without a look into the database', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await founded(database)
-  const shelf = new MessageShelf(1_000_000)
+  const { workspaceId } = await seedDatabase(database)
+  const shelf = new MessageCache(1_000_000)
   const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
-  const wishes = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), wishes, signatureKept: false }, [entry.id])
+  const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
+  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [entry.id])
   const deps = readyDeps(t, database.read, shelf)
   const unread = (): never => {
     throw full
   }
-  const { message } = await readyMessage({ ...deps, read: unread }, entry, 5_000)
+  const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
   t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })
 
 /** Attempts that wait until they are told to end. */
-function waiting(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
+function pendingAttempts(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
   const ends: (() => void)[] = []
   return {
     attempt: ({ recipient }, _to, _party, signal) => {
@@ -448,7 +448,7 @@ const signatures = (database: Database): unknown[] => database.read('select fiel
 t.test('an attempt that can begin at once is counted by the commit that accepts its message', async (t) => {
   const { runner, take, row, status, database, attempted } = await running(t)
   await runner.start()
-  const before = database.commits()
+  const before = database.countCommits()
   const counted: unknown[] = []
   const claim = await take('one@b.test', (handOver) => {
     counted.push(row('one@b.test'))
@@ -456,17 +456,17 @@ t.test('an attempt that can begin at once is counted by the commit that accepts 
   })
   t.ok(claim)
   t.match(counted, [{ attempts: 1, leased: 1 }], 'before anything was handed over')
-  await until('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
   // A commit is on disk a moment before its writer tells of it.
-  await until('two commits are told', () => database.commits() - before >= 2)
-  t.equal(database.commits() - before, 2, 'accepted, settled')
+  await waitUntil('two commits are told', () => database.countCommits() - before >= 2)
+  t.equal(database.countCommits() - before, 2, 'accepted, settled')
   t.same(attempted, ['one@b.test'])
   t.match(database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
   t.equal(signatures(database).length, 1, 'what was sent can still be shown')
 })
 
 t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
-  const ends = waiting([])
+  const ends = pendingAttempts([])
   const { runner, take, row, founded: home, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
   await runner.start()
   t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
@@ -474,7 +474,7 @@ t.test('no claim where the attempt cannot begin at once, or several would', asyn
     runner.claim(bulkEmail({ workspaceId: home.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
     null,
   )
-  await until('one is under way', () => row('a@b.test')?.leased === 1)
+  await waitUntil('one is under way', () => row('a@b.test')?.leased === 1)
   t.equal(await take('late@b.test'), null, 'every place is taken')
   t.match(row('late@b.test'), { attempts: 0, leased: 0 })
   ends.end()
@@ -491,8 +491,8 @@ t.test('a claim whose turn comes late is leased anew, and so sees that it was he
   await database.commit([{ sql: "update queue set held = 1 where recipient = 'held@b.test'", parameters: [] }])
   pass(60_000)
   for (const handOver of handOvers) handOver()
-  await until('one arrives', () => row('late@b.test') === undefined)
-  await until('the other is given back', () => row('held@b.test')?.leased === 0)
+  await waitUntil('one arrives', () => row('late@b.test') === undefined)
+  await waitUntil('the other is given back', () => row('held@b.test')?.leased === 0)
   t.match(row('held@b.test'), { attempts: 0, held: 1 })
   t.same(attempted, ['late@b.test'])
 })
@@ -504,11 +504,11 @@ t.test('a claim is given back when nothing came of it: the database failed, or t
   await take('one@b.test', (handOver) => handOvers.push(handOver))
   faults.read = true
   for (const handOver of handOvers.splice(0)) handOver()
-  await until('it is given back', () => row('one@b.test')?.leased === 0)
+  await waitUntil('it is given back', () => row('one@b.test')?.leased === 0)
   t.match(row('one@b.test'), { attempts: 0 })
   faults.read = false
   runner.wake()
-  await until('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
   await take('two@b.test', (handOver) => handOvers.push(handOver))
   await runner.stop(0)
   for (const handOver of handOvers) handOver()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { mustTryAt, type RetryPolicy, scheduleRetry } from '../../../src/delivery/queue/retry-schedule.js'
+import { forcedAttemptTimeOf, type RetryPolicy, scheduleRetry } from '../../../src/delivery/queue/retry-schedule.js'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -24,9 +24,9 @@ t.test('the dice spread a wait over a tenth of it', async (t) => {
 })
 
 t.test('an entry is tried in any case when its sender is to be told, and when it expires', async (t) => {
-  t.equal(mustTryAt({ enqueuedAt: 7, noticed: false }, policy), 7 + 4 * hour)
-  t.equal(mustTryAt({ enqueuedAt: 7, noticed: true }, policy), 7 + 96 * hour)
-  t.equal(mustTryAt({ enqueuedAt: 7, noticed: false }, { ...policy, expireAfter: hour }), 7 + hour)
+  t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, policy), 7 + 4 * hour)
+  t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: true }, policy), 7 + 96 * hour)
+  t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, { ...policy, expireAfter: hour }), 7 + hour)
 })
 
 t.test('the last attempt falls exactly on the expiry, and after it the entry has expired', async (t) => {

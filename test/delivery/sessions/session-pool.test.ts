@@ -2,11 +2,11 @@ import t, { type Test } from 'tap'
 import { UnreachableHosts } from '../../../src/delivery/attempt/attempt-unreachable.js'
 import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
 import { Permits } from '../../../src/delivery/sessions/session-pool-permits.js'
-import { BrokenTls, fallsBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
-import type { Trouble } from '../../../src/delivery/smtp/outcome.js'
+import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
+import type { SmtpFailure } from '../../../src/delivery/smtp/outcome.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import type { Clock } from '../../../src/platform/clock.js'
-import { selfSigned } from '../../helpers/certificates.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
 import { openSink, type ScriptedSink, type SinkAnswer, type SinkOptions } from '../../helpers/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
 
@@ -27,7 +27,7 @@ function poolFor(
   return pool
 }
 
-const refusedConnection: Trouble = {
+const refusedConnection: SmtpFailure = {
   kind: 'failed',
   stage: 'connect',
   failure: 'refused',
@@ -65,7 +65,7 @@ t.test('opens no more connections to a name than it may; waiters come in turn', 
     order.push(number)
   })
   for (let round = 0; round < 6; round++) {
-    await sink.until(() => answers.length > round)
+    await sink.waitUntil(() => answers.length > round)
     answers[round]?.()
   }
   await Promise.all(sending)
@@ -119,7 +119,7 @@ t.test('a session ends after so many messages', async (t) => {
   const pool = poolFor(t, { messagesPerSession: 2 })
   for (let round = 0; round < 5; round++) await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
   t.equal(sink.connections, 3)
-  await sink.until(() => sink.open === 1)
+  await sink.waitUntil(() => sink.open === 1)
   t.equal(sink.commands.filter((line) => line === 'QUIT').length, 2)
 })
 
@@ -127,17 +127,17 @@ t.test('an idle session says QUIT after a while', async (t) => {
   const sink = await sinkFor(t)
   const pool = poolFor(t, { idleTimeout: 10 })
   await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
-  await sink.until(() => sink.open === 0)
+  await sink.waitUntil(() => sink.open === 0)
   t.equal(sink.commands.at(-1), 'QUIT')
 })
 
 t.test('an idle session that the server ends or speaks to is dropped', async (t) => {
-  for (const end of [(sink: ScriptedSink) => sink.hangUp(), (sink: ScriptedSink) => sink.shout('421 4.4.2 too long')]) {
+  for (const end of [(sink: ScriptedSink) => sink.hangUp(), (sink: ScriptedSink) => sink.broadcast('421 4.4.2 too long')]) {
     const sink = await sinkFor(t)
     const pool = poolFor(t)
     await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
     end(sink)
-    await sink.until(() => sink.open === 0)
+    await sink.waitUntil(() => sink.open === 0)
     t.match(await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never), { sent: { kind: 'accepted' } })
     t.equal(sink.connections, 2)
   }
@@ -181,7 +181,7 @@ t.test('idle sessions make room: within a name, and in all', async (t) => {
     const other = { mx: settings.connections === undefined ? 'mx.test' : 'other.test' }
     await pool.send(hostAt(one), outbound('a\r\n'), 'party', never)
     await pool.send(hostAt(two, other), outbound('a\r\n'), 'party', never)
-    await one.until(() => one.open === 0)
+    await one.waitUntil(() => one.open === 0)
     t.equal(two.open, 1)
   }
 })
@@ -192,7 +192,7 @@ t.test('closing ends all sessions with QUIT, and does not wait for a server that
     const pool = poolOf(clientDeps({ quit: 20 }))
     await Promise.all([1, 2, 3].map(() => pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)))
     await pool.close()
-    await sink.until(() => sink.open === 0)
+    await sink.waitUntil(() => sink.open === 0)
     t.equal(sink.commands.filter((line) => line === 'QUIT').length, 3)
   }
 })
@@ -203,7 +203,7 @@ t.test('an abort frees the connection and its place', async (t) => {
   const stopping = new AbortController()
   const first = pool.send(hostAt(sink), outbound('a\r\n'), 'party', stopping.signal)
   const second = pool.send(hostAt(sink), outbound('b\r\n'), 'party', never)
-  await sink.until(() => sink.commands.includes('DATA'))
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
   const reason = new Error('stopping')
   stopping.abort(reason)
   await t.rejects(first, reason)
@@ -237,21 +237,21 @@ t.test('unreachable: waits grow to five minutes, and a success forgets them', as
   const waits: number[] = []
   let now = 0
   for (let round = 0; round < 6; round++) {
-    hosts.learn(host, refusedConnection, now)
-    hosts.learn(host, refusedConnection, now)
+    hosts.recordResult(host, refusedConnection, now)
+    hosts.recordResult(host, refusedConnection, now)
     const begun = now
-    while (hosts.outage(host, now) !== null) now += 1_000
+    while (hosts.findOutage(host, now) !== null) now += 1_000
     waits.push(now - begun)
   }
   t.same(waits, [30_000, 60_000, 120_000, 240_000, 300_000, 300_000])
-  hosts.learn(host, null, now)
-  hosts.learn(host, refusedConnection, now)
-  t.equal(hosts.outage(host, now + 30_000), null)
+  hosts.recordResult(host, null, now)
+  hosts.recordResult(host, refusedConnection, now)
+  t.equal(hosts.findOutage(host, now + 30_000), null)
 })
 
 t.test('unreachable: a server that answers is not', async (t) => {
   const host = hostAt({ port: 25 })
-  const table: readonly [Trouble, boolean][] = [
+  const table: readonly [SmtpFailure, boolean][] = [
     [refusedConnection, true],
     [{ ...refusedConnection, failure: 'timeout' }, true],
     [{ ...refusedConnection, failure: 'tls' }, false],
@@ -265,33 +265,33 @@ t.test('unreachable: a server that answers is not', async (t) => {
   ]
   for (const [trouble, unreachable] of table) {
     const hosts = new UnreachableHosts()
-    hosts.learn(host, trouble, 0)
-    t.equal(hosts.outage(host, 1) !== null, unreachable, JSON.stringify(trouble))
+    hosts.recordResult(host, trouble, 0)
+    t.equal(hosts.findOutage(host, 1) !== null, unreachable, JSON.stringify(trouble))
   }
 })
 
 t.test('unreachable: what is known of all hosts of a destination', async (t) => {
   const hosts = new UnreachableHosts()
   const [one, two] = [hostAt({ port: 1 }, { mx: 'one.test' }), hostAt({ port: 2 }, { mx: 'two.test' })]
-  hosts.learn(one, refusedConnection, 0)
-  t.same(hosts.reach([], 0), { kind: 'open' })
-  t.same(hosts.reach([one, two], 1_000), { kind: 'open' }, 'the other is called')
-  hosts.learn(two, refusedConnection, 1_000)
+  hosts.recordResult(one, refusedConnection, 0)
+  t.same(hosts.checkReachability([], 0), { kind: 'open' })
+  t.same(hosts.checkReachability([one, two], 1_000), { kind: 'open' }, 'the other is called')
+  hosts.recordResult(two, refusedConnection, 1_000)
   const why = 'one.test [127.0.0.1]:1 (connection refused)'
-  t.same(hosts.reach([two, one], 2_000), { kind: 'outage', until: 30_000, why }, 'until the first of them is called')
-  t.same(hosts.reach([one, two], 30_000), { kind: 'probe' })
-  hosts.learn(one, refusedConnection, 30_500)
-  t.match(hosts.reach([one, two], 30_600), { kind: 'outage', until: 31_000 })
-  hosts.learn(one, null, 30_700)
-  t.same(hosts.reach([one, two], 30_700), { kind: 'open' })
-  t.match(hosts.reach([two], 30_700), { kind: 'outage' })
-  hosts.endAll(30_700)
-  t.same(hosts.reach([two], 30_700), { kind: 'probe' }, 'the operator has changed something')
-  t.same(hosts.reach([two], 30_700 + 599_999), { kind: 'probe' })
-  t.same(hosts.reach([two], 30_700 + 600_000), { kind: 'open' }, 'forgotten in the end')
-  hosts.learn(two, refusedConnection, 700_000)
-  t.match(hosts.reach([two], 700_000), { until: 730_000 }, 'and begins anew')
-  t.same(hosts.reach([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
+  t.same(hosts.checkReachability([two, one], 2_000), { kind: 'outage', until: 30_000, why }, 'until the first of them is called')
+  t.same(hosts.checkReachability([one, two], 30_000), { kind: 'probe' })
+  hosts.recordResult(one, refusedConnection, 30_500)
+  t.match(hosts.checkReachability([one, two], 30_600), { kind: 'outage', until: 31_000 })
+  hosts.recordResult(one, null, 30_700)
+  t.same(hosts.checkReachability([one, two], 30_700), { kind: 'open' })
+  t.match(hosts.checkReachability([two], 30_700), { kind: 'outage' })
+  hosts.expireAll(30_700)
+  t.same(hosts.checkReachability([two], 30_700), { kind: 'probe' }, 'the operator has changed something')
+  t.same(hosts.checkReachability([two], 30_700 + 599_999), { kind: 'probe' })
+  t.same(hosts.checkReachability([two], 30_700 + 600_000), { kind: 'open' }, 'forgotten in the end')
+  hosts.recordResult(two, refusedConnection, 700_000)
+  t.match(hosts.checkReachability([two], 700_000), { until: 730_000 }, 'and begins anew')
+  t.same(hosts.checkReachability([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
 })
 
 t.test('a host that holds a session with us is no outage when it takes no second one', async (t) => {
@@ -307,7 +307,7 @@ t.test('a host that holds a session with us is no outage when it takes no second
   })
   const pool = poolFor(t)
   const first = pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
-  await sink.until(() => sink.commands.includes('DATA'))
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
   for (let round = 0; round < 2; round++) {
     t.match(await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never), { sent: { kind: 'failed' } })
   }
@@ -332,7 +332,7 @@ t.test('the clock of a message begins with its place at the host', async (t) => 
       },
     })
   const both = [send('one'), send('two')]
-  await sink.until(() => sink.commands.includes('DATA'))
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
   t.same(begun, ['one'])
   release('250 taken')
   await Promise.all(both)
@@ -341,13 +341,13 @@ t.test('the clock of a message begins with its place at the host', async (t) => 
 
 t.test('unreachable: memory is bounded', async (t) => {
   const hosts = new UnreachableHosts()
-  for (let port = 0; port <= 10_000; port++) hosts.learn(hostAt({ port }), refusedConnection, 0)
-  t.equal(hosts.outage(hostAt({ port: 0 }), 1), null)
-  t.ok(hosts.outage(hostAt({ port: 1 }), 1))
+  for (let port = 0; port <= 10_000; port++) hosts.recordResult(hostAt({ port }), refusedConnection, 0)
+  t.equal(hosts.findOutage(hostAt({ port: 0 }), 1), null)
+  t.ok(hosts.findOutage(hostAt({ port: 1 }), 1))
 })
 
 t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {
-  const certificate = await selfSigned(['mx.test'])
+  const certificate = await createSelfSigned(['mx.test'])
   const refusal: SinkOptions = { certificate, script: { starttls: '454 4.7.0 not now' } }
   for (const options of [{ broken: 'garbage' }, { broken: 'tls1.0', certificate }, refusal] as const) {
     const sink = await sinkFor(t, options)
@@ -367,19 +367,19 @@ t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {
 t.test('plain text is never the way out where credentials, TLS by rule or an attack are at stake', async (t) => {
   const host = hostAt({ port: 25 })
   const auth = { user: 'me', pass: 'secret' }
-  const broken: Trouble = { kind: 'failed', stage: 'starttls', failure: 'tls', detail: 'handshake' }
-  t.equal(fallsBackToPlain(host, broken), true)
-  t.equal(fallsBackToPlain(host, { ...broken, failure: 'timeout' }), true)
-  t.equal(fallsBackToPlain(host, { ...broken, stage: 'ehlo' }), true, 'an alert may come late')
-  t.equal(fallsBackToPlain(host, { ...broken, failure: 'protocol' }), false)
-  t.equal(fallsBackToPlain(host, { ...broken, stage: 'ehlo', failure: 'closed' }), false)
-  t.equal(fallsBackToPlain({ ...host, auth }, broken), false)
-  t.equal(fallsBackToPlain({ ...host, tls: 'implicit' }, broken), false)
-  const memory = new BrokenTls()
-  memory.note(host, 0)
-  t.equal(memory.encryption(host, 1), 'none')
-  t.equal(memory.encryption({ ...host, auth }, 1), 'offered')
-  t.equal(memory.encryption({ ...host, address: '127.0.0.2' }, 1), 'offered')
-  for (let port = 1000; port < 11_000; port++) memory.note({ ...host, port }, 0)
-  t.equal(memory.encryption(host, 1), 'offered', 'memory is bounded')
+  const broken: SmtpFailure = { kind: 'failed', stage: 'starttls', failure: 'tls', detail: 'handshake' }
+  t.equal(mayFallBackToPlain(host, broken), true)
+  t.equal(mayFallBackToPlain(host, { ...broken, failure: 'timeout' }), true)
+  t.equal(mayFallBackToPlain(host, { ...broken, stage: 'ehlo' }), true, 'an alert may come late')
+  t.equal(mayFallBackToPlain(host, { ...broken, failure: 'protocol' }), false)
+  t.equal(mayFallBackToPlain(host, { ...broken, stage: 'ehlo', failure: 'closed' }), false)
+  t.equal(mayFallBackToPlain({ ...host, auth }, broken), false)
+  t.equal(mayFallBackToPlain({ ...host, tls: 'implicit' }, broken), false)
+  const memory = new BrokenTlsHosts()
+  memory.remember(host, 0)
+  t.equal(memory.encryptionFor(host, 1), 'none')
+  t.equal(memory.encryptionFor({ ...host, auth }, 1), 'offered')
+  t.equal(memory.encryptionFor({ ...host, address: '127.0.0.2' }, 1), 'offered')
+  for (let port = 1000; port < 11_000; port++) memory.remember({ ...host, port }, 0)
+  t.equal(memory.encryptionFor(host, 1), 'offered', 'memory is bounded')
 })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Parsed, ReplyParser } from '../../../src/delivery/smtp/reply-parser.js'
-import { beginning } from '../../../src/delivery/smtp/reply-parser-text.js'
-import { joinedTranscripts, MAX_TRANSCRIPT, Transcript } from '../../../src/delivery/smtp/transcript.js'
+import { type ParseResult, ReplyParser } from '../../../src/delivery/smtp/reply-parser.js'
+import { truncateUtf8 } from '../../../src/delivery/smtp/reply-parser-text.js'
+import { joinTranscripts, MAX_TRANSCRIPT, Transcript } from '../../../src/delivery/smtp/transcript.js'
 import { MAX_REPLY_TEXT } from '../../../src/mail/reply.js'
 
-function parse(text: string | Buffer): readonly Parsed[] {
+function parse(text: string | Buffer): readonly ParseResult[] {
   return new ReplyParser().feed(Buffer.from(text as string))
 }
 
@@ -54,7 +54,7 @@ t.test('keeps 2 KB of text and never half a character', async (t) => {
   const text = typeof reply === 'object' ? reply.text : ''
   t.equal(Buffer.byteLength(text), MAX_REPLY_TEXT)
   t.notMatch(text, /\ufffd/)
-  t.equal(beginning('aé', 2), 'a')
+  t.equal(truncateUtf8('aé', 2), 'a')
 })
 
 t.test('takes nonsense for nonsense, and nothing after it', async (t) => {
@@ -73,13 +73,13 @@ t.test('takes nonsense for nonsense, and nothing after it', async (t) => {
 
 t.test('knows when it is in the middle of a reply', async (t) => {
   const parser = new ReplyParser()
-  t.equal(parser.midway, false)
+  t.equal(parser.isMidway, false)
   parser.feed(Buffer.from('250-a\r\n'))
-  t.equal(parser.midway, true)
+  t.equal(parser.isMidway, true)
   parser.feed(Buffer.from('250 b\r\n'))
-  t.equal(parser.midway, false)
+  t.equal(parser.isMidway, false)
   parser.feed(Buffer.from('2'))
-  t.equal(parser.midway, true)
+  t.equal(parser.isMidway, true)
 })
 
 const replyText = fc.array(
@@ -92,7 +92,7 @@ t.test('gives the same replies however the bytes are cut', async () => {
     fc.property(replyText, fc.array(fc.nat(40), { maxLength: 40 }), (lines, cuts) => {
       const bytes = Buffer.from(lines.map(([code, sign, text]) => `${code}${sign}${text}\r\n`).join(''))
       const parser = new ReplyParser()
-      const parsed: Parsed[] = []
+      const parsed: ParseResult[] = []
       let at = 0
       for (const cut of cuts) {
         parsed.push(...parser.feed(bytes.subarray(at, at + cut)))
@@ -124,12 +124,12 @@ t.test('bears any bytes', async () => {
 
 t.test('a transcript has room for the opening and the transaction each, within 8 KB', async (t) => {
   const transcript = new Transcript()
-  for (let line = 0; line < 100; line++) transcript.heard(`220 ${'é'.repeat(500)}`)
-  transcript.begin()
-  transcript.sent('an earlier transaction')
-  transcript.begin()
-  transcript.sent('MAIL FROM:<>')
-  for (let line = 0; line < 100; line++) transcript.heard(`250 ${'x'.repeat(500)}`)
+  for (let line = 0; line < 100; line++) transcript.logReceived(`220 ${'é'.repeat(500)}`)
+  transcript.beginTransaction()
+  transcript.logSent('an earlier transaction')
+  transcript.beginTransaction()
+  transcript.logSent('MAIL FROM:<>')
+  for (let line = 0; line < 100; line++) transcript.logReceived(`250 ${'x'.repeat(500)}`)
   t.ok(Buffer.byteLength(transcript.toString()) <= MAX_TRANSCRIPT)
   t.match(transcript.toString(), /^< 220 é/)
   t.match(transcript.toString(), /\n> MAIL FROM:<>\n/)
@@ -138,9 +138,9 @@ t.test('a transcript has room for the opening and the transaction each, within 8
 
 t.test('of several transcripts the last ones are kept, in whole lines', async (t) => {
   const one = Array.from({ length: 70 }, (_, line) => `< 250 ${line} ${'x'.repeat(90)}\n`).join('')
-  const joined = joinedTranscripts([one, '', one])
+  const joined = joinTranscripts([one, '', one])
   t.ok(Buffer.byteLength(joined) <= MAX_TRANSCRIPT)
   t.ok(joined.endsWith(one))
   t.match(joined, /^< 250 \d+ x+\n/)
-  t.equal(joinedTranscripts(['a\n', 'b\n']), 'a\n\nb\n')
+  t.equal(joinTranscripts(['a\n', 'b\n']), 'a\n\nb\n')
 })

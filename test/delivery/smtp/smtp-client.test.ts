@@ -6,22 +6,22 @@ import type { OutboundMessage } from '../../../src/delivery/attempt/outbound-mes
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import type { SmtpSession } from '../../../src/delivery/sessions/smtp-session.js'
 import { noCapabilities, parseCapabilities } from '../../../src/delivery/smtp/capabilities.js'
-import { insteadOfSending, mailCommand, rcptCommand } from '../../../src/delivery/smtp/commands.js'
-import { dotStuffed } from '../../../src/delivery/smtp/dot-stuffing.js'
-import type { Trouble } from '../../../src/delivery/smtp/outcome.js'
-import { type Opened, openSession, type SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
+import { checkSendable, buildMailCommand, buildRcptCommand } from '../../../src/delivery/smtp/commands.js'
+import { dotStuff } from '../../../src/delivery/smtp/dot-stuffing.js'
+import type { SmtpFailure } from '../../../src/delivery/smtp/outcome.js'
+import { type OpenResult, openSession, type SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import { defaultTimeouts } from '../../../src/delivery/smtp/timeouts.js'
-import { transact } from '../../../src/delivery/smtp/transaction.js'
+import { runTransaction } from '../../../src/delivery/smtp/transaction.js'
 import { Transcript } from '../../../src/delivery/smtp/transcript.js'
-import { Wire } from '../../../src/delivery/smtp/wire.js'
+import { SmtpConnection } from '../../../src/delivery/smtp/wire.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { createDialer, DialError, type Dialer } from '../../../src/platform/dialer.js'
-import { selfSigned } from '../../helpers/certificates.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound } from '../../helpers/scripted-sink-client.js'
 
-const certificate = await selfSigned(['mx.test', '127.0.0.1'])
-const expired = await selfSigned(['other.test'], { expired: true })
+const certificate = await createSelfSigned(['mx.test', '127.0.0.1'])
+const expired = await createSelfSigned(['other.test'], { expired: true })
 const everything = parseCapabilities([
   'mx.test',
   'PIPELINING',
@@ -38,21 +38,21 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
   return sink
 }
 
-async function opened(t: Test, host: Host, deps: SmtpClientDeps = clientDeps()): Promise<SmtpSession> {
+async function requireSession(t: Test, host: Host, deps: SmtpClientDeps = clientDeps()): Promise<SmtpSession> {
   const result = await openSession(host, deps, never)
   if (result.kind === 'shut') throw new Error(JSON.stringify(result))
   t.teardown(() => result.session.destroy())
   return result.session
 }
 
-function troubleOf(result: Opened): Trouble {
+function troubleOf(result: OpenResult): SmtpFailure {
   if (result.kind === 'open') throw new Error('opened')
-  return result.trouble
+  return result.failure
 }
 
 t.test('sends a message byte for byte, with what the server offers', async (t) => {
   const sink = await sinkFor(t, { certificate })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   const raw = 'Subject: caf\u00e9\r\n\r\n.dot\r\n..two\r\n.\r\nend\r\n'
   const sent = await session.send(
     outbound(raw, { envid: 'a+b c', ret: 'headers', notify: ['failure', 'delay'], orcpt: 'rfc822;x=y@rcpt.test' }),
@@ -72,26 +72,26 @@ t.test('sends a message byte for byte, with what the server offers', async (t) =
 
 t.test('pipelines MAIL, RCPT and DATA where that is offered, and only there', async (t) => {
   const sink = await sinkFor(t)
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   for (let round = 0; round < 3; round++) t.equal((await session.send(outbound('a\r\n'), never)).kind, 'accepted')
   t.equal(sink.pipelined, 6)
   t.equal(sink.connections, 1)
   const slow = await sinkFor(t, { extensions: [] })
-  t.equal((await (await opened(t, hostAt(slow))).send(outbound('a\r\n'), never)).kind, 'accepted')
+  t.equal((await (await requireSession(t, hostAt(slow))).send(outbound('a\r\n'), never)).kind, 'accepted')
   t.equal(slow.pipelined, 0)
   t.equal(slow.messages[0]?.mailFrom, '<bounce@sender.test>')
 })
 
 t.test('greets with HELO a server that does not know EHLO', async (t) => {
   const sink = await sinkFor(t, { script: { ehlo: '502 what?' } })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   t.equal((await session.send(outbound('a\r\n'), never)).kind, 'accepted')
   t.match(sink.commands, ['EHLO us.test', 'HELO us.test', 'MAIL FROM:<bounce@sender.test>'])
 })
 
 t.test('takes any certificate where TLS is a gift', async (t) => {
   const sink = await sinkFor(t, { certificate: expired })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   t.equal(session.tls, 'TLSv1.3')
   t.equal(sink.commands.filter((line) => line.startsWith('EHLO')).length, 2, 'asks again under encryption')
 })
@@ -108,8 +108,8 @@ t.test('an implicit TLS host must show a valid certificate of its name', async (
   const sink = await sinkFor(t, { certificate, implicit: true })
   const host = hostAt(sink, { tls: 'implicit' })
   const trusting = clientDeps({}, certificate.cert)
-  t.equal((await opened(t, host, trusting)).tls, 'TLSv1.3')
-  t.equal((await opened(t, { ...host, mx: '127.0.0.1' }, trusting)).tls, 'TLSv1.3', 'an address can be the name')
+  t.equal((await requireSession(t, host, trusting)).tls, 'TLSv1.3')
+  t.equal((await requireSession(t, { ...host, mx: '127.0.0.1' }, trusting)).tls, 'TLSv1.3', 'an address can be the name')
   const tls = { kind: 'failed', stage: 'connect', failure: 'tls' }
   t.match(troubleOf(await openSession(host, clientDeps(), never)), tls, 'unknown authority')
   t.match(troubleOf(await openSession({ ...host, mx: 'another.test' }, trusting, never)), tls, 'another name')
@@ -119,7 +119,7 @@ t.test('an implicit TLS host must show a valid certificate of its name', async (
 })
 
 /** Dials loopback whatever the address, so that a host can be somewhere else. */
-function elsewhere(authorities?: string): SmtpClientDeps {
+function depsToLoopback(authorities?: string): SmtpClientDeps {
   const real = createDialer(authorities)
   const dialer: Dialer = { ...real, dial: (_, port, options) => real.dial('127.0.0.1', port, options) }
   return { ...clientDeps(), dialer }
@@ -129,7 +129,7 @@ t.test('logs in with PLAIN, else LOGIN, and keeps the secret out of the transcri
   const auth = { user: 'me', pass: 'open sesame' }
   for (const mechanism of ['PLAIN', 'LOGIN']) {
     const sink = await sinkFor(t, { certificate, extensions: [`AUTH ${mechanism}`] })
-    const session = await opened(t, hostAt(sink, { auth, address: '192.0.2.1' }), elsewhere(certificate.cert))
+    const session = await requireSession(t, hostAt(sink, { auth, address: '192.0.2.1' }), depsToLoopback(certificate.cert))
     await session.send(outbound('a\r\n'), never)
     const secret = Buffer.from(mechanism === 'PLAIN' ? '\0me\0open sesame' : 'open sesame').toString('base64')
     t.ok(sink.commands.join(' ').includes(secret))
@@ -141,15 +141,15 @@ t.test('logs in with PLAIN, else LOGIN, and keeps the secret out of the transcri
 t.test('credentials go over verified TLS or to this machine, nowhere else', async (t) => {
   const auth = { user: 'me', pass: 'secret' }
   const bare = await sinkFor(t, { extensions: ['AUTH PLAIN'] })
-  t.match(troubleOf(await openSession(hostAt(bare, { auth, address: '192.0.2.1' }), elsewhere(), never)), {
+  t.match(troubleOf(await openSession(hostAt(bare, { auth, address: '192.0.2.1' }), depsToLoopback(), never)), {
     failure: 'tls',
   })
   const unknown = await sinkFor(t, { certificate, extensions: ['AUTH PLAIN'] })
-  t.match(troubleOf(await openSession(hostAt(unknown, { auth, address: '192.0.2.1' }), elsewhere(), never)), {
+  t.match(troubleOf(await openSession(hostAt(unknown, { auth, address: '192.0.2.1' }), depsToLoopback(), never)), {
     failure: 'tls',
   })
   t.notMatch([...bare.commands, ...unknown.commands].join('\n'), /AUTH/)
-  await opened(t, hostAt(bare, { auth }))
+  await requireSession(t, hostAt(bare, { auth }))
   t.match(bare.commands.join('\n'), /AUTH PLAIN/)
 })
 
@@ -176,7 +176,7 @@ t.test('a refused recipient leaves the session usable, with RSET or a lone dot',
     for (const extensions of [['PIPELINING'], []]) {
       const script = data === undefined ? { rcpt: refuseFirst } : { rcpt: refuseFirst, data }
       const sink = await sinkFor(t, { extensions, script })
-      const session = await opened(t, hostAt(sink))
+      const session = await requireSession(t, hostAt(sink))
       t.match(await session.send(bad, never), {
         kind: 'refused',
         stage: 'rcpt',
@@ -194,49 +194,49 @@ t.test('a refused recipient leaves the session usable, with RSET or a lone dot',
 
 t.test('a refusal stands although the server hangs up after it', async (t) => {
   const sink = await sinkFor(t, { script: { mail: '550 5.7.1 not you', rcpt: 'drop' } })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   t.match(await session.send(outbound('a\r\n'), never), { kind: 'refused', stage: 'mail', reply: { code: 550 } })
-  t.equal(session.usable, false)
+  t.equal(session.isUsable, false)
 })
 
 t.test('421 ends the session, whatever it answers', async (t) => {
   const sink = await sinkFor(t, { script: { rcpt: '421 4.3.2 closing' } })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   t.match(await session.send(outbound('a\r\n'), never), { kind: 'refused', stage: 'rcpt', reply: { code: 421 } })
-  t.equal(session.usable, false)
+  t.equal(session.isUsable, false)
 })
 
 t.test('what a server says before it hangs up is heard after it', async (t) => {
   const socket = new Socket()
-  const wire = new Wire(socket, new Transcript())
+  const wire = new SmtpConnection(socket, new Transcript())
   socket.emit('data', Buffer.from('421 4.3.2 closing\r\n'))
   socket.emit('end')
-  t.match(await wire.reply(1000), { kind: 'heard', heard: { reply: { code: 421 } } })
-  t.match(await wire.reply(1000), { kind: 'failed', why: { failure: 'closed' } })
+  t.match(await wire.nextReply(1000), { kind: 'heard', heard: { reply: { code: 421 } } })
+  t.match(await wire.nextReply(1000), { kind: 'failed', why: { failure: 'closed' } })
 })
 
 t.test('a reply that nobody asked for ends the session, before it can pass for a delivery', async (t) => {
   const early = await sinkFor(t, { script: { data: '354 go\r\n250 2.0.0 taken, honestly' } })
-  t.match(await (await opened(t, hostAt(early))).send(outbound('a\r\n'), never), {
+  t.match(await (await requireSession(t, hostAt(early))).send(outbound('a\r\n'), never), {
     kind: 'failed',
     failure: 'protocol',
   })
   const twice = await sinkFor(t, { script: { message: '250 taken\r\n250 taken' } })
-  const session = await opened(t, hostAt(twice))
+  const session = await requireSession(t, hostAt(twice))
   t.equal((await session.send(outbound('a\r\n'), never)).kind, 'accepted')
-  t.equal(session.usable, false)
+  t.equal(session.isUsable, false)
   t.match(await session.send(outbound('b\r\n'), never), { kind: 'failed', stage: 'mail' })
   t.equal(twice.messages.length, 1)
 })
 
 t.test('a refusal in the middle of a large message is heard', async (t) => {
   const sink = await sinkFor(t, { extensions: [] })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   const sending = session.send(outbound([Buffer.alloc(64 * 1024 * 1024, 'x')]), never)
-  await sink.until(() => sink.commands.includes('DATA'))
-  sink.shout('552 5.3.4 enough')
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
+  sink.broadcast('552 5.3.4 enough')
   t.match(await sending, { kind: 'refused', stage: 'message', reply: { code: 552 } })
-  t.equal(session.usable, false)
+  t.equal(session.isUsable, false)
 })
 
 /** The peer takes no byte: what is written stays here. */
@@ -247,9 +247,9 @@ class ClosedWindow extends Socket {
 
 t.test('a yes from a server that has not taken all of the message is no delivery', async (t) => {
   const socket = new ClosedWindow()
-  const wire = new Wire(socket, new Transcript())
+  const wire = new SmtpConnection(socket, new Transcript())
   const replies = ['250 sender', '250 recipient', '354 go', '250 2.0.0 taken, honestly']
-  const sending = transact(wire, outbound([Buffer.alloc(200_000, 'x')]), noCapabilities, defaultTimeouts, false)
+  const sending = runTransaction(wire, outbound([Buffer.alloc(200_000, 'x')]), noCapabilities, defaultTimeouts, false)
   for (const reply of replies) {
     await turn()
     socket.emit('data', Buffer.from(`${reply}\r\n`))
@@ -265,7 +265,7 @@ t.test('garbage, huge and endless greetings are protocol failures', async (t) =>
     t.match(trouble, { kind: 'failed', stage: 'banner', failure: 'protocol' })
   }
   const long = await sinkFor(t, { script: { banner: `${'220-welcome to this server\r\n'.repeat(150)}220 go` } })
-  t.ok(await opened(t, hostAt(long)))
+  t.ok(await requireSession(t, hostAt(long)))
 })
 
 t.test('an abort ends opening and sending at once, with its reason', async (t) => {
@@ -273,18 +273,18 @@ t.test('an abort ends opening and sending at once, with its reason', async (t) =
   const mute = await sinkFor(t, { script: { banner: 'hang' } })
   const opening = new AbortController()
   const one = openSession(hostAt(mute), clientDeps(), opening.signal)
-  await mute.until(() => mute.open === 1)
+  await mute.waitUntil(() => mute.open === 1)
   opening.abort(reason)
   await t.rejects(one, reason)
   const slow = await sinkFor(t, { script: { message: 'hang' } })
-  const session = await opened(t, hostAt(slow))
+  const session = await requireSession(t, hostAt(slow))
   const sending = new AbortController()
   const two = session.send(outbound('a\r\n'), sending.signal)
-  await slow.until(() => slow.commands.includes('DATA'))
+  await slow.waitUntil(() => slow.commands.includes('DATA'))
   sending.abort(reason)
   await t.rejects(two, reason)
-  t.equal(session.usable, false)
-  await slow.until(() => slow.open === 0)
+  t.equal(session.isUsable, false)
+  await slow.waitUntil(() => slow.open === 0)
 })
 
 t.test('the dialer tells refused, and takes no names', async (t) => {
@@ -301,7 +301,7 @@ t.test('the dialer tells refused, and takes no names', async (t) => {
 
 t.test('the transcript holds the opening and the last transaction, not the message', async (t) => {
   const sink = await sinkFor(t)
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   await session.send(outbound('the first body\r\n'), never)
   await session.send(outbound('the second body\r\n'), never)
   t.match(session.transcript, /connected to mx\.test \[127\.0\.0\.1\]:\d+\n< 220 sink\.test ESMTP\n> EHLO us\.test\n/)
@@ -331,34 +331,34 @@ t.test('parameters are given only where they are offered', async (t) => {
     notify: ['never'],
     orcpt: 'rfc822;b@rcpt.test',
   }
-  t.equal(mailCommand(outbound('é', full), noCapabilities), 'MAIL FROM:<bounce@sender.test>')
-  t.equal(rcptCommand(outbound('é', full), noCapabilities), 'RCPT TO:<bob@rcpt.test>')
+  t.equal(buildMailCommand(outbound('é', full), noCapabilities), 'MAIL FROM:<bounce@sender.test>')
+  t.equal(buildRcptCommand(outbound('é', full), noCapabilities), 'RCPT TO:<bob@rcpt.test>')
   t.equal(
-    mailCommand(outbound('é', full), everything),
+    buildMailCommand(outbound('é', full), everything),
     'MAIL FROM:<bounce@sender.test> SIZE=2 BODY=8BITMIME SMTPUTF8 RET=FULL ENVID=e',
   )
-  t.equal(rcptCommand(outbound('é', full), everything), 'RCPT TO:<bob@rcpt.test> NOTIFY=NEVER ORCPT=rfc822;b@rcpt.test')
-  t.equal(mailCommand(outbound('e', { returnPath: '' }), everything), 'MAIL FROM:<> SIZE=1')
+  t.equal(buildRcptCommand(outbound('é', full), everything), 'RCPT TO:<bob@rcpt.test> NOTIFY=NEVER ORCPT=rfc822;b@rcpt.test')
+  t.equal(buildMailCommand(outbound('e', { returnPath: '' }), everything), 'MAIL FROM:<> SIZE=1')
 })
 
 t.test('no envelope can smuggle a command', async (t) => {
   const nasty = 'a\r\nRCPT TO:<evil@x.test>'
-  t.throws(() => mailCommand(outbound('', { returnPath: `${nasty}@sender.test` }), everything), TypeError)
-  t.notMatch(mailCommand(outbound('', { envid: nasty }), everything), /[\r\n]/)
-  t.notMatch(rcptCommand(outbound('', { orcpt: `rfc822;${nasty}` }), everything), /[\r\n]/)
-  t.notMatch(rcptCommand(outbound('', { orcpt: nasty }), everything), /ORCPT/)
-  t.notMatch(mailCommand(outbound('', { envid: 'x'.repeat(101) }), everything), /ENVID/)
+  t.throws(() => buildMailCommand(outbound('', { returnPath: `${nasty}@sender.test` }), everything), TypeError)
+  t.notMatch(buildMailCommand(outbound('', { envid: nasty }), everything), /[\r\n]/)
+  t.notMatch(buildRcptCommand(outbound('', { orcpt: `rfc822;${nasty}` }), everything), /[\r\n]/)
+  t.notMatch(buildRcptCommand(outbound('', { orcpt: nasty }), everything), /ORCPT/)
+  t.notMatch(buildMailCommand(outbound('', { envid: 'x'.repeat(101) }), everything), /ENVID/)
 })
 
 t.test('what the server cannot take is not sent at all', async (t) => {
-  t.match(insteadOfSending(outbound([Buffer.alloc(1001)]), everything), { code: 552, enhanced: '5.3.4' })
-  t.equal(insteadOfSending(outbound([Buffer.alloc(1000)]), everything), null)
-  t.match(insteadOfSending(outbound('', { smtputf8: true }), noCapabilities), { enhanced: '5.6.7' })
+  t.match(checkSendable(outbound([Buffer.alloc(1001)]), everything), { code: 552, enhanced: '5.3.4' })
+  t.equal(checkSendable(outbound([Buffer.alloc(1000)]), everything), null)
+  t.match(checkSendable(outbound('', { smtputf8: true }), noCapabilities), { enhanced: '5.6.7' })
   const sink = await sinkFor(t, { extensions: ['SIZE 3'] })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   t.match(await session.send(outbound('four'), never), { kind: 'unsendable' })
   t.notMatch(sink.commands.join(), /MAIL/)
-  t.equal(session.usable, true)
+  t.equal(session.isUsable, true)
 })
 
 /** A message of lines, many of which begin with dots, with the CRLF at its end or without. */
@@ -374,7 +374,7 @@ function cutInto(raw: Buffer, cuts: readonly number[]): readonly Buffer[] {
 t.test('dots are stuffed the same wherever the pieces are cut', async () => {
   fc.assert(
     fc.property(dotted, fc.array(fc.nat(), { maxLength: 12 }), (text, cuts) => {
-      const wire = Buffer.concat([...dotStuffed(cutInto(Buffer.from(text), cuts))]).toString()
+      const wire = Buffer.concat([...dotStuff(cutInto(Buffer.from(text), cuts))]).toString()
       const ended = text === '' || text.endsWith('\r\n') ? text : `${text}\r\n`
       return wire === `${ended.replace(/(^|\r\n)\./g, '$1..')}.\r\n`
     }),
@@ -383,7 +383,7 @@ t.test('dots are stuffed the same wherever the pieces are cut', async () => {
 
 t.test('any message arrives byte for byte, however it is cut', async (t) => {
   const sink = await sinkFor(t)
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   await fc.assert(
     fc.asyncProperty(dotted, fc.array(fc.nat(), { maxLength: 12 }), async (text, cuts) => {
       const sent = await session.send(outbound(cutInto(Buffer.from(text), cuts)), never)
@@ -396,7 +396,7 @@ t.test('any message arrives byte for byte, however it is cut', async (t) => {
 
 t.test('a large message goes in blocks, dots at their borders too', async (t) => {
   const sink = await sinkFor(t, { extensions: ['PIPELINING'] })
-  const session = await opened(t, hostAt(sink))
+  const session = await requireSession(t, hostAt(sink))
   const raw = Buffer.from('.23456\r\n'.repeat(400_000))
   t.equal((await session.send(outbound([raw.subarray(0, 1_000_001), raw.subarray(1_000_001)]), never)).kind, 'accepted')
   t.ok(sink.messages[0]?.raw.equals(raw))

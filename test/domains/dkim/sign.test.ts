@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
 import { generateDkimKey, importDkimKey } from '../../../src/domains/dkim/key.js'
-import { dkimSign } from '../../../src/domains/dkim/sign.js'
+import { signDkim } from '../../../src/domains/dkim/sign.js'
 import { scanHeader, spliceHeader } from '../../../src/mail/header-fields.js'
 import { type OddMessage, oddMessages } from '../../fixtures/odd-messages.js'
 
@@ -14,8 +14,8 @@ const pair = await generateDkimKey()
 const key = { domain: 'example.test', selector: 'dkim1', keyObject: createPrivateKey(pair.privateKey) }
 
 /** Signed, as it goes over the wire: SMTP ends the last line. */
-function signed(raw: Buffer, keyObject: KeyObject = key.keyObject): Buffer {
-  const field = dkimSign(raw, { ...key, keyObject }, signedAt)
+function signRaw(raw: Buffer, keyObject: KeyObject = key.keyObject): Buffer {
+  const field = signDkim(raw, { ...key, keyObject }, signedAt)
   const end = raw.toString('latin1').endsWith('\r\n') ? '' : '\r\n'
   return Buffer.concat([Buffer.from(field), raw, Buffer.from(end)])
 }
@@ -40,7 +40,7 @@ function message(...lines: readonly string[]): Buffer {
 const plain = message('From: a@example.test', 'To: b@example.net', 'Subject: hello', '', 'text')
 
 t.test('the field has the tags, folded into short lines', async (t) => {
-  const field = dkimSign(plain, key, signedAt)
+  const field = signDkim(plain, key, signedAt)
   t.match(
     field,
     /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed;\r\n d=example\.test;\r\n s=dkim1; t=1704067200;/,
@@ -58,10 +58,10 @@ t.test('long lists of names are folded after a colon', async (t) => {
     '',
     'x',
   )
-  const field = dkimSign(raw, key, signedAt)
+  const field = signDkim(raw, key, signedAt)
   for (const line of field.split('\r\n')) t.ok(line.length <= 78, line)
   t.equal(field.match(/content-transfer-encoding/g)?.length, 20)
-  t.equal(await verdict(signed(raw)), 'pass')
+  t.equal(await verdict(signRaw(raw)), 'pass')
 })
 
 t.test('only the fields of the list are signed, whatever their case', async (t) => {
@@ -69,7 +69,7 @@ t.test('only the fields of the list are signed, whatever their case', async (t) 
     ...['FROM', 'To', 'cc', 'Subject', 'Date', 'Message-Id', 'MIME-Version', 'Content-Type', 'Reply-To', 'In-Reply-To'],
     ...['Content-Transfer-Encoding', 'References', 'List-Unsubscribe', 'List-Unsubscribe-Post', 'Received', 'X-Other'],
   )
-  const field = dkimSign(Buffer.from(raw.toString().replaceAll('\r\n', ': x\r\n')), key, signedAt)
+  const field = signDkim(Buffer.from(raw.toString().replaceAll('\r\n', ': x\r\n')), key, signedAt)
   const names = /h=([^;]+)/.exec(field)?.[1]?.replace(/\s/g, '')
   t.equal(
     names,
@@ -79,7 +79,7 @@ t.test('only the fields of the list are signed, whatever their case', async (t) 
 })
 
 t.test('a change of what is signed is noticed', async (t) => {
-  const whole = signed(plain).toString()
+  const whole = signRaw(plain).toString()
   t.equal(await verdict(Buffer.from(whole)), 'pass')
   const changes: Record<string, string> = {
     'another body': whole.replace('text', 'test'),
@@ -95,7 +95,7 @@ t.test('a change of what is signed is noticed', async (t) => {
 })
 
 t.test('what relaxed canonicalization allows is not noticed', async (t) => {
-  const whole = signed(plain).toString()
+  const whole = signRaw(plain).toString()
   t.equal(await verdict(Buffer.from(whole.replace('Subject: hello', 'SUBJECT:\r\n\t hello  '))), 'pass')
   t.equal(await verdict(Buffer.from(`${whole}\r\n \r\n`)), 'pass')
   t.equal(await verdict(Buffer.from(`X-Added: on the way\r\n${whole}`)), 'pass')
@@ -108,31 +108,31 @@ t.test('bodies of every shape verify', async (t) => {
   ]
   for (const body of bodies) {
     const raw = Buffer.from(`From: a@example.test\r\n\r\n${body}`)
-    t.equal(await verdict(signed(raw)), 'pass', JSON.stringify(body))
+    t.equal(await verdict(signRaw(raw)), 'pass', JSON.stringify(body))
   }
 })
 
 t.test('a body of many windows verifies', async (t) => {
   for (const text of ['a line \t of  text, with blanks \r\n', `${'A'.repeat(76)}\r\n`, 'one line without any end ']) {
     const raw = Buffer.from(`From: a@example.test\r\n\r\n${text.repeat(Math.ceil(3_000_000 / text.length))}`)
-    t.equal(await verdict(signed(raw)), 'pass')
+    t.equal(await verdict(signRaw(raw)), 'pass')
   }
 })
 
 t.test('a header that no empty line ends verifies once it is spliced', async (t) => {
   const raw = message('From: a@example.test', 'no field at all', 'Subject: body', '', 'text')
   const fixed = spliceHeader(raw, scanHeader(raw), { prepend: 'Received: by us\r\n' })
-  t.equal(await verdict(signed(fixed)), 'pass')
+  t.equal(await verdict(signRaw(fixed)), 'pass')
 })
 
 const corpus = oddMessages(600, 20_240_101)
-const wired = corpus.map((odd) => ({ odd, whole: signed(odd.raw) }))
+const wired = corpus.map((odd) => ({ odd, whole: signRaw(odd.raw) }))
 
 t.test('mailauth verifies 600 odd messages', async (t) => {
   const failed: string[] = []
   for (const { odd, whole } of wired) {
     const result = await verdict(whole)
-    if (result !== 'pass') failed.push(`${odd.name}: ${result}: ${shown(odd)}`)
+    if (result !== 'pass') failed.push(`${odd.name}: ${result}: ${excerptOf(odd)}`)
   }
   t.strictSame(failed, [])
 })
@@ -142,7 +142,7 @@ const hasDkimpy = spawnSync(python, ['-c', 'import dkim']).status === 0
 
 t.test('python3-dkim verifies them too', { skip: hasDkimpy ? false : 'python3-dkim is not installed' }, async (t) => {
   const common = wired.filter(({ odd }) => odd.common)
-  const tampered = signed(plain).toString().replace('text', 'test')
+  const tampered = signRaw(plain).toString().replace('text', 'test')
   const questions = [...common.map(({ whole }) => whole), Buffer.from(tampered)].map((whole) =>
     JSON.stringify({ raw: whole.toString('base64'), record: pair.publicRecord }),
   )
@@ -153,7 +153,7 @@ t.test('python3-dkim verifies them too', { skip: hasDkimpy ? false : 'python3-dk
     .split('\n')
     .map((line) => JSON.parse(line) as boolean | string)
   const failed = common.flatMap(({ odd }, at) =>
-    answers[at] === true ? [] : [`${odd.name}: ${answers[at]}: ${shown(odd)}`],
+    answers[at] === true ? [] : [`${odd.name}: ${answers[at]}: ${excerptOf(odd)}`],
   )
   t.ok(common.length >= 400, `${common.length} messages`)
   t.strictSame(failed, [])
@@ -169,7 +169,7 @@ t.test(
   async (t) => {
     const from = Buffer.from('From: a@example.test\r\n')
     const odd = corpus.filter(({ common }) => common).slice(0, 150)
-    const wholes = odd.map(({ raw }) => signed(Buffer.concat([from, Buffer.from(withoutFrom(raw), 'latin1')])))
+    const wholes = odd.map(({ raw }) => signRaw(Buffer.concat([from, Buffer.from(withoutFrom(raw), 'latin1')])))
     const files = Object.fromEntries(wholes.map((whole, at) => [`${at}.eml`, whole]))
     const keys = `dkim1._domainkey.example.test ${pair.publicRecord}\n`
     const folder = t.testdir({ ...files, keys, conf: 'Mode v\nSyslog no\nTestPublicKeys keys\n' })
@@ -190,7 +190,7 @@ t.test('mailauth verifies whatever fast-check thinks of', async (t) => {
   const property = fc.asyncProperty(fields, text, async (fields, body) => {
     const header = fields.map(([name, value]) => `${name}:${value}\r\n`).join('')
     const raw = Buffer.from(`From: a@example.test\r\n${header}\r\n${body}`)
-    t.equal(await verdict(signed(raw)), 'pass', JSON.stringify(raw.toString()))
+    t.equal(await verdict(signRaw(raw)), 'pass', JSON.stringify(raw.toString()))
   })
   await fc.assert(property, { numRuns: 150, seed: 7 })
 })
@@ -207,7 +207,7 @@ t.test('keys are imported from PKCS#1 and PKCS#8, from 1024 bits on', async (t) 
   const imported = importDkimKey(privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())
   t.equal(imported.bits, 1024)
   t.equal(imported.privateKey, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
-  t.equal(await verdict(signed(plain, createPrivateKey(imported.privateKey)), imported.publicRecord), 'pass')
+  t.equal(await verdict(signRaw(plain, createPrivateKey(imported.privateKey)), imported.publicRecord), 'pass')
 })
 
 t.test('keys that cannot sign for DKIM are refused', async (t) => {
@@ -231,6 +231,6 @@ function withoutFrom(raw: Buffer): string {
   return raw.toString('latin1').replace(/^from:/gim, 'X-Author:')
 }
 
-function shown(odd: OddMessage): string {
+function excerptOf(odd: OddMessage): string {
   return JSON.stringify(odd.raw.toString('latin1').slice(0, 3000))
 }

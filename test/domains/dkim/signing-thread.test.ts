@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { type DkimKeyPair, generateDkimKey } from '../../../src/domains/dkim/key.js'
 import type { DkimKey } from '../../../src/domains/dkim/sign.js'
 import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const signedAt = Date.UTC(2024, 0, 1)
 const pairs = new Map<string, DkimKeyPair>([
@@ -22,9 +22,9 @@ const [first, second] = keys as readonly [DkimKey, DkimKey]
 
 const worker = new URL('../../../src/domains/dkim/signing-worker.js', import.meta.url)
 /** A thread that takes whatever it is given and never answers. */
-const deaf = (): Worker => new Worker('setInterval(() => undefined, 1000)', { eval: true })
+const silentWorker = (): Worker => new Worker('setInterval(() => undefined, 1000)', { eval: true })
 
-function signing(t: Test, start?: () => Worker): SigningThread {
+function startSigning(t: Test, start?: () => Worker): SigningThread {
   const thread = new SigningThread(start)
   t.teardown(() => thread.stop())
   return thread
@@ -44,7 +44,7 @@ async function verdict(field: string, raw: Buffer): Promise<string | undefined> 
 }
 
 t.test('each of many messages gets its own signature, by its own key', async (t) => {
-  const thread = signing(t)
+  const thread = startSigning(t)
   const raws = Array.from({ length: 200 }, (_, at) => letter(at % 2 === 0 ? 'one.test' : 'two.test', `text ${at}`))
   const fields = await Promise.all(raws.map((raw, at) => thread.sign(raw, at % 2 === 0 ? first : second, signedAt)))
   const verdicts = await Promise.all(fields.map((field, at) => verdict(field, raws[at] ?? Buffer.alloc(0))))
@@ -53,14 +53,14 @@ t.test('each of many messages gets its own signature, by its own key', async (t)
 })
 
 t.test('a batch holds no more than its bytes, and what is over goes with the next', async (t) => {
-  const thread = signing(t)
+  const thread = startSigning(t)
   const raws = Array.from({ length: 12 }, (_, at) => letter('one.test', `${at} of them \r\n`.repeat(18_000)))
   const fields = await Promise.all(raws.map((raw) => thread.sign(raw, first, signedAt)))
   for (const [at, field] of fields.entries()) t.equal(await verdict(field, raws[at] ?? Buffer.alloc(0)), 'pass')
 })
 
 t.test('a large body is hashed here, while the loop turns', async (t) => {
-  const thread = signing(t)
+  const thread = startSigning(t)
   const raw = letter('one.test', 'a line \t of  text, with blanks \r\n'.repeat(100_000))
   let turns = 0
   let done = false
@@ -76,7 +76,7 @@ t.test('a large body is hashed here, while the loop turns', async (t) => {
 })
 
 t.test('a message that cannot be signed harms no other', async (t) => {
-  const thread = signing(t)
+  const thread = startSigning(t)
   const endless = Buffer.from(`${'X-Field: x\r\n'.repeat(10_001)}\r\n`)
   const good = letter('one.test', 'text')
   const [bad, field] = await Promise.allSettled([
@@ -89,14 +89,14 @@ t.test('a message that cannot be signed harms no other', async (t) => {
 
 t.test('the batch of a thread that dies is rejected; what came after it is signed by the next', async (t) => {
   const started: Worker[] = []
-  const thread = signing(t, () => {
-    const one = started.length === 0 ? deaf() : new Worker(worker)
+  const thread = startSigning(t, () => {
+    const one = started.length === 0 ? silentWorker() : new Worker(worker)
     started.push(one)
     return one
   })
   const raw = letter('one.test', 'text')
   const lost = thread.sign(raw, first, signedAt)
-  await until('it has the batch', () => started.length === 1)
+  await waitUntil('it has the batch', () => started.length === 1)
   const later = thread.sign(raw, first, signedAt)
   await Promise.all([t.rejects(lost, { message: 'a signature was not made' }), started[0]?.terminate()])
   t.equal(await verdict(await later, raw), 'pass')
@@ -105,7 +105,7 @@ t.test('the batch of a thread that dies is rejected; what came after it is signe
 
 t.test('a thread that throws is replaced too', async (t) => {
   let started = 0
-  const thread = signing(t, () => {
+  const thread = startSigning(t, () => {
     started += 1
     return started === 1 ? new Worker('throw new Error("no room")', { eval: true }) : new Worker(worker)
   })
@@ -115,13 +115,13 @@ t.test('a thread that throws is replaced too', async (t) => {
 })
 
 t.test('a key that was forgotten is given to the thread again', async (t) => {
-  const thread = signing(t)
+  const thread = startSigning(t)
   const raw = letter('two.test', 'text')
   await thread.sign(letter('one.test', 'text'), first, signedAt)
   const before = thread.sign(raw, second, signedAt)
-  thread.forget()
+  thread.forgetKeys()
   const after = thread.sign(raw, second, signedAt)
-  thread.forget()
+  thread.forgetKeys()
   t.equal(await verdict(await before, raw), 'pass')
   t.equal(await verdict(await after, raw), 'pass')
   t.equal(await verdict(await thread.sign(raw, second, signedAt), raw), 'pass')
@@ -129,13 +129,13 @@ t.test('a key that was forgotten is given to the thread again', async (t) => {
 
 t.test('stopping rejects what is under way, what waits and what comes later', async (t) => {
   let started = 0
-  const thread = signing(t, () => {
+  const thread = startSigning(t, () => {
     started += 1
-    return deaf()
+    return silentWorker()
   })
   const raw = letter('one.test', 'text')
   const posted = t.rejects(thread.sign(raw, first, signedAt), { message: 'a signature was not made' })
-  await until('it has the batch', () => started === 1)
+  await waitUntil('it has the batch', () => started === 1)
   const waiting = t.rejects(thread.sign(raw, first, signedAt), { message: 'a signature was not made' })
   await Promise.all([thread.stop(), posted, waiting])
   await t.rejects(thread.sign(raw, first, signedAt), { message: 'signing has ended' })

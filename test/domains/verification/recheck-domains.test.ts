@@ -1,7 +1,7 @@
 /** Rounds over the domains whose time has come: each once, and none held up by another. */
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
-import { openAsk } from '../../../src/domains/verification/asking.js'
+import { openDomainResolver } from '../../../src/domains/verification/asking.js'
 import { type RecheckDeps, recheckDomains } from '../../../src/domains/verification/recheck-domains.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
@@ -52,21 +52,21 @@ async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Prom
     }
   const deps: RecheckDeps = {
     ...database,
-    ask: zoneResolver(zone),
+    resolver: zoneResolver(zone),
     names: { zone: 'zone.test', inbound_mx_host: 'mx.zone.test' },
-    dice: () => 0,
-    retirement: 7 * DAY,
-    settling: DAY,
+    random: () => 0,
+    retirementTime: 7 * DAY,
+    settlingTime: DAY,
     clock: () => now,
     log: { error: tell('error'), warn: tell('warn'), info: tell('info') },
-    changed: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
+    onChanged: ({ workspaceId, domain }) => told.push(`changed ${workspaceId} ${domain}`),
   }
   const domain: Rounds['domain'] = (name, workspaceId = 'ws_1') =>
     domainByName(database.read, { workspaceId, domain: name })[0]
   return { database, deps, told, domain }
 }
 
-function proved({ id, domain }: SendingDomain): Zone {
+function provingZone({ id, domain }: SendingDomain): Zone {
   const label = id.replaceAll('-', '').slice(-20)
   return {
     [`posthorn.${domain}`]: { CNAME: ['mail.zone.test'] },
@@ -79,18 +79,18 @@ t.test('all that are due are looked at, each once, and those alone', async (t) =
   const due = Array.from({ length: 12 }, (_, n) => rowOf(`d${n}.test`))
   const others = [rowOf('later.test', { next_check_at: now + 1 }), rowOf('never.test', { next_check_at: null })]
   const { deps, domain } = await rounds(t, [...due, ...others], {})
-  const ask = zoneResolver({})
-  await recheckDomains({ ...deps, ask }, going)
-  const looks = ask.asked.filter((question) => question.startsWith('CNAME posthorn.'))
+  const resolver = zoneResolver({})
+  await recheckDomains({ ...deps, resolver }, going)
+  const looks = resolver.asked.filter((question) => question.startsWith('CNAME posthorn.'))
   t.same([...looks].sort(), due.map((row) => `CNAME posthorn.${row.domain}`).sort())
   for (const row of due) t.match(domain(row.domain), { status: 'pending', next_check_at: now + HOUR, checked_at: now })
-  await recheckDomains({ ...deps, ask }, going)
-  t.equal(ask.asked.filter((question) => question.startsWith('CNAME posthorn.')).length, 12)
+  await recheckDomains({ ...deps, resolver }, going)
+  t.equal(resolver.asked.filter((question) => question.startsWith('CNAME posthorn.')).length, 12)
 })
 
 t.test('what is proved is told, with a warning where the zone has no key', async (t) => {
   const row = rowOf('a.test')
-  const { deps, told, domain } = await rounds(t, [row], proved(row))
+  const { deps, told, domain } = await rounds(t, [row], provingZone(row))
   await recheckDomains(deps, going)
   t.match(domain('a.test'), { status: 'verified', verified_at: now, unproved_since: null, next_check_at: now + DAY })
   t.same(told, ['info a.test', 'warn a.test', 'changed ws_1 a.test'])
@@ -104,10 +104,10 @@ t.test('a name that another workspace has verified is put off without a question
     next_check_at: now + DAY,
   })
   const mine = rowOf('a.test')
-  const { deps, told, domain } = await rounds(t, [theirs, mine], proved(mine))
-  const ask = zoneResolver(proved(mine))
-  await recheckDomains({ ...deps, ask }, going)
-  t.same(ask.asked, [])
+  const { deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
+  const resolver = zoneResolver(provingZone(mine))
+  await recheckDomains({ ...deps, resolver }, going)
+  t.same(resolver.asked, [])
   t.match(domain('a.test'), { status: 'pending', next_check_at: now + DAY })
   t.same(told, [])
 })
@@ -115,32 +115,32 @@ t.test('a name that another workspace has verified is put off without a question
 t.test('another workspace that is faster by a moment is no fault', async (t) => {
   const theirs = rowOf('a.test', { workspace_id: 'ws_2', next_check_at: null })
   const mine = rowOf('a.test')
-  const { database, deps, told, domain } = await rounds(t, [theirs, mine], proved(mine))
-  const ask = {
-    ...deps.ask,
-    mx: deps.ask.mx,
-    records: async (...question: Parameters<RecheckDeps['ask']['records']>) => {
+  const { database, deps, told, domain } = await rounds(t, [theirs, mine], provingZone(mine))
+  const resolver = {
+    ...deps.resolver,
+    mx: deps.resolver.resolveMx,
+    records: async (...question: Parameters<RecheckDeps['resolver']['resolveRecords']>) => {
       const verified = `update domains set status = 'verified' where workspace_id = 'ws_2'`
       await database.commit([{ sql: verified, parameters: [] }])
-      return deps.ask.records(...question)
+      return deps.resolver.resolveRecords(...question)
     },
   }
-  await recheckDomains({ ...deps, ask }, going)
+  await recheckDomains({ ...deps, resolver }, going)
   t.match(domain('a.test'), { status: 'pending', next_check_at: now + HOUR })
   t.same(told, [])
 })
 
 t.test('a fault puts off its domain and holds up no other', async (t) => {
   const good = rowOf('good.test')
-  const { deps, told, domain } = await rounds(t, [rowOf('bad.test'), good], proved(good))
-  const ask = {
-    ...deps.ask,
-    records: async (name: string, type: 'CNAME' | 'TXT') => {
+  const { deps, told, domain } = await rounds(t, [rowOf('bad.test'), good], provingZone(good))
+  const resolver = {
+    ...deps.resolver,
+    resolveRecords: async (name: string, type: 'CNAME' | 'TXT') => {
       if (name.endsWith('bad.test')) throw new Error('a bug')
-      return deps.ask.records(name, type)
+      return deps.resolver.resolveRecords(name, type)
     },
-  } as RecheckDeps['ask']
-  await recheckDomains({ ...deps, ask }, going)
+  } as RecheckDeps['resolver']
+  await recheckDomains({ ...deps, resolver }, going)
   t.match(domain('bad.test'), { status: 'pending', next_check_at: now + HOUR, checked_at: null })
   t.match(domain('good.test'), { status: 'verified' })
   t.ok(told.includes('error bad.test'))
@@ -157,7 +157,7 @@ t.test('where nothing can be stored a round ends, and is not told of each domain
 
 t.test('a change of status is told, though its rotation gets no further', async (t) => {
   const row = rowOf('a.test', { rotation_asked_at: now - HOUR })
-  const { deps, told, domain } = await rounds(t, [row], proved(row))
+  const { deps, told, domain } = await rounds(t, [row], provingZone(row))
   let commits = 0
   const commit: RecheckDeps['commit'] = async (writes) => {
     commits += 1
@@ -186,11 +186,11 @@ t.test('nothing is remembered between two looks, and nothing is waited for once 
   t.teardown(() => server.close())
   const ended = new AbortController()
   t.teardown(() => ended.abort())
-  const ask = openAsk({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
-  t.same(await ask.records('a.test', 'CNAME'), { kind: 'no-domain' })
+  const ask = openDomainResolver({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
+  t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'no-domain' })
   there = true
-  t.same(await ask.records('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })
-  const asked = ask.records('silent.test', 'CNAME')
+  t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })
+  const asked = ask.resolveRecords('silent.test', 'CNAME')
   ended.abort()
   t.match(await asked, { kind: 'failure' })
 })

@@ -1,11 +1,11 @@
 /** Verification of sending domains, its decisions: what is found against what must be there, grace, pace, rotation. */
 import fc from 'fast-check'
 import t from 'tap'
-import { holdsKey, publicKeyOf } from '../../../src/domains/dkim/key-record.js'
-import { idleSelector, rotationStep } from '../../../src/domains/dkim/rotation-step.js'
+import { holdsKey, parsePublicKey } from '../../../src/domains/dkim/key-record.js'
+import { findIdleSelector, decideRotationStep } from '../../../src/domains/dkim/rotation-step.js'
 import type { DkimKeyRow } from '../../../src/domains/dkim/signing-keys.js'
 import type { SendingDomain } from '../../../src/domains/sending-domains.js'
-import { GRACE, nextCheckAt, outcomeOf } from '../../../src/domains/verification/check-outcome.js'
+import { GRACE_PERIOD, nextCheckAt, decideCheckOutcome } from '../../../src/domains/verification/check-outcome.js'
 import {
   judgeDmarc,
   judgeInboundMx,
@@ -14,8 +14,8 @@ import {
   verdictOf,
 } from '../../../src/domains/verification/judge-records.js'
 import { lookUpRecords } from '../../../src/domains/verification/look-up-records.js'
-import { lookLimit } from '../../../src/domains/verification/verify-domain.js'
-import { letsUsSend, reachesUs } from '../../../src/domains/zone/mail-host-records.js'
+import { createCheckLimiter } from '../../../src/domains/verification/verify-domain.js'
+import { spfAuthorizesUs, mxPointsToUs } from '../../../src/domains/zone/mail-host-records.js'
 import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
 
 const HOUR = 3_600_000
@@ -118,7 +118,7 @@ t.test('no text of strangers breaks the comparison, and none that differs in the
   )
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 200 })), (texts) => {
-      for (const text of texts) publicKeyOf(text)
+      for (const text of texts) parsePublicKey(text)
       return !holdsKey(texts, key('A'))
     }),
   )
@@ -139,14 +139,14 @@ t.test('a mail host of somebody own making does what ours does, or does not', (t
     addresses: [] as readonly string[],
     txt: [],
   })
-  t.ok(reachesUs(mx([10, 'MX.zone.test']), wanted))
-  t.ok(reachesUs(mx([10, 'mail.zone.test'], [20, 'backup.test']), wanted))
-  t.notOk(reachesUs(mx([10, 'mx.zone.test'], [5, 'first.test']), wanted))
-  t.notOk(reachesUs(mx([10, 'mx.zone.test'], [10, 'other.test']), wanted))
-  t.notOk(reachesUs(mx([0, '']), wanted))
-  t.ok(reachesUs({ ...mx(), addresses: ['192.0.2.1'] }, wanted), 'without MX the addresses count')
-  t.notOk(reachesUs({ ...mx(), addresses: ['192.0.2.1', '192.0.2.9'] }, wanted))
-  t.notOk(reachesUs(mx(), wanted))
+  t.ok(mxPointsToUs(mx([10, 'MX.zone.test']), wanted))
+  t.ok(mxPointsToUs(mx([10, 'mail.zone.test'], [20, 'backup.test']), wanted))
+  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [5, 'first.test']), wanted))
+  t.notOk(mxPointsToUs(mx([10, 'mx.zone.test'], [10, 'other.test']), wanted))
+  t.notOk(mxPointsToUs(mx([0, '']), wanted))
+  t.ok(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1'] }, wanted), 'without MX the addresses count')
+  t.notOk(mxPointsToUs({ ...mx(), addresses: ['192.0.2.1', '192.0.2.9'] }, wanted))
+  t.notOk(mxPointsToUs(mx(), wanted))
   for (const txt of [
     [spf],
     ['V=SPF1  ip6:2001:db8::1 ip4:192.0.2.1  -all'],
@@ -155,7 +155,7 @@ t.test('a mail host of somebody own making does what ours does, or does not', (t
     ['v=spf1 redirect=mail.zone.test'],
     ['something else', spf],
   ]) {
-    t.ok(letsUsSend({ txt }, wanted), txt.join(' | '))
+    t.ok(spfAuthorizesUs({ txt }, wanted), txt.join(' | '))
   }
   for (const txt of [
     [],
@@ -169,9 +169,9 @@ t.test('a mail host of somebody own making does what ours does, or does not', (t
     ['v=spf1 -all ip4:192.0.2.1 ip6:2001:db8::1'],
     [spf, spf],
   ]) {
-    t.notOk(letsUsSend({ txt }, wanted), txt.join(' | '))
+    t.notOk(spfAuthorizesUs({ txt }, wanted), txt.join(' | '))
   }
-  t.notOk(letsUsSend({ txt: [] }, { ...wanted, txt: [] }), 'nothing is not equal to nothing')
+  t.notOk(spfAuthorizesUs({ txt: [] }, { ...wanted, txt: [] }), 'nothing is not equal to nothing')
   t.end()
 })
 
@@ -352,9 +352,9 @@ t.test('the records that are only suggested', (t) => {
 })
 
 const half = (): number => 0.5
-const check = (verdict: Verdict, asked = false) => ({ verdict, findings: [], mx: null, dmarc: null, asked })
+const check = (verdict: Verdict, asked = false) => ({ verdict, findings: [], mx: null, dmarc: null, onDemand: asked })
 const after = (more: Partial<SendingDomain>, verdict: Verdict, now: number, asked = false) =>
-  outcomeOf({ ...row, ...more }, check(verdict, asked), now, half)
+  decideCheckOutcome({ ...row, ...more }, check(verdict, asked), now, half)
 
 t.test('what a look changes', (t) => {
   const wrong = 'dkim-not-proved'
@@ -373,9 +373,9 @@ t.test('what a look changes', (t) => {
     [verified, wrong, false, 'verified', now, 'domain.broken'],
     [{ ...verified, unproved_since: now - 5 }, wrong, true, 'verified', now - 5, null],
     [{ ...verified, unproved_since: now - 5 }, 'proved', false, 'verified', null, null],
-    [{ ...verified, unproved_since: now - GRACE + 1 }, wrong, false, 'verified', now - GRACE + 1, null],
-    [{ ...verified, unproved_since: now - GRACE }, wrong, true, 'failed', now, 'domain.failed'],
-    [{ ...verified, unproved_since: now - 9 * GRACE }, 'proved', false, 'verified', null, null],
+    [{ ...verified, unproved_since: now - GRACE_PERIOD + 1 }, wrong, false, 'verified', now - GRACE_PERIOD + 1, null],
+    [{ ...verified, unproved_since: now - GRACE_PERIOD }, wrong, true, 'failed', now, 'domain.failed'],
+    [{ ...verified, unproved_since: now - 9 * GRACE_PERIOD }, 'proved', false, 'verified', null, null],
     [{ ...verified, forced: 1 }, wrong, true, 'verified', null, null],
     [{ ...verified, forced: 1 }, wrong, false, 'verified', null, null],
   ] as const) {
@@ -397,7 +397,7 @@ t.test('silence changes nothing but the time of the next look, which keeps its p
   const soon = now + 0.95 * HOUR
   for (const [before, next] of [
     [verified, soon],
-    [{ ...verified, unproved_since: now - 9 * GRACE }, soon],
+    [{ ...verified, unproved_since: now - 9 * GRACE_PERIOD }, soon],
     [{ unproved_since: now - DAY }, soon],
     [{ status: 'failed', unproved_since: now - DAY }, soon],
     [{ unproved_since: now - 4 * DAY }, now + 0.95 * DAY],
@@ -427,7 +427,7 @@ t.test('the next look comes hourly, daily or never, and never all at once', (t) 
   t.equal(at({ ...verified, rotation_asked_at: 5 }, 0), 0.95 * HOUR)
   t.equal(at({ ...verified, forced: 1, rotation_asked_at: 5 }, 0), 0.95 * HOUR)
   t.equal(at({ ...verified, unproved_since: 0 }, HOUR), 1.95 * HOUR, 'in its grace')
-  t.equal(at({ ...verified, unproved_since: 0 }, GRACE - 60_000), GRACE, 'at the end of its grace')
+  t.equal(at({ ...verified, unproved_since: 0 }, GRACE_PERIOD - 60_000), GRACE_PERIOD, 'at the end of its grace')
   for (const status of ['pending', 'failed'] as const) {
     t.equal(at({ status }, 2 * DAY), 2 * DAY + 0.95 * HOUR)
     t.equal(at({ status }, 3 * DAY), Math.round(3.95 * DAY))
@@ -439,26 +439,26 @@ t.test('the next look comes hourly, daily or never, and never all at once', (t) 
 
 t.test('the way to the other key', (t) => {
   const now = 100 * DAY
-  const retirement = 7 * DAY
-  const step = (idle: Partial<DkimKeyRow> | null, shown = false) =>
-    rotationStep({
+  const retirementTime = 7 * DAY
+  const step = (idle: Partial<DkimKeyRow> | null, visible = false) =>
+    decideRotationStep({
       keys: [keyRow('dkim1', 'A'), ...(idle === null ? [] : [keyRow('dkim2', 'B', idle)])],
-      retirement,
-      shown,
+      retirementTime,
+      visible,
       now,
     })
   const selector = 'dkim2'
   t.same(step({}), { kind: 'unseen', selector })
   t.same(step({}, true), { kind: 'switch', selector })
   t.same(step({ retired_at: now - DAY }, true), { kind: 'retiring', selector, until: now + 6 * DAY })
-  t.same(step({ retired_at: now - retirement }, true), { kind: 'replace', selector })
+  t.same(step({ retired_at: now - retirementTime }, true), { kind: 'replace', selector })
   t.same(step(null, true), { kind: 'replace', selector })
   t.same(step({ usable_at: now + 1 }, true), { kind: 'settling', selector, until: now + 1 })
   t.same(step({ usable_at: now }, true), { kind: 'switch', selector })
   t.same(step({ usable_at: now }), { kind: 'unseen', selector })
   const imported = keyRow('old', 'C', { signing: 1 })
   const rested = (one: number | null, other: number | null): string =>
-    idleSelector([
+    findIdleSelector([
       keyRow('dkim1', 'A', { signing: 0, retired_at: one }),
       keyRow('dkim2', 'B', { retired_at: other }),
       imported,
@@ -468,7 +468,7 @@ t.test('the way to the other key', (t) => {
 })
 
 t.test('sixty looks at a domain in a minute', (t) => {
-  const count = lookLimit()
+  const count = createCheckLimiter()
   for (let n = 0; n < 60; n += 1) count('one', 1000 + n)
   t.throws(() => count('one', 2000), { name: 'Refusal', kind: 'rate-limited', details: { limit: 60, retry_after: 59 } })
   count('other', 2000)

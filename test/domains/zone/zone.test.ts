@@ -2,39 +2,39 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { operator } from '../../../src/accounts/audit-log.js'
+import { operatorActor } from '../../../src/accounts/audit-log.js'
 import type { Config } from '../../../src/config/complete.js'
 import { parseConfig } from '../../../src/config/load.js'
 import { deleteSendingDomain } from '../../../src/domains/delete-domain.js'
 import { dkimKeysOf } from '../../../src/domains/dkim/signing-keys.js'
-import { importedKey } from '../../../src/domains/new-domain.js'
+import { installImportedKey } from '../../../src/domains/new-domain.js'
 import { domainByName } from '../../../src/domains/sending-domains.js'
-import { keyTarget } from '../../../src/domains/verification/dns-records.js'
-import { serviceZone } from '../../../src/domains/zone/zone.js'
-import { noticeZoneSettings } from '../../../src/domains/zone/zone-change.js'
-import { plainRecord, textStrings, zoneLine } from '../../../src/domains/zone/zone-file.js'
-import { fixedRecords, type ZoneSettings, zoneSettings } from '../../../src/domains/zone/zone-records.js'
+import { keyTargetOf } from '../../../src/domains/verification/dns-records.js'
+import { createServiceZone } from '../../../src/domains/zone/zone.js'
+import { syncZoneSerial } from '../../../src/domains/zone/zone-change.js'
+import { toPlainRecord, splitTxtStrings, formatZoneLine } from '../../../src/domains/zone/zone-file.js'
+import { buildFixedRecords, type ZoneSettings, toZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
 import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { founded } from '../../helpers/foundation.js'
+import { seedDatabase } from '../../helpers/foundation.js'
 import { skipWithout } from '../../helpers/programs.js'
-import { command } from '../../helpers/test-daemon.js'
+import { runCommand } from '../../helpers/test-daemon.js'
 import { runProgram } from '../../journeys/support/run-program.js'
 
 function configOf(toml: string): Config {
-  const machine = { hostname: 'mail.service.test', home: '/', root: true, stateHome: undefined }
+  const machine = { hostname: 'mail.service.test', home: '/', isRoot: true, stateHome: undefined }
   const loaded = parseConfig(toml, null, machine)
   if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
   return loaded.config
 }
 
 function settingsOf(toml: string): ZoneSettings {
-  return zoneSettings(configOf(toml))
+  return toZoneSettings(configOf(toml))
 }
 
 function lines(settings: ZoneSettings): readonly string[] {
-  return fixedRecords(settings, [{ selector: 'service', public_record: 'v=DKIM1; p=' }]).map(zoneLine)
+  return buildFixedRecords(settings, [{ selector: 'service', public_record: 'v=DKIM1; p=' }]).map(formatZoneLine)
 }
 
 const usual = settingsOf(`
@@ -67,7 +67,7 @@ t.test('the zone has what customers and other servers look for, each record once
 })
 
 const names = (settings: ZoneSettings): readonly string[] => [
-  ...new Set(fixedRecords(settings, [{ selector: 'service', public_record: '' }]).map(({ name }) => name)),
+  ...new Set(buildFixedRecords(settings, [{ selector: 'service', public_record: '' }]).map(({ name }) => name)),
 ]
 
 t.test('names outside the zone are nobody’s business of the zone', async (t) => {
@@ -109,7 +109,7 @@ public_addresses = ["192.0.2.1"]
 
 t.test('SPF allows the addresses that mail leaves from, where others can see them', async (t) => {
   const spfOf = (toml: string): unknown =>
-    fixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))?.data
+    buildFixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))?.data
   const sources = '[outbound]\nsource_addresses = ["198.51.99.7", "10.0.0.7", "fe80::7", "2a00::7"]'
   t.match(spfOf(`[service]\npublic_addresses = ["192.0.2.1"]\n${sources}`), {
     text: 'v=spf1 ip4:192.0.2.1 ip4:198.51.99.7 ip6:2a00::7 -all',
@@ -120,18 +120,18 @@ t.test('SPF allows the addresses that mail leaves from, where others can see the
 
 t.test('a text is cut into strings of 255 octets, and what would end one is escaped', async (t) => {
   t.same(
-    textStrings('x'.repeat(511)).map(({ length }) => length),
+    splitTxtStrings('x'.repeat(511)).map(({ length }) => length),
     [255, 255, 1],
   )
   t.equal(
-    zoneLine({ name: 'a.test', ttl: 1, data: { type: 'TXT', text: 'a "b" \\' } }),
+    formatZoneLine({ name: 'a.test', ttl: 1, data: { type: 'TXT', text: 'a "b" \\' } }),
     'a.test. 1 IN TXT "a \\"b\\" \\\\"',
   )
 })
 
 async function withDomains(): Promise<{ database: Database; own: string; other: string }> {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId, otherWorkspaceId } = await founded(database)
+  const { workspaceId, otherWorkspaceId } = await seedDatabase(database)
   return { database, own: workspaceId, other: otherWorkspaceId }
 }
 
@@ -146,57 +146,57 @@ function rowOf({ read }: Database, workspaceId: string, domain: string) {
 
 t.test('keys of all registrations are at the names that their CNAMEs lead to', async (t) => {
   const { database, own, other } = await shared
-  const zone = serviceZone(database, usual)
+  const zone = createServiceZone(database, usual)
   for (const [workspaceId, domain] of [
     [own, 'a.test'],
     [other, 'other.test'],
   ] as const) {
     const row = rowOf(database, workspaceId, domain)
     for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain })) {
-      const name = keyTarget(row, selector, usual.zone)
-      t.same(zone.at(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
+      const name = keyTargetOf(row, selector, usual.zone)
+      t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
     }
   }
 })
 
 t.test('a name that only holds other names is there, and one that holds nothing is not', async (t) => {
   const { database, own } = await shared
-  const zone = serviceZone(database, usual)
+  const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
-  const below = keyTarget(row, 'x', usual.zone).slice(2)
-  t.same(zone.at('_domainkey.mail.service.test'), [])
-  t.same(zone.at(below), [], 'the label of a registration')
+  const below = keyTargetOf(row, 'x', usual.zone).slice(2)
+  t.same(zone.findRecords('_domainkey.mail.service.test'), [])
+  t.same(zone.findRecords(below), [], 'the label of a registration')
   for (const name of [
-    keyTarget(row, 'dkim3', usual.zone),
+    keyTargetOf(row, 'dkim3', usual.zone),
     `x.dkim1.${below}`,
-    keyTarget({ id: row.id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }, 'dkim1', usual.zone),
+    keyTargetOf({ id: row.id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }, 'dkim1', usual.zone),
     `dkim1.%._domainkey.${usual.zone}`,
     `dkim1._domainkey.${usual.zone}`,
     `x.${usual.zone}`,
   ]) {
-    t.equal(zone.at(name), null, name)
+    t.equal(zone.findRecords(name), null, name)
   }
 })
 
 t.test('an imported key is there under its selector, whatever its dots', async (t) => {
   const { database, own } = await shared
-  const zone = serviceZone(database, usual)
+  const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
-  const name = keyTarget(row, 'old.2019', usual.zone)
-  t.equal(zone.at(name), null)
+  const name = keyTargetOf(row, 'old.2019', usual.zone)
+  t.equal(zone.findRecords(name), null)
   const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: 'a.test' })
   const place = { workspaceId: own, domain: parseDomainName('a.test'), selector: 'Old.2019', now: 1 }
-  await database.commit(importedKey(place, key?.private_key ?? ''))
-  t.match(zone.at(name), [{ data: { type: 'TXT', text: key?.public_record } }])
-  t.same(zone.at(name.slice('old.'.length)), [], 'between its dots')
+  await database.commit(installImportedKey(place, key?.private_key ?? ''))
+  t.match(zone.findRecords(name), [{ data: { type: 'TXT', text: key?.public_record } }])
+  t.same(zone.findRecords(name.slice('old.'.length)), [], 'between its dots')
 })
 
 t.test('the serial grows when the configuration changes the zone, and at a restart', async (t) => {
   const { database } = await shared
-  const zone = serviceZone(database, usual)
+  const zone = createServiceZone(database, usual)
   const notice = async (settings: ZoneSettings, restarted: boolean): Promise<number> => {
-    await noticeZoneSettings(database, settings, { now: 1, restarted })
-    return zone.serial()
+    await syncZoneSerial(database, settings, { now: 1, restarted })
+    return zone.readSerial()
   }
   const first = await notice(usual, false)
   t.equal(await notice(usual, false), first)
@@ -213,7 +213,7 @@ t.test('a question costs one look at an index, however many domains there are', 
     asked.push(sql)
     return database.read(sql, parameters)
   }
-  serviceZone({ read }, usual).at(`dkim1.00000000000000000000._domainkey.${zone}`)
+  createServiceZone({ read }, usual).findRecords(`dkim1.00000000000000000000._domainkey.${zone}`)
   const sql = asked.find((text) => text.includes('substr')) ?? ''
   const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, ['x']).map(({ detail }) => detail)
   t.match(plan[0], /^SEARCH domains USING (COVERING )?INDEX domains_label/)
@@ -222,10 +222,10 @@ t.test('a question costs one look at an index, however many domains there are', 
 
 t.test('whatever the zone as a whole has is also there by its name', async (t) => {
   const { database } = await shared
-  const zone = serviceZone(database, usual)
-  const all = [...zone.pages()].flat()
+  const zone = createServiceZone(database, usual)
+  const all = [...zone.readPages()].flat()
   t.ok(all.length > 20)
-  for (const record of all) t.ok(zone.at(record.name)?.some((found) => zoneLine(found) === zoneLine(record)))
+  for (const record of all) t.ok(zone.findRecords(record.name)?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
 })
 
 t.test('names that were asked for are remembered in bounds', async (t) => {
@@ -235,32 +235,32 @@ t.test('names that were asked for are remembered in bounds', async (t) => {
     if (sql.includes('substr')) reads += 1
     return database.read(sql, parameters)
   }
-  const zone = serviceZone({ read }, usual)
-  const name = keyTarget(rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
-  for (let count = 0; count < 3; count += 1) t.ok(zone.at(name))
+  const zone = createServiceZone({ read }, usual)
+  const name = keyTargetOf(rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
+  for (let count = 0; count < 3; count += 1) t.ok(zone.findRecords(name))
   t.equal(reads, 1)
 })
 
 t.test('the serial grows with every change of what the zone holds, and with nothing else', async (t) => {
   const { database, own } = await shared
-  const zone = serviceZone(database, usual)
+  const zone = createServiceZone(database, usual)
   const row = rowOf(database, own, 'a.test')
-  const name = keyTarget(row, 'dkim1', usual.zone)
-  t.ok(zone.at(name))
+  const name = keyTargetOf(row, 'dkim1', usual.zone)
+  t.ok(zone.findRecords(name))
   const grows = async (what: string, act: () => Promise<unknown>): Promise<void> => {
-    const before = zone.serial()
+    const before = zone.readSerial()
     await act()
-    t.ok(zone.serial() > before, what)
-    t.match(zone.soa(), { data: { serial: zone.serial() } })
+    t.ok(zone.readSerial() > before, what)
+    t.match(zone.readSoa(), { data: { serial: zone.readSerial() } })
   }
-  const still = zone.serial()
+  const still = zone.readSerial()
   await database.commit([{ sql: `update domains set status = 'failed'`, parameters: [] }])
   await database.commit([{ sql: 'update dkim_keys set signing = 0', parameters: [] }])
-  t.equal(zone.serial(), still, 'a state is not in the zone')
+  t.equal(zone.readSerial(), still, 'a state is not in the zone')
   await grows('a key', () => database.commit([{ sql: `update dkim_keys set public_record = 'new'`, parameters: [] }]))
-  t.match(zone.at(name), [{ data: { text: 'new' } }], 'what was remembered is forgotten')
-  await grows('a deletion', () => deleteSendingDomain(database, row, operator, 1))
-  t.equal(zone.at(name), null)
+  t.match(zone.findRecords(name), [{ data: { text: 'new' } }], 'what was remembered is forgotten')
+  await grows('a deletion', () => deleteSendingDomain(database, row, operatorActor, 1))
+  t.equal(zone.findRecords(name), null)
 })
 
 t.test('posthorn zone', async (t) => {
@@ -270,7 +270,7 @@ t.test('posthorn zone', async (t) => {
     const service = `[service]\nhostname = "mail.service.test"\ndata_dir = ${JSON.stringify(join(folder, 'data'))}\n`
     writeFileSync(file, service + more)
   }
-  const posthorn = (...words: string[]) => command([...words, '--config', file])
+  const posthorn = (...words: string[]) => runCommand([...words, '--config', file])
 
   await t.test('without servers and addresses prints lines for the zone above, and says so', async (t) => {
     configure('')
@@ -325,8 +325,8 @@ t.test('posthorn zone', async (t) => {
 })
 
 t.test('a record as a value has the form that its type has', async (t) => {
-  const value = (data: Parameters<typeof plainRecord>[0]['data']): string =>
-    plainRecord({ name: 'a.test', ttl: 1, data }).value
+  const value = (data: Parameters<typeof toPlainRecord>[0]['data']): string =>
+    toPlainRecord({ name: 'a.test', ttl: 1, data }).value
   t.equal(value({ type: 'CAA', issuer: 'ca.test' }), '0 issue "ca.test"')
   t.equal(value({ type: 'NS', host: 'ns.test' }), 'ns.test')
   t.equal(value({ type: 'TXT', text: 'x'.repeat(300) }), 'x'.repeat(300))

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 export interface ChildServer {
   readonly signal: (name: NodeJS.Signals) => void
   /** Resolves to the first line of its output that has `words`, counted from line `since`. */
-  readonly said: (words: string, since?: number) => Promise<string>
+  readonly waitForLine: (words: string, since?: number) => Promise<string>
   /** How many lines it has said. */
   readonly lines: () => number
 }
@@ -25,7 +25,7 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
   const lines: string[] = []
   const readers = [child.stdout, child.stderr].map((input) => createInterface({ input }))
   for (const reader of readers) reader.on('line', (line) => lines.push(line))
-  const said = async (wanted: string, since = 0): Promise<string> => {
+  const waitForLine = async (wanted: string, since = 0): Promise<string> => {
     for (;;) {
       const found = lines.slice(since).find((line) => line.includes(wanted))
       if (found !== undefined) return found
@@ -33,8 +33,8 @@ export async function childServer(t: Test, words: readonly string[], ready: stri
       if (next === null) throw new Error(`${program} ended: ${lines.join('\n')}`)
     }
   }
-  await said(ready)
-  return { signal: (name) => void child.kill(name), said, lines: () => lines.length }
+  await waitForLine(ready)
+  return { signal: (name) => void child.kill(name), waitForLine, lines: () => lines.length }
 }
 
 /** Of TCP; nobody else here listens on UDP. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 
 /** The fenced blocks of a document in that language; '' for those that name none. */
-export function examples(file: string, language: string): readonly string[] {
+export function readExamples(file: string, language: string): readonly string[] {
   return [...readFileSync(file, 'utf8').matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, named, text = '']) =>
     named === language ? [text] : [],
   )

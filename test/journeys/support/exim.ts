@@ -10,14 +10,14 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSyn
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from '../../helpers/database.js'
-import type { Said } from './program.js'
+import type { ProgramResult } from './program.js'
 import { runProgram } from './run-program.js'
 
 const program = join(process.cwd(), '.peers/exim/usr/sbin/exim4')
 const user = 9025
 
 export interface Exim {
-  readonly deliver: (from: string, to: string, message: Buffer | string) => Promise<Said>
+  readonly deliver: (from: string, to: string, message: Buffer | string) => Promise<ProgramResult>
   /** What it has said until now. */
   readonly log: () => string
 }

@@ -6,19 +6,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 const { BASE_URL, API_KEY, RECIPIENT } = process.env
 
-interface Told {
+interface ApiAnswer {
   readonly id: string
   readonly status: string
 }
 
-async function call(method: string, path: string, body?: object): Promise<Told> {
+async function call(method: string, path: string, body?: object): Promise<ApiAnswer> {
   const answer = await fetch(`${BASE_URL}/v1${path}`, {
     method,
     headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Told
+  return (await answer.json()) as ApiAnswer
 }
 
 const { id } = await call('POST', '/emails', {

@@ -41,14 +41,14 @@ export async function startKnot(
   write(records)
   const zone = (domain: string, name: string): string => `  - domain: ${domain}\n    file: ${home}/${name}.zone\n`
   const zones = `zone:\n${zone('.', 'root')}${broken.map((domain) => zone(domain, 'missing')).join('')}`
-  const child = await run(t, home, { host, port }, zones)
+  const child = await startKnotServer(t, home, { host, port }, zones)
   return {
     address: `${host}:${port}`,
     publish: async (lines) => {
       const since = child.lines()
       write(lines)
       child.signal('SIGHUP')
-      await child.said(`serial ${serial - 1} -> ${serial}`, since)
+      await child.waitForLine(`serial ${serial - 1} -> ${serial}`, since)
     },
   }
 }
@@ -56,7 +56,7 @@ export async function startKnot(
 export interface Secondary {
   readonly port: number
   /** Resolves when it has the zone with this serial. */
-  readonly has: (serial: number) => Promise<unknown>
+  readonly waitForSerial: (serial: number) => Promise<unknown>
 }
 
 /** It must listen at `port`, because the primary must know where to tell it of changes. */
@@ -65,11 +65,11 @@ export async function startSecondary(t: Test, port: number, zone: string, primar
   const from = `remote:\n  - id: primary\n    address: 127.0.0.1@${primary}\n`
   const told = 'acl:\n  - id: told\n    address: 127.0.0.1\n    action: notify\n'
   const zones = `${from}${told}zone:\n  - domain: ${zone}\n    master: primary\n    acl: told\n    file: ${home}/copy.zone\n`
-  const child = await run(t, home, { host: '127.0.0.1', port }, zones)
-  return { port, has: (serial) => child.said(`-> ${serial}`) }
+  const child = await startKnotServer(t, home, { host: '127.0.0.1', port }, zones)
+  return { port, waitForSerial: (serial) => child.waitForLine(`-> ${serial}`) }
 }
 
-function run(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
+function startKnotServer(t: Test, home: string, { host, port }: KnotPlace, rest: string): Promise<ChildServer> {
   const file = join(home, 'knot.conf')
   const settings = `server:
     rundir: ${home}

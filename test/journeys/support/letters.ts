@@ -18,7 +18,7 @@ export interface LetterOptions {
 }
 
 /** From app@sender.test, with the recipient in its Message-ID. */
-export function letter({ to, fields = '', bytes = true }: LetterOptions): Buffer {
+export function buildLetter({ to, fields = '', bytes = true }: LetterOptions): Buffer {
   const header = [
     'From: "The App" <app@sender.test>',
     `To: ${to}`,
@@ -43,18 +43,18 @@ export interface Received {
   readonly rest: Buffer
 }
 
-const ours =
+const ourFields =
   /^X-Posthorn-Reference: [a-z2-7]{42}\r\nDKIM-Signature: v=1;.*\r\n(?:[ \t].*\r\n)+Received: by localhost with (\w+) id [\w-]+;\r\n\t[^\r\n]+\r\n/
 
 /** Takes off the three fields that Posthorn puts on top; throws where there is anything else. */
-export function withoutOurs(raw: Buffer): Received {
-  const found = ours.exec(raw.toString('latin1'))
+export function stripOurFields(raw: Buffer): Received {
+  const found = ourFields.exec(raw.toString('latin1'))
   if (found?.[1] === undefined) throw new Error(`not our fields on top: ${raw.toString('latin1', 0, 300)}`)
   return { protocol: found[1], rest: raw.subarray(found[0].length) }
 }
 
 /** Null, or where two messages part, with what stands there. */
-export function difference(got: Buffer, wanted: Buffer): string | null {
+export function findDifference(got: Buffer, wanted: Buffer): string | null {
   if (got.equals(wanted)) return null
   const at = [...wanted].findIndex((byte, place) => got[place] !== byte)
   const place = at === -1 ? wanted.length : at

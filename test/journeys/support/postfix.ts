@@ -54,7 +54,7 @@ async function start(t: Test, port: number, settings: string): Promise<Postfix> 
   const child = spawn('sh', ['-c', script, config], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => stop(child, join(home, 'spool/pid/master.pid')))
   const log: string[] = []
-  await started(child, log)
+  await waitUntilStarted(child, log)
   return { config, log }
 }
 
@@ -67,7 +67,7 @@ queues='active bounce corrupt defer deferred flush hold incoming private saved t
 mkdir $queues maildrop public && chmod 700 $queues && chmod 730 maildrop && chmod 710 public
 chown postfix $queues && chown postfix:postdrop maildrop public && touch quick-start`
 
-async function started(child: ChildProcess, log: string[]): Promise<void> {
+async function waitUntilStarted(child: ChildProcess, log: string[]): Promise<void> {
   if (child.stdout === null) throw new Error('no standard output')
   const reader = createInterface(child.stdout)
   const ended = once(child, 'close').then(() => null)

@@ -20,7 +20,7 @@ const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url
 
 export type LogLine = Readonly<Record<string, unknown>>
 
-export interface Said {
+export interface ProgramResult {
   readonly status: number | null
   readonly stdout: string
   readonly stderr: string
@@ -32,7 +32,7 @@ export interface Installation {
   readonly file: string
 }
 
-export interface Settled extends Installation {
+export interface ReadyInstallation extends Installation {
   readonly workspace: string
   readonly key: string
   /** The published record of the selector that signs. */
@@ -47,14 +47,14 @@ export interface Daemon {
   readonly pid: number
   readonly log: readonly LogLine[]
   /** Resolves to the first line of the log that fits, past ones included. */
-  readonly logged: (fits: (line: LogLine) => boolean) => Promise<LogLine>
+  readonly waitForLog: (fits: (line: LogLine) => boolean) => Promise<LogLine>
   readonly signal: (name: NodeJS.Signals) => void
   /** The exit status, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
 /** A folder with a configuration, where `sink.test` is routed to this port; `more`: further sections. */
-export function installation(t: Test, sinkPort: number, more = ''): Installation {
+export function createInstallation(t: Test, sinkPort: number, more = ''): Installation {
   const folder = temporaryFolder(t)
   const made = { folder, dataDir: join(folder, 'data'), file: join(folder, 'posthorn.toml') }
   configure(made, sinkPort, more)
@@ -80,10 +80,10 @@ routes = { "sink.test" = "127.0.0.1:${sinkPort}" }
 }
 
 /** With a workspace, a key, and `sender.test`; `trusted`: a network that submits without AUTH. */
-export async function settledInstallation(t: Test, sinkPort: number, trusted: string): Promise<Settled> {
-  const bare = installation(t, sinkPort)
-  const owner = await answered(bare, 'setup', '--workspace', 'Journeys', '--email', 'owner@sender.test')
-  const domain = await answered(bare, 'domain', 'add', 'sender.test', '--force')
+export async function createReadyInstallation(t: Test, sinkPort: number, trusted: string): Promise<ReadyInstallation> {
+  const bare = createInstallation(t, sinkPort)
+  const owner = await runForJson(bare, 'setup', '--workspace', 'Journeys', '--email', 'owner@sender.test')
+  const domain = await runForJson(bare, 'domain', 'add', 'sender.test', '--force')
   const workspace = String(owner['workspace_id'])
   configure(bare, sinkPort, `[[submission.trusted]]\nnetwork = "${trusted}"\nworkspace = "${workspace}"`)
   const keys = domain['dkim_keys'] as readonly { readonly txt: string; readonly signing: boolean }[]
@@ -92,12 +92,12 @@ export async function settledInstallation(t: Test, sinkPort: number, trusted: st
 }
 
 /** Runs a command in a process of its own. */
-export function command({ file }: Installation, ...words: readonly string[]): Promise<Said> {
-  return finished(spawn('env', plainNode(main, ...words, '--config', file)))
+export function runCommand({ file }: Installation, ...words: readonly string[]): Promise<ProgramResult> {
+  return waitForExit(spawn('env', plainNode(main, ...words, '--config', file)))
 }
 
 /** Runs a command in this process, which spares it the start of another one. */
-export async function told({ file }: Installation, ...words: readonly string[]): Promise<Said> {
+export async function runInProcess({ file }: Installation, ...words: readonly string[]): Promise<ProgramResult> {
   const texts = { stdout: '', stderr: '' }
   const status = await run({
     argv: [...words, '--config', file],
@@ -106,8 +106,8 @@ export async function told({ file }: Installation, ...words: readonly string[]):
       texts.stdout += text
     },
     printBytes: () => Promise.reject(new Error('no command of this test prints bytes')),
-    secret: async () => '',
-    complain: (text) => {
+    readSecret: async () => '',
+    printError: (text) => {
       texts.stderr += text
     },
   })
@@ -115,13 +115,13 @@ export async function told({ file }: Installation, ...words: readonly string[]):
 }
 
 /** What a command answers with `--json`. */
-export async function answered(where: Installation, ...words: readonly string[]): Promise<LogLine> {
-  const { stdout, stderr } = await told(where, ...words, '--json')
+export async function runForJson(where: Installation, ...words: readonly string[]): Promise<LogLine> {
+  const { stdout, stderr } = await runInProcess(where, ...words, '--json')
   if (stdout === '') throw new Error(`posthorn ${words.join(' ')}: ${stderr}`)
   return JSON.parse(stdout) as LogLine
 }
 
-export async function finished(child: ChildProcess): Promise<Said> {
+export async function waitForExit(child: ChildProcess): Promise<ProgramResult> {
   const texts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.on('data', (chunk: Buffer) => {
@@ -155,24 +155,24 @@ export async function serve(t: Test, { file }: Installation, options: ServeOptio
     signal('SIGKILL')
     await ended
   })
-  const { log, logged } = follow(child, ended)
-  const serving = await logged(({ msg }) => msg === 'serving')
+  const { log, waitForLog } = followLog(child, ended)
+  const serving = await waitForLog(({ msg }) => msg === 'serving')
   const [port = 0, tlsPort = 0] = (serving['submission'] as readonly string[]).map(portOf)
   const [mxPort = 0] = (serving['mx'] as readonly string[]).map(portOf)
   const [apiPort = 0] = (serving['api'] as readonly string[]).map(portOf)
-  return { port, tlsPort, mxPort, apiPort, pid, log, logged, signal, ended }
+  return { port, tlsPort, mxPort, apiPort, pid, log, waitForLog, signal, ended }
 }
 
 function portOf(listening: string): number {
   return Number(/:(\d+)/.exec(listening)?.[1])
 }
 
-function follow(child: ChildProcess, ended: Promise<unknown>): Pick<Daemon, 'log' | 'logged'> {
+function followLog(child: ChildProcess, ended: Promise<unknown>): Pick<Daemon, 'log' | 'waitForLog'> {
   if (child.stdout === null) throw new Error('no standard output')
   const log: LogLine[] = []
   const reader = createInterface(child.stdout)
   reader.on('line', (line) => log.push(JSON.parse(line) as LogLine))
-  const logged: Daemon['logged'] = async (fits) => {
+  const waitForLog: Daemon['waitForLog'] = async (fits) => {
     for (;;) {
       const found = log.find(fits)
       if (found !== undefined) return found
@@ -182,5 +182,5 @@ function follow(child: ChildProcess, ended: Promise<unknown>): Pick<Daemon, 'log
       }
     }
   }
-  return { log, logged }
+  return { log, waitForLog }
 }

@@ -2,18 +2,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { finished, type Said } from './program.js'
+import { waitForExit, type ProgramResult } from './program.js'
 
 /** Debian's own: what its packages install is not seen by any other Python. */
 export const python = '/usr/bin/python3'
 
-export function runProgram(words: readonly string[], input: Buffer | string = ''): Promise<Said> {
+export function runProgram(words: readonly string[], input: Buffer | string = ''): Promise<ProgramResult> {
   const [name = '', ...rest] = words
   const child = spawn(name, rest, { env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` } })
   // A client that was refused does not read on.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
-  return finished(child)
+  return waitForExit(child)
 }
 
 /** For tests that need more than a program: `probe` succeeds where it is there. */

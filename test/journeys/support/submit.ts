@@ -4,15 +4,15 @@ import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
 /** Greeted, and ready for MAIL. */
 export async function openSession(port: number): Promise<Dialogue> {
   const session = await dial(port)
-  await session.reply()
-  await session.say('EHLO client.test')
+  await session.readReply()
+  await session.sendCommand('EHLO client.test')
   return session
 }
 
 /** Up to the 354. */
 export async function beginMessage(session: Dialogue, to: string): Promise<void> {
   await session.send(`MAIL FROM:<app@sender.test>\r\nRCPT TO:<${to}>\r\nDATA\r\n`)
-  const [, , go] = await session.replies(3)
+  const [, , go] = await session.readReplies(3)
   if (go?.startsWith('354') !== true) throw new Error(`no 354 but ${go}`)
 }
 
@@ -24,7 +24,7 @@ export function smallMessage(mark: string, fields = ''): string {
 /** Resolves to the reply to the final dot. */
 export async function submit(session: Dialogue, to: string, fields = ''): Promise<string> {
   await beginMessage(session, to)
-  return session.say(smallMessage(to, fields).slice(0, -2))
+  return session.sendCommand(smallMessage(to, fields).slice(0, -2))
 }
 
 /** Throws where it is not a 250. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/mail/address.js'
-import { fieldsNamed, fieldValue, scanHeader } from '../../../src/mail/header-fields.js'
-import { buildDsn, type Dsn, wantsDsn } from '../../../src/messages/dsn/dsn.js'
+import { findFields, readFieldValue, scanHeader } from '../../../src/mail/header-fields.js'
+import { buildDsn, type Dsn, shouldSendDsn } from '../../../src/messages/dsn/dsn.js'
 import type { DsnRecipient } from '../../../src/messages/dsn/dsn-report.js'
 import { oddMessages } from '../../fixtures/odd-messages.js'
 import { checkForm } from '../../helpers/check-form.js'
@@ -72,7 +72,7 @@ t.test('who wants which report', (t) => {
     [['success', 'delay'], 'success', true],
     [['success', 'delay'], 'failed', false],
   ] as const
-  for (const [notify, kind, wanted] of rows) t.equal(wantsDsn(notify, kind), wanted, `${notify} ${kind}`)
+  for (const [notify, kind, wanted] of rows) t.equal(shouldSendDsn(notify, kind), wanted, `${notify} ${kind}`)
   t.end()
 })
 
@@ -80,8 +80,8 @@ t.test('the header says what it is and answers the message', (t) => {
   const raw = buildDsn(report)
   const header = scanHeader(raw)
   const value = (name: string): string =>
-    fieldsNamed(header, name)
-      .map((field) => fieldValue(raw, field))
+    findFields(header, name)
+      .map((field) => readFieldValue(raw, field))
       .join('|')
   t.equal(value('from'), 'Mail Delivery System <posthorn@mail.example.test>')
   t.equal(value('to'), '<app@example.test>')
@@ -221,7 +221,7 @@ t.test('what a server says stays in its field', (t) => {
   t.equal(groups.length, 2)
   t.notMatch(groups[1], /\r\n(?:Status: 2|Final-Recipient: x)/)
   t.match(groups[1], /\r\nDiagnostic-Code: smtp; 550 a Status: 2\.0\.0 Final-Recipient: x \?\? \? long/)
-  t.equal(checkForm(buildDsn(dsn), { lineOctets: 998 }).kind, 'ok')
+  t.equal(checkForm(buildDsn(dsn), { maxLineOctets: 998 }).kind, 'ok')
   t.end()
 })
 
@@ -244,7 +244,7 @@ t.test('whatever comes in, the report keeps its form', (t) => {
     const groups = status(dsn).split('\r\n\r\n')
     t.equal(groups.length, 3)
     for (const line of groups.join('\r\n').trimEnd().split('\r\n')) t.match(line, /^(?:[A-Z][A-Za-z-]+:| )/)
-    t.equal(checkForm(buildDsn(dsn), { lineOctets: 998 }).kind, 'ok')
+    t.equal(checkForm(buildDsn(dsn), { maxLineOctets: 998 }).kind, 'ok')
   })
   fc.assert(property, { numRuns: 150, seed: 8 })
   t.end()

@@ -1,8 +1,8 @@
 /** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
 import t from 'tap'
 import {
-  callInbound,
-  fileInbound,
+  setSpamStatus,
+  storeInbound,
   type InboundContent,
   inboundById,
   markFailed,
@@ -11,13 +11,13 @@ import {
   rawOfInbound,
   removeInbound,
   removeInboundRaw,
-  waitingInbound,
+  unprocessedOfWorkspace,
 } from '../../../src/messages/inbound/inbound-email.js'
 import { type InboundFilter, listInbound } from '../../../src/messages/inbound/inbound-list.js'
-import { forgetInbound } from '../../../src/messages/inbound/inbound-retention.js'
+import { createInboundPurge } from '../../../src/messages/inbound/inbound-retention.js'
 import type { Database } from '../../../src/storage/database.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
-import { Missed } from '../../../src/storage/writer/write.js'
+import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
 
@@ -49,13 +49,13 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   ...content,
 })
 const waiting = ({ read }: Database): string[] =>
-  waitingInbound(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+  unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
 
 t.test('what a person called it before it was looked at stays', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit(fileInbound(mail('a'), raw))
-  await commit([callInbound({ ...place('a'), status: 'clean' })])
+  await commit(storeInbound(mail('a'), raw))
+  await commit([setSpamStatus({ ...place('a'), status: 'clean' })])
   await commit([markProcessed({ ...ofWorkspace('a'), spam_status: 'spam', spam_score: 900 })])
   t.match(inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
 })
@@ -64,13 +64,13 @@ t.test('what was filed waits until it was looked at, once', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit([
-    ...fileInbound(mail('b'), raw),
-    ...fileInbound(mail('a'), raw),
-    ...fileInbound(mail('c', { received_at: 5 }), raw),
+    ...storeInbound(mail('b'), raw),
+    ...storeInbound(mail('a'), raw),
+    ...storeInbound(mail('c', { received_at: 5 }), raw),
   ])
   t.same(waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    waitingInbound(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
+    unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
     ['b'],
   )
   t.match(inboundById(read, place('a')), [
@@ -88,14 +88,14 @@ t.test('what was filed waits until it was looked at, once', async (t) => {
     markProcessed(ofWorkspace('b')),
     markFailed({ ...place('a'), at: 1 }),
   ])
-    await t.rejects(commit([again]), Missed)
+    await t.rejects(commit([again]), WriteConflict)
   t.same(waiting(database), ['c'])
 })
 
 t.test('nobody finds what belongs to another workspace, or a report', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  await commit([...fileInbound(mail('a'), raw), ...fileInbound(mail('r', { kind: 'report' }), raw)])
+  await commit([...storeInbound(mail('a'), raw), ...storeInbound(mail('r', { kind: 'report' }), raw)])
   t.same(inboundById(read, place('a', 'ws_2')), [])
   t.same(rawOfInbound(read, place('a', 'ws_2')), [])
   t.same(inboundById(read, place('r')), [])
@@ -104,7 +104,7 @@ t.test('nobody finds what belongs to another workspace, or a report', async (t) 
     (await listInbound(read, { workspaceId: 'ws_1' }, { offset: 0, limit: 10 })).map(({ id }) => id),
     ['a'],
   )
-  await t.rejects(commit([removeInbound(place('a', 'ws_2')), removeInboundRaw(place('a', 'ws_2'))]), Missed)
+  await t.rejects(commit([removeInbound(place('a', 'ws_2')), removeInboundRaw(place('a', 'ws_2'))]), WriteConflict)
   t.equal(inboundById(read, place('a')).length, 1)
   await commit([removeInbound(place('a')), removeInboundRaw(place('a'))])
   t.same(rawOfInbound(read, place('a')), [])
@@ -116,10 +116,10 @@ t.test('lists are newest first, in pages, narrowed by each filter', async (t) =>
   const ids = async (filter: Omit<InboundFilter, 'workspaceId'>, offset = 0, limit = 10): Promise<string> =>
     (await listInbound(read, { workspaceId: 'ws_1', ...filter }, { offset, limit })).map(({ id }) => id).join('')
   await commit([
-    ...fileInbound(mail('a', { received_at: 1 }), raw),
-    ...fileInbound(mail('b', { received_at: 2, domain: 'other.test' }), raw),
-    ...fileInbound(mail('c', { received_at: 2 }), raw),
-    ...fileInbound(mail('d', { received_at: 3 }), raw),
+    ...storeInbound(mail('a', { received_at: 1 }), raw),
+    ...storeInbound(mail('b', { received_at: 2, domain: 'other.test' }), raw),
+    ...storeInbound(mail('c', { received_at: 2 }), raw),
+    ...storeInbound(mail('d', { received_at: 3 }), raw),
     markProcessed({ ...ofWorkspace('a'), spam_status: 'spam' }),
     markProcessed(ofWorkspace('b')),
     markFailed({ ...place('c'), at: 9 }),
@@ -150,7 +150,7 @@ t.test('whatever filters are given together, in whatever order of rows, the page
     from_email: odd(n, 2) ? 'Bob@b.test' : 'Eve@b.test',
   }))
   await commit([
-    ...all.flatMap(({ id, received_at, domain }) => fileInbound(mail(id, { received_at, domain }), raw)),
+    ...all.flatMap(({ id, received_at, domain }) => storeInbound(mail(id, { received_at, domain }), raw)),
     ...all.flatMap(({ id, status, spam_status, from_email }) =>
       status === 'received' ? [] : [markProcessed({ ...ofWorkspace(id), spam_status, from_email })],
     ),
@@ -209,20 +209,20 @@ t.test('bytes are forgotten first and records later; what waits keeps both', asy
   const many = Array.from({ length: 250 }, (_, n) => `m${String(n).padStart(3, '0')}`)
   await commit([
     workspace,
-    ...many.flatMap((id) => [...fileInbound(mail(id), raw), markProcessed(ofWorkspace(id))]),
-    ...fileInbound(mail('waits'), raw),
-    ...fileInbound(mail('young', { received_at: 9000 }), raw),
+    ...many.flatMap((id) => [...storeInbound(mail(id), raw), markProcessed(ofWorkspace(id))]),
+    ...storeInbound(mail('waits'), raw),
+    ...storeInbound(mail('young', { received_at: 9000 }), raw),
     markProcessed(ofWorkspace('young')),
   ])
   const count = (table: string): number => read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
   const bytesOnly = { messagesBefore: 5000, eventsBefore: 0 }
-  const step = forgetInbound(database, bytesOnly)
+  const step = createInboundPurge(database, bytesOnly)
   t.equal(await step(), true)
   t.equal(await step(), false)
   t.equal(await step(), false, 'and then there is nothing to do')
   t.same([count('inbound_raw'), count('inbound_emails')], [2, 252])
   const all = { messagesBefore: 5000, eventsBefore: 5000 }
-  const rest = forgetInbound(database, all)
+  const rest = createInboundPurge(database, all)
   while (await rest());
   t.same([count('inbound_raw'), count('inbound_emails')], [2, 2])
   t.same(waiting(database), ['waits'])

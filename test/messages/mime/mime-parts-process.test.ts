@@ -7,7 +7,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import t from 'tap'
 import { defaultMimeLimits } from '../../../src/messages/mime/mime-parts.js'
 import { MimeProcess } from '../../../src/messages/mime/mime-parts-process.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const message = (text: string): Buffer => Buffer.from(`Subject: x\r\n\r\n${text}\r\n`)
 
@@ -43,9 +43,9 @@ t.test('a process that runs out of its heap, or holds too much outside of it, co
     [small, 'fill'],
     [narrow, 'fill-outside'],
   ] as const) {
-    t.match(await process.studied(message('x'), facts), { kind: 'studied', outline: { hasText: true }, study: null })
-    t.match(await process.studied(message('x'), 'count'), { study: { facts: 'count' } }, 'the next one has a process')
-    const read = await process.digested(message('x'), studies, facts)
+    t.match(await process.analyze(message('x'), facts), { kind: 'studied', outline: { hasText: true }, study: null })
+    t.match(await process.analyze(message('x'), 'count'), { study: { facts: 'count' } }, 'the next one has a process')
+    const read = await process.digest(message('x'), studies, facts)
     t.match(read, { kind: 'unreadable', why: 'memory' }, facts)
   }
 })
@@ -61,7 +61,7 @@ t.test('a process that has nothing to do ends, and is started again', async (t) 
   const process = new MimeProcess({ ...defaultMimeLimits, idle: 50 })
   t.teardown(() => process.end())
   t.match(await process.parse(message('x')), { kind: 'parts' })
-  await until('it has ended', () => process.pid === undefined)
+  await waitUntil('it has ended', () => process.pid === undefined)
   t.match(await process.parse(message('y')), { kind: 'parts', parts: { text: 'y' } })
 })
 
@@ -79,5 +79,5 @@ t.test('a process that is in a loop ends when ours is killed', { skip: !existsSy
   const pid = Number(line.toString())
   t.ok(stateOf(pid), 'it runs')
   parent.kill('SIGKILL')
-  await until('it is gone', () => stateOf(pid) === undefined)
+  await waitUntil('it is gone', () => stateOf(pid) === undefined)
 })

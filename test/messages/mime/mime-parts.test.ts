@@ -174,7 +174,7 @@ t.test('bodies are read in the charset that they say, and in UTF-8 where they sa
 })
 
 /** The only attachment of a message whose part has these fields. */
-async function attached(
+async function readAttachment(
   fields: readonly string[],
   octets: BufferEncoding = 'utf8',
 ): Promise<MimeAttachment | undefined> {
@@ -201,10 +201,10 @@ const fileNames: readonly (readonly [parameters: string, name: string, octets?: 
 t.test('file names come in continuations, in charsets, in encoded words and bare', async (t) => {
   for (const [parameters, name, octets] of fileNames) {
     const disposition = `Content-Disposition: attachment; ${parameters}`
-    const found = await attached(['Content-Type: application/pdf', disposition], octets)
+    const found = await readAttachment(['Content-Type: application/pdf', disposition], octets)
     t.equal(found?.filename, name, parameters)
     const byType = `Content-Type: application/pdf; ${parameters.replaceAll('filename', 'name')}`
-    t.equal((await attached([byType], octets))?.filename, name, byType)
+    t.equal((await readAttachment([byType], octets))?.filename, name, byType)
   }
 })
 
@@ -262,7 +262,7 @@ t.test('a text that is shown and has a file name is an attachment too', async (t
   )
   t.match(attachments[0], { content_type: 'text/plain', content_id: 'notes@a.test' })
   const bytes = async (place: number): Promise<string | null> => {
-    const found = await patient.attachment('ws_1', () => Buffer.from(raw), place)
+    const found = await patient.readAttachment('ws_1', () => Buffer.from(raw), place)
     return found.kind === 'attachment' ? found.bytes.toString('latin1') : null
   }
   t.same([await bytes(0), await bytes(1), await bytes(2), await bytes(3)], ['n\xe4me', 'png', 'last', null])
@@ -317,7 +317,7 @@ t.test('what is inside of an attachment stays inside: winmail.dat, a message in 
     ],
   })
   const bytes = async (place: number): Promise<string | null> => {
-    const found = await patient.attachment('ws_1', () => Buffer.from(raw), place)
+    const found = await patient.readAttachment('ws_1', () => Buffer.from(raw), place)
     return found.kind === 'attachment' ? found.bytes.toString('latin1') : null
   }
   t.equal(await bytes(0), tnef.toString('latin1'), 'as it is')
@@ -353,7 +353,7 @@ t.test('empty, missing and malformed headers and boundaries hide nothing', async
 t.test('a text is made of the HTML for who reads, and for nobody else', async (t) => {
   const html = lines('Content-Type: text/html', '', '<style>p{}</style><p>Hello <b>you</b></p><script>x</script>')
   const read = async (raw: string): Promise<Record<'html' | 'text', unknown>> => {
-    const result = await patient.readable('ws_1', () => Buffer.from(raw))
+    const result = await patient.readForDisplay('ws_1', () => Buffer.from(raw))
     if (result.kind === 'unreadable') throw new Error(result.message)
     const parsed = (body: Buffer | null): unknown => (body === null ? null : JSON.parse(body.toString()))
     return { html: parsed(result.parts.html), text: parsed(result.parts.text) }
@@ -433,17 +433,17 @@ t.test('hostile messages are answered, and the next one is read', async (t) => {
 })
 
 /** With two processes that run: starting one may take longer than what a test has it read. */
-async function started(from: MimeReader): Promise<MimeReader> {
+async function startProcesses(from: MimeReader): Promise<MimeReader> {
   await Promise.all(['first', 'second'].map((party) => from.read(party, () => small)))
   return from
 }
 
 t.test('while bombs burn, a message of somebody else is read, whatever is asked of them', async (t) => {
-  const from = await started(reader(t))
+  const from = await startProcesses(reader(t))
   const order: string[] = []
   const all = Object.entries(bombs).flatMap(([name, raw]) => [
-    from.readable('bomber', () => raw).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
-    from.attachment('bomber', () => raw, 0).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
+    from.readForDisplay('bomber', () => raw).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
+    from.readAttachment('bomber', () => raw, 0).then(({ kind }) => order.push(`bomb ${name} ${kind}`)),
   ])
   for (let n = 0; n < 3; n += 1) {
     const result = await from.read('other', () => small)
@@ -478,7 +478,7 @@ t.test('a message has its memory, and the process that it filled is replaced', a
 })
 
 t.test('one party cannot have all processes, nor wait with more than its share', async (t) => {
-  const from = await started(reader(t, { processes: 2, waiting: 3, waitingOfParty: 3 }))
+  const from = await startProcesses(reader(t, { processes: 2, maxWaiting: 3, maxWaitingPerWorkspace: 3 }))
   const done: string[] = []
   const read = async (party: string, raw: Buffer): Promise<void> => {
     await from.read(party, () => raw)
@@ -499,7 +499,7 @@ t.test('one party cannot have all processes, nor wait with more than its share',
 })
 
 t.test('where all places are taken, a party of which nothing waits has one still, and no second', async (t) => {
-  const from = reader(t, { processes: 1, waiting: 2 })
+  const from = reader(t, { processes: 1, maxWaiting: 2 })
   const read = (party: string): Promise<unknown> => from.read(party, () => small)
   const taken = [read('first'), read('first'), read('first')]
   const placed = read('second')
@@ -555,7 +555,7 @@ t.test('what a room above makes of a message is made in its process, and may fai
   const reader = new MimeReader({ ...defaultMimeLimits, time: 500, memory: 64, processes: 1 }, studies)
   t.teardown(() => reader.close())
   const raw = Buffer.from('From: a@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
-  const studied = (facts: string): ReturnType<MimeReader['studied']> => reader.studied('ws_1', () => raw, facts)
+  const studied = (facts: string): ReturnType<MimeReader['analyze']> => reader.analyze('ws_1', () => raw, facts)
   t.match(await studied('count'), {
     kind: 'studied',
     outline: { hasText: true, hasHtml: false, attachments: 0 },
@@ -565,5 +565,5 @@ t.test('what a room above makes of a message is made in its process, and may fai
     t.match(await studied(facts), { kind: 'studied', outline: { hasText: true }, study: null }, facts)
   }
   t.match(await studied('count'), { study: { facts: 'count' } }, 'the next message has a process')
-  t.match(await reader.studied('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
+  t.match(await reader.analyze('ws_1', () => undefined, ''), { kind: 'unreadable', why: 'gone' })
 })

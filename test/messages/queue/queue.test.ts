@@ -13,17 +13,17 @@ import {
 } from '../../../src/messages/queue/queue.js'
 import {
   deleteEntry,
-  eachEntry,
+  iterateEntries,
   holdEntry,
   type ListedEntry,
   type QueueFilter,
   queueStatuses,
   releaseEntry,
   retryEntry,
-  statusOf,
+  queueStatusOf,
 } from '../../../src/messages/queue/queue-admin.js'
 import type { Database } from '../../../src/storage/database.js'
-import { Missed } from '../../../src/storage/writer/write.js'
+import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 
@@ -44,7 +44,7 @@ function read(database: Database, id: string): QueueEntry {
   return entry
 }
 
-const listed = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [...eachEntry(database.read, filter)]
+const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [...iterateEntries(database.read, filter)]
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
   leaseEntry({ id, attempts, dueAt, until })
@@ -60,7 +60,7 @@ t.test('a lease counts the attempt, and is had once', async (t) => {
   t.match(read(database, entry.id), { attempts: 1, next_attempt_at: 9000, leased: 1 })
   await t.rejects(
     database.commit([lease({ ...entry, attempts: 1 }, 9500)]),
-    Missed,
+    WriteConflict,
     'nor when it was moved since it was read',
   )
   await database.commit([releaseLease({ id: entry.id, at: 2000 })])
@@ -77,7 +77,7 @@ t.test('a deferral ends the lease, a held entry gets none', async (t) => {
   const later = read(database, entry.id)
   t.match(later, { attempts: 1, next_attempt_at: 5000, leased: 0, noticed: 1, last_response: '450 later' })
   await database.commit([holdEntry(entry.id, 0)])
-  await t.rejects(database.commit([lease(later, 9000)]), Missed)
+  await t.rejects(database.commit([lease(later, 9000)]), WriteConflict)
   await database.commit([releaseEntry(entry.id, 0)])
   await database.commit([lease(later, 9000)])
   await database.commit([removeEntry({ id: entry.id })])
@@ -177,7 +177,7 @@ t.test('lists are narrowed by everything they can be narrowed by', async (t) => 
   await commit([deferEntry({ id: deferred.id, at: 5000, noticed: 0, lastResponse: '450 later' }), lease(sending, 2000)])
   await commit([holdEntry(held.id, 0)])
   const ids = (filter: QueueFilter): string[] =>
-    listed(database, filter)
+    listEntries(database, filter)
       .map(({ id }) => id)
       .sort()
   const all = [queued, deferred, scheduled, sending, held, foreign].map(({ id }) => id).sort()
@@ -186,8 +186,8 @@ t.test('lists are narrowed by everything they can be narrowed by', async (t) => 
   t.same(ids({ domain: 'c.test' }), [deferred.id])
   t.same(ids({ ids: [queued.id, 'nothing'] }), [queued.id])
   for (const status of queueStatuses) {
-    const found = listed(database, { status, workspaceId: 'ws_1' })
-    t.same(found.map(statusOf), [status], status)
+    const found = listEntries(database, { status, workspaceId: 'ws_1' })
+    t.same(found.map(queueStatusOf), [status], status)
   }
   t.same(ids({ status: 'queued', domain: 'c.test' }), [])
 })
@@ -196,7 +196,7 @@ t.test('a long list comes in pages, nothing twice and nothing left out', async (
   const { database } = await temporaryDatabase(t)
   const emails = Array.from({ length: 1203 }, () => bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 }))
   await Promise.all(emails.map(({ writes }) => database.commit(writes)))
-  const ids = listed(database).map(({ id }) => id)
+  const ids = listEntries(database).map(({ id }) => id)
   t.equal(new Set(ids).size, 1203)
   t.same(ids, ids.toSorted())
 })
@@ -205,7 +205,7 @@ t.test("what is on the wire is out of the operator's hands", async (t) => {
   const { database } = await temporaryDatabase(t)
   const entry = await entryOf(database)
   await database.commit([lease(entry, 9000)])
-  const [row] = listed(database)
+  const [row] = listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   for (const writes of [
     [holdEntry(entry.id, 0)],
@@ -213,29 +213,29 @@ t.test("what is on the wire is out of the operator's hands", async (t) => {
     [retryEntry({ id: entry.id, at: 1 })],
     deleteEntry(row, 1, 'operator'),
   ]) {
-    await t.rejects(database.commit(writes), Missed)
+    await t.rejects(database.commit(writes), WriteConflict)
   }
-  t.match(listed(database), [{ recipient_status: 'queued', leased: 1, held: 0, next_attempt_at: 9000 }])
+  t.match(listEntries(database), [{ recipient_status: 'queued', leased: 1, held: 0, next_attempt_at: 9000 }])
 })
 
 t.test('deleting settles the recipient, once', async (t) => {
   const { database } = await temporaryDatabase(t)
   await entryOf(database)
-  const [row] = listed(database)
+  const [row] = listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   await database.commit(deleteEntry(row, 5000, 'domain-deleted'))
   t.match(database.read('select status, reason, settled_at from recipients', []), [
     { status: 'failed', reason: 'domain-deleted', settled_at: 5000 },
   ])
   t.match(database.read('select status from emails', []), [{ status: 'failed' }])
-  await t.rejects(database.commit(deleteEntry(row, 5000, 'operator')), Missed)
+  await t.rejects(database.commit(deleteEntry(row, 5000, 'operator')), WriteConflict)
   t.equal(database.read(`select 1 from events where type = 'email.failed'`, []).length, 1)
 })
 
 t.test('a report of the service is deleted without an event', async (t) => {
   const { database } = await temporaryDatabase(t)
   await entryOf(database, 'x@b.test', { workspaceId: 'service' })
-  const [row] = listed(database)
+  const [row] = listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   await database.commit(deleteEntry(row, 5000, 'operator'))
   t.same(database.read('select 1 from events', []), [])
@@ -245,12 +245,12 @@ t.test('a lease that is over binds nobody: its process is gone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entries = [await entryOf(database), await entryOf(database), await entryOf(database)]
   await database.commit(entries.map((entry) => lease(entry, 9000)))
-  const [held, retried, deleted] = listed(database) as [ListedEntry, ListedEntry, ListedEntry]
+  const [held, retried, deleted] = listEntries(database) as [ListedEntry, ListedEntry, ListedEntry]
   await database.commit([holdEntry(held.id, 9000)])
   await database.commit([retryEntry({ id: retried.id, at: 9500 })])
   await database.commit(deleteEntry(deleted, 9000, 'operator'))
   t.match(
-    listed(database).map((entry) => [statusOf(entry), entry.next_attempt_at]),
+    listEntries(database).map((entry) => [queueStatusOf(entry), entry.next_attempt_at]),
     [
       ['held', 9000],
       ['deferred', 9500],

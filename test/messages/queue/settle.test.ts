@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/mail/address.js'
-import { emailStory, storyOfAnyWorkspace } from '../../../src/messages/email-story.js'
-import { reachedBefore } from '../../../src/messages/queue/attempts.js'
-import { enqueue, tagObject } from '../../../src/messages/queue/enqueue.js'
+import { readEmailDetails, detailsOfAnyWorkspace } from '../../../src/messages/email-story.js'
+import { reachedAttempts } from '../../../src/messages/queue/attempts.js'
+import { enqueue, toTagObject } from '../../../src/messages/queue/enqueue.js'
 import {
-  type Attempted,
+  type AttemptRecord,
   settleAccepted,
   settleBounced,
   settleDeferred,
@@ -49,12 +49,12 @@ t.test('the status of an email is the first that fits', async (t) => {
 interface Home {
   readonly database: Database
   readonly id: string
-  readonly attempted: (to: string, more?: Partial<Attempted>) => Attempted
+  readonly attempted: (to: string, more?: Partial<AttemptRecord>) => AttemptRecord
   readonly email: () => Record<string, unknown>
   readonly commit: (writes: readonly Write[]) => Promise<void>
 }
 
-async function queued(
+async function storeQueued(
   database: Database,
   recipients: readonly string[],
   suppressed: readonly string[] = [],
@@ -107,10 +107,10 @@ const events = (database: Database, id: string): unknown[] =>
 t.test('what is enqueued is there as a whole, recipients in their order', async (t) => {
   const { database } = await temporaryDatabase(t)
   const to = Array.from({ length: 20 }, (_, n) => `r${n}@b.test`)
-  const { id, email } = await queued(database, to, ['gone@b.test'])
+  const { id, email } = await storeQueued(database, to, ['gone@b.test'])
   t.match(email(), { status: 'queued', size: 20, created_at: 1000, sent_at: null })
   t.same(
-    storyOfAnyWorkspace(database.read, id)?.recipients.map((recipient) => recipient.email),
+    detailsOfAnyWorkspace(database.read, id)?.recipients.map((recipient) => recipient.email),
     [...to, 'gone@b.test'],
   )
   t.equal(database.read('select 1 from queue', []).length, 20)
@@ -132,17 +132,17 @@ t.test('a scheduled email waits in its own state', async (t) => {
   await database.commit(writes)
   t.match(entries, [{ enqueued_at: 9000, next_attempt_at: 9000 }])
   t.match(database.read('select * from queue', []), [{ enqueued_at: 9000, next_attempt_at: 9000 }])
-  t.match(storyOfAnyWorkspace(database.read, email.id), { status: 'scheduled', recipients: [{ status: 'scheduled' }] })
+  t.match(detailsOfAnyWorkspace(database.read, email.id), { status: 'scheduled', recipients: [{ status: 'scheduled' }] })
 })
 
 t.test('tags are an object by name, whatever the name', async (t) => {
-  t.same(tagObject('[]'), {})
-  t.same(JSON.stringify(tagObject('[{"name":"__proto__","value":"x"}]')), '{"__proto__":"x"}')
+  t.same(toTagObject('[]'), {})
+  t.same(JSON.stringify(toTagObject('[{"name":"__proto__","value":"x"}]')), '{"__proto__":"x"}')
 })
 
 t.test('each way to settle leaves its traces', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const home = await queued(database, [
+  const home = await storeQueued(database, [
     'taken@b.test',
     'sent@b.test',
     'hard@b.test',
@@ -210,7 +210,7 @@ t.test('each way to settle leaves its traces', async (t) => {
     (events(database, id) as { type: string }[]).map(({ type }) => type.slice('email.'.length)),
     ['queued', 'deferred', 'bounced', 'sent', 'sent', 'delivered', 'bounced', 'failed', 'sent', 'delivered'],
   )
-  t.match(storyOfAnyWorkspace(database.read, id)?.recipients.at(-1)?.attempts, [
+  t.match(detailsOfAnyWorkspace(database.read, id)?.recipients.at(-1)?.attempts, [
     { number: 1, outcome: 'deferred', duration_ms: 500, tls: 'TLSv1.3', next_attempt_at: '1970-01-01T00:00:09.000Z' },
     { number: 2, outcome: 'delivered', next_attempt_at: null },
   ])
@@ -218,19 +218,19 @@ t.test('each way to settle leaves its traces', async (t) => {
 
 t.test('a complaint is never rolled over', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { commit, attempted, email, id } = await queued(database, ['one@b.test', 'two@b.test'])
+  const { commit, attempted, email, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   await commit(settleAccepted(attempted('one@b.test'), true))
   await commit([{ sql: `update emails set status = 'complained' where id = ?`, parameters: [id] }])
   await commit(settleBounced(attempted('two@b.test'), true))
   t.equal(email()['status'], 'complained')
-  t.equal(storyOfAnyWorkspace(database.read, id)?.status, 'complained')
+  t.equal(detailsOfAnyWorkspace(database.read, id)?.status, 'complained')
 })
 
 t.test('only an answer counts as having reached a server', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { commit, attempted, id } = await queued(database, ['one@b.test', 'two@b.test'])
+  const { commit, attempted, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
   const reached = (to: string): boolean =>
-    reachedBefore(database.read, { emailId: id, recipientId: attempted(to).entry.id }).length > 0
+    reachedAttempts(database.read, { emailId: id, recipientId: attempted(to).entry.id }).length > 0
   const nobody = { response: 'connection refused', reason: 'connection-refused', reached: false }
   await commit(settleDeferred(attempted('one@b.test', nobody), 3000, false))
   t.equal(reached('one@b.test'), false, 'that an address was called does not')
@@ -246,7 +246,7 @@ t.test('the database rolls up as the function does', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...statuses), { minLength: 1, maxLength: 5 }), async (drawn) => {
       const names = drawn.map((_, n) => `r${n}@b.test`)
-      const { commit, attempted, email, id } = await queued(database, [...names, 'last@b.test'])
+      const { commit, attempted, email, id } = await storeQueued(database, [...names, 'last@b.test'])
       await commit(
         drawn.map((status, n) => ({
           sql: 'update recipients set status = ? where email_id = ? and address = ?',
@@ -266,8 +266,8 @@ t.test('the story of an email is told to its workspace alone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   await database.commit(writes)
-  t.match(emailStory(database.read, { workspaceId: 'ws_1', id: email.id }), { id: email.id, status: 'queued' })
-  t.equal(emailStory(database.read, { workspaceId: 'ws_2', id: email.id }), null)
-  t.match(storyOfAnyWorkspace(database.read, email.id), { id: email.id })
-  t.equal(storyOfAnyWorkspace(database.read, 'nothing'), null)
+  t.match(readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id }), { id: email.id, status: 'queued' })
+  t.equal(readEmailDetails(database.read, { workspaceId: 'ws_2', id: email.id }), null)
+  t.match(detailsOfAnyWorkspace(database.read, email.id), { id: email.id })
+  t.equal(detailsOfAnyWorkspace(database.read, 'nothing'), null)
 })

@@ -7,7 +7,7 @@ import {
   type Failure,
   type Stage,
 } from '../../../src/messages/replies/classify-reply.js'
-import { type Reason, reasonSentence, reasons } from '../../../src/messages/replies/reasons.js'
+import { type Reason, describeReason, reasons } from '../../../src/messages/replies/reasons.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)
@@ -441,5 +441,5 @@ t.test('a failure without a reply has a reason, and a hang-up in the handshake i
 })
 
 t.test('every reason is one sentence', async (t) => {
-  for (const reason of reasons) t.match(reasonSentence(reason), /^[A-Z][^.]*\.$/, reason)
+  for (const reason of reasons) t.match(describeReason(reason), /^[A-Z][^.]*\.$/, reason)
 })

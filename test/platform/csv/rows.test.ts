@@ -3,13 +3,13 @@ import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import t from 'tap'
-import { csvLine, guarded, unguarded } from '../../../src/platform/csv/cells.js'
-import { CsvFault, type CsvRow, csvRows, MAX_CELLS, MAX_ROW } from '../../../src/platform/csv/rows.js'
+import { formatCsvLine, escapeFormula, unescapeFormula } from '../../../src/platform/csv/cells.js'
+import { CsvFault, type CsvRow, readCsvRows, MAX_CELLS, MAX_ROW_BYTES } from '../../../src/platform/csv/rows.js'
 
 async function rowsOf(content: string | Buffer): Promise<readonly CsvRow[]> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const rows: CsvRow[] = []
-  for await (const portion of csvRows(bytes)) rows.push(...portion)
+  for await (const portion of readCsvRows(bytes)) rows.push(...portion)
   return rows
 }
 
@@ -120,9 +120,9 @@ t.test('what others write is read, and what we write others read', async (t) => 
         )
       const found = (await cellsOf(long)).slice(0, rows.length + 1)
       if (JSON.stringify(found) !== JSON.stringify([head, ...rows])) throw new Error(JSON.stringify(found))
-      const ours = rows.map((row) => csvLine(row)).join('')
+      const ours = rows.map((row) => formatCsvLine(row)).join('')
       const theirs = parse(ours, { relax_column_count: true, record_delimiter: '\r\n' }) as string[][]
-      const back = theirs.map((row) => row.map(unguarded))
+      const back = theirs.map((row) => row.map(unescapeFormula))
       if (JSON.stringify(back) !== JSON.stringify(rows)) throw new Error(JSON.stringify(back))
     }),
     { numRuns: 200 },
@@ -151,10 +151,10 @@ t.test('no bytes make the reader hang or break, and it says from which line on i
     }
   }
   t.equal(await fault('a\nb,"c\nd\n'), 2, 'a quote that is never closed')
-  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW + 2)}\nb`), 2)
-  t.equal(await fault(`a\n"${'x\n'.repeat(MAX_ROW)}`), 2)
-  t.equal(await fault(`a\n${','.repeat(MAX_ROW + 1)}`), 2)
-  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW - 10)}\nb`), 0)
+  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW_BYTES + 2)}\nb`), 2)
+  t.equal(await fault(`a\n"${'x\n'.repeat(MAX_ROW_BYTES)}`), 2)
+  t.equal(await fault(`a\n${','.repeat(MAX_ROW_BYTES + 1)}`), 2)
+  t.equal(await fault(`a\n${'x'.repeat(MAX_ROW_BYTES - 10)}\nb`), 0)
   t.equal(await fault(`a\n\n${','.repeat(MAX_CELLS - 1)}\nb`), 0)
   t.equal(await fault(`a\n\n${','.repeat(MAX_CELLS)}\nb`), 3, 'too many cells')
   t.equal(await fault(`a\n"b\r\nc"\n"d" e`), 4, 'text behind closing quotes')
@@ -162,16 +162,16 @@ t.test('no bytes make the reader hang or break, and it says from which line on i
 
 t.test('no cell that we write is a formula, and every text comes back as it was', (t) => {
   for (const text of ['=1+1', '+49 30', '-x', '@sum', '\t=1', '\r=1', '\n=1', '＝1', "'=1", "''-1"]) {
-    t.equal(guarded(text), `'${text}`)
-    t.equal(unguarded(guarded(text)), text)
+    t.equal(escapeFormula(text), `'${text}`)
+    t.equal(unescapeFormula(escapeFormula(text)), text)
   }
-  for (const text of ['a=b', "it's", "'quoted'", '', ' =1', '1-1']) t.equal(guarded(text), text)
-  t.equal(csvLine(['=HYPERLINK("x")', ' b ', 'c']), `"'=HYPERLINK(""x"")"," b ",c\r\n`)
+  for (const text of ['a=b', "it's", "'quoted'", '', ' =1', '1-1']) t.equal(escapeFormula(text), text)
+  t.equal(formatCsvLine(['=HYPERLINK("x")', ' b ', 'c']), `"'=HYPERLINK(""x"")"," b ",c\r\n`)
   const odd = fc.string({ unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', 'a', ' ') })
   fc.assert(
     fc.property(fc.oneof(odd, fc.string()), (text) => {
-      const written = guarded(text)
-      return !/^[=+\-@\t\r\n＝＋－＠]/.test(written) && unguarded(written) === text
+      const written = escapeFormula(text)
+      return !/^[=+\-@\t\r\n＝＋－＠]/.test(written) && unescapeFormula(written) === text
     }),
     { numRuns: 1_000 },
   )

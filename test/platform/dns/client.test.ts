@@ -3,8 +3,8 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
-import { type Lookup, openResolver, type RecordResolver, type Resolver } from '../../../src/platform/dns/resolver.js'
-import { waitingLine } from '../../../src/platform/waiting-line.js'
+import { type LookupResult, openResolver, type RecordResolver, type Resolver } from '../../../src/platform/dns/resolver.js'
+import { createSemaphore } from '../../../src/platform/waiting-line.js'
 import {
   type DnsRecord,
   type DnsServer,
@@ -13,7 +13,7 @@ import {
   dnsServer,
 } from '../../helpers/dns-server.js'
 import { skipWithout } from '../../helpers/programs.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 import { startKnot } from '../../journeys/support/knot.js'
 
 async function start(t: Test, zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
@@ -27,40 +27,40 @@ interface Tries {
   readonly tries?: number
 }
 
-function asking(servers: readonly string[], { timeout = 150, tries = 1 }: Tries = {}): Resolver & RecordResolver {
+function resolverFor(servers: readonly string[], { timeout = 150, tries = 1 }: Tries = {}): Resolver & RecordResolver {
   return openResolver({ servers, timeout, tries, cacheSize: 10_000 }, () => 0, new AbortController().signal)
 }
 
 const a = (value: string, name?: string): DnsRecord => ({ type: 'A', ttl: 60, value, ...(name && { name }) })
 const alias = (value: string, name?: string): DnsRecord => ({ type: 'CNAME', ttl: 60, value, ...(name && { name }) })
-const found = (...records: readonly string[]): object => ({ kind: 'records', records })
+const recordsAnswer = (...records: readonly string[]): object => ({ kind: 'records', records })
 const failure = (detail: string): object => ({ kind: 'failure', detail })
 const long: DnsRecord = { type: 'TXT', ttl: 60, strings: Array(20).fill('x'.repeat(250)) }
 
 t.test('what is too long for UDP is asked for over TCP, up to the longest message', async (t) => {
   const many = Array<DnsRecord>(12).fill(long)
   const server = await start(t, (question) => (question.includes('many') ? many : [long]))
-  const resolver = asking([server.address])
-  t.same(await resolver.records('b.test', 'TXT'), found('x'.repeat(5000)))
-  t.same(await resolver.records('many.test', 'TXT'), found(...Array<string>(12).fill('x'.repeat(5000))))
+  const resolver = resolverFor([server.address])
+  t.same(await resolver.resolveRecords('b.test', 'TXT'), recordsAnswer('x'.repeat(5000)))
+  t.same(await resolver.resolveRecords('many.test', 'TXT'), recordsAnswer(...Array<string>(12).fill('x'.repeat(5000))))
   t.same(server.askedOverTcp, ['TXT b.test', 'TXT many.test'])
 })
 
 t.test('what fits a usual path comes over UDP alone', async (t) => {
   const server = await start(t, () => [{ type: 'TXT', ttl: 60, strings: Array(4).fill('x'.repeat(250)) }])
-  t.same(await asking([server.address]).records('b.test', 'TXT'), found('x'.repeat(1000)))
+  t.same(await resolverFor([server.address]).resolveRecords('b.test', 'TXT'), recordsAnswer('x'.repeat(1000)))
   t.same(server.askedOverTcp, [])
 })
 
 t.test('a connection that ends or stalls within the answer is a failure', async (t) => {
   for (const cutTcp of [0, 1, 2, 900]) {
     const server = await start(t, () => [long], { cutTcp })
-    t.same(await asking([server.address]).records('b.test', 'TXT'), failure('EOF'), `${cutTcp} octets`)
+    t.same(await resolverFor([server.address]).resolveRecords('b.test', 'TXT'), failure('EOF'), `${cutTcp} octets`)
   }
   const stalling = await start(t, () => [long], { send: (reply, _query, from) => (from === null ? [] : [reply]) })
-  t.same(await asking([stalling.address]).records('b.test', 'TXT'), failure('TIMEOUT'))
+  t.same(await resolverFor([stalling.address]).resolveRecords('b.test', 'TXT'), failure('TIMEOUT'))
   const cut = await start(t, () => [long], { send: (reply) => [changed(reply, 2, 0x87)] })
-  t.same(await asking([cut.address]).records('b.test', 'TXT'), failure('BADRESP'))
+  t.same(await resolverFor([cut.address]).resolveRecords('b.test', 'TXT'), failure('BADRESP'))
 })
 
 t.test('a server that does not know EDNS is asked once without it', async (t) => {
@@ -73,12 +73,12 @@ t.test('a server that does not know EDNS is asked once without it', async (t) =>
   }
   for (const code of [1, 4]) {
     const server = await start(t, () => [a('192.0.2.1')], { send: refusal(code) })
-    t.same(await asking([server.address]).records('b.test', 'A'), found('192.0.2.1'))
-    t.equal(server.asked.length, 2)
+    t.same(await resolverFor([server.address]).resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'))
+    t.equal(server.queries.length, 2)
   }
   const stubborn = await start(t, () => 'FORMERR')
-  t.same(await asking([stubborn.address], { tries: 3 }).records('b.test', 'A'), failure('FORMERR'))
-  t.equal(stubborn.asked.length, 2)
+  t.same(await resolverFor([stubborn.address], { tries: 3 }).resolveRecords('b.test', 'A'), failure('FORMERR'))
+  t.equal(stubborn.queries.length, 2)
 })
 
 function changed(message: Buffer, at: number, octet: number): Buffer {
@@ -107,7 +107,7 @@ t.test('only the answer to the very question is taken, whatever comes before it'
     ]
   }
   const server = await start(t, () => [a('192.0.2.1')], { send })
-  t.same(await asking([server.address]).records('b.test', 'A'), found('192.0.2.1'))
+  t.same(await resolverFor([server.address]).resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'))
 })
 
 t.test('a right answer from another address or port is not taken', async (t) => {
@@ -124,7 +124,7 @@ t.test('a right answer from another address or port is not taken', async (t) => 
       return []
     },
   })
-  t.same(await asking([server.address]).records('b.test', 'A'), failure('TIMEOUT'))
+  t.same(await resolverFor([server.address]).resolveRecords('b.test', 'A'), failure('TIMEOUT'))
 })
 
 t.test('a server that changes the case of the name is understood', async (t) => {
@@ -132,7 +132,7 @@ t.test('a server that changes the case of the name is understood', async (t) => 
     Buffer.from(reply.toString('latin1').replace(/test/g, 'TEst'), 'latin1'),
   ]
   const server = await start(t, () => [alias('c.test'), a('192.0.2.1', 'c.test')], { send })
-  t.same(await asking([server.address]).records('B.Test', 'A'), found('192.0.2.1'))
+  t.same(await resolverFor([server.address]).resolveRecords('B.Test', 'A'), recordsAnswer('192.0.2.1'))
 })
 
 t.test('each question has an id and a port of its own', async (t) => {
@@ -145,8 +145,8 @@ t.test('each question has an id and a port of its own', async (t) => {
       return [reply]
     },
   })
-  const resolver = asking([server.address])
-  for (let count = 0; count < 50; count += 1) await resolver.records(`b${count}.test`, 'A')
+  const resolver = resolverFor([server.address])
+  for (let count = 0; count < 50; count += 1) await resolver.resolveRecords(`b${count}.test`, 'A')
   t.ok(ids.size > 40, `${ids.size} ids`)
   t.ok(ports.size > 40, `${ports.size} ports`)
 })
@@ -154,11 +154,11 @@ t.test('each question has an id and a port of its own', async (t) => {
 t.test('what one server does not answer is asked of the next, which then is asked first', async (t) => {
   for (const wrong of ['silence', 'SERVFAIL', 'REFUSED', 'FORMERR', { referral: true }] as const) {
     const [first, second] = [await start(t, () => wrong), await start(t, () => [a('192.0.2.1')])]
-    const resolver = asking([first.address, second.address], { tries: 3 })
-    t.same(await resolver.records('b.test', 'A'), found('192.0.2.1'), JSON.stringify(wrong))
-    const before = first.asked.length
-    t.same(await resolver.records('c.test', 'A'), found('192.0.2.1'), JSON.stringify(wrong))
-    t.equal(first.asked.length, before)
+    const resolver = resolverFor([first.address, second.address], { tries: 3 })
+    t.same(await resolver.resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'), JSON.stringify(wrong))
+    const before = first.queries.length
+    t.same(await resolver.resolveRecords('c.test', 'A'), recordsAnswer('192.0.2.1'), JSON.stringify(wrong))
+    t.equal(first.queries.length, before)
   }
 })
 
@@ -168,23 +168,23 @@ t.test('a broken answer and a server that is not there lead to the next, too', a
   const broken = await start(t, () => [a('192.0.2.9')], { send: (reply) => [reply.subarray(0, reply.length - 3)] })
   const good = await start(t, () => [a('192.0.2.1')])
   const servers = [gone.address, broken.address, good.address]
-  t.same(await asking(servers, { tries: 3 }).records('b.test', 'A'), found('192.0.2.1'))
-  t.same(await asking([gone.address]).records('b.test', 'A'), failure('CONNREFUSED'))
-  t.same(await asking([broken.address]).records('b.test', 'A'), failure('BADRESP'))
+  t.same(await resolverFor(servers, { tries: 3 }).resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'))
+  t.same(await resolverFor([gone.address]).resolveRecords('b.test', 'A'), failure('CONNREFUSED'))
+  t.same(await resolverFor([broken.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
 })
 
 t.test('that a name does not exist is believed at once', async (t) => {
   const [first, second] = [await start(t, () => 'NXDOMAIN'), await start(t, () => [a('192.0.2.1')])]
-  t.same(await asking([first.address, second.address], { tries: 3 }).records('b.test', 'A'), { kind: 'no-domain' })
-  t.same(second.asked, [])
+  t.same(await resolverFor([first.address, second.address], { tries: 3 }).resolveRecords('b.test', 'A'), { kind: 'no-domain' })
+  t.same(second.queries, [])
 })
 
 t.test('silence is met with as many tries as there may be, an error with one', async (t) => {
   const [silent, failing] = [await start(t, () => 'silence'), await start(t, () => 'SERVFAIL')]
-  t.same(await asking([silent.address], { timeout: 20, tries: 3 }).records('b.test', 'A'), failure('TIMEOUT'))
-  t.equal(silent.asked.length, 3)
-  t.same(await asking([failing.address], { tries: 3 }).records('b.test', 'A'), failure('SERVFAIL'))
-  t.equal(failing.asked.length, 1)
+  t.same(await resolverFor([silent.address], { timeout: 20, tries: 3 }).resolveRecords('b.test', 'A'), failure('TIMEOUT'))
+  t.equal(silent.queries.length, 3)
+  t.same(await resolverFor([failing.address], { tries: 3 }).resolveRecords('b.test', 'A'), failure('SERVFAIL'))
+  t.equal(failing.queries.length, 1)
 })
 
 t.test('a chain of aliases is followed within an answer and beyond it', async (t) => {
@@ -196,12 +196,12 @@ t.test('a chain of aliases is followed within an answer and beyond it', async (t
     'A stray.test': [a('192.0.2.66', 'other.test')],
   }
   const server = await start(t, (question) => zone[question] ?? [])
-  const resolver = asking([server.address])
-  t.same(await resolver.records('one.test', 'A'), found('192.0.2.1'))
-  t.same(await resolver.records('far.test', 'A'), found('192.0.2.2'))
-  t.same(await resolver.records('stray.test', 'A'), { kind: 'no-data' })
-  t.same(await resolver.records('far.test', 'CNAME'), { kind: 'no-data' })
-  t.same(server.asked.slice(1, 4), ['A far.test', 'A farther.test', 'A end.test'])
+  const resolver = resolverFor([server.address])
+  t.same(await resolver.resolveRecords('one.test', 'A'), recordsAnswer('192.0.2.1'))
+  t.same(await resolver.resolveRecords('far.test', 'A'), recordsAnswer('192.0.2.2'))
+  t.same(await resolver.resolveRecords('stray.test', 'A'), { kind: 'no-data' })
+  t.same(await resolver.resolveRecords('far.test', 'CNAME'), { kind: 'no-data' })
+  t.same(server.queries.slice(1, 4), ['A far.test', 'A farther.test', 'A end.test'])
 })
 
 t.test('the end of a chain speaks for the name: without the record, or not there', async (t) => {
@@ -211,10 +211,10 @@ t.test('the end of a chain speaks for the name: without the record, or not there
       ? { answers: [alias('end.test')], soa }
       : { answers: [alias('end.test')], code: 'NXDOMAIN', soa },
   )
-  const resolver = asking([server.address])
-  t.same(await resolver.records('bare.test', 'A'), { kind: 'no-data' })
-  t.same(await resolver.records('gone.test', 'A'), { kind: 'no-domain' })
-  t.equal(server.asked.length, 2)
+  const resolver = resolverFor([server.address])
+  t.same(await resolver.resolveRecords('bare.test', 'A'), { kind: 'no-data' })
+  t.same(await resolver.resolveRecords('gone.test', 'A'), { kind: 'no-domain' })
+  t.equal(server.queries.length, 2)
 })
 
 t.test('chains that come back or do not end are failures', async (t) => {
@@ -225,22 +225,22 @@ t.test('chains that come back or do not end are failures', async (t) => {
     count += 1
     return [alias(`next${count}.test`)]
   })
-  const resolver = asking([server.address])
-  t.same(await resolver.records('loop.test', 'A'), failure('CNAMELOOP'))
-  t.same(await resolver.records('turn1.test', 'A'), failure('CNAMECHAIN'))
-  t.same(await resolver.records('b.test', 'A'), failure('CNAMECHAIN'))
+  const resolver = resolverFor([server.address])
+  t.same(await resolver.resolveRecords('loop.test', 'A'), failure('CNAMELOOP'))
+  t.same(await resolver.resolveRecords('turn1.test', 'A'), failure('CNAMECHAIN'))
+  t.same(await resolver.resolveRecords('b.test', 'A'), failure('CNAMECHAIN'))
   t.equal(count, 9)
 })
 
 t.test('more questions than may be under way are all answered, and leave no socket', async (t) => {
   const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => /UDP|TCP|Timeout/.test(kind)).length
   const server = await start(t, () => [a('192.0.2.1')])
-  const resolver = asking([server.address], { timeout: 5_000, tries: 3 })
+  const resolver = resolverFor([server.address], { timeout: 5_000, tries: 3 })
   const before = sockets()
   const names = Array.from({ length: 1500 }, (_, at) => `b${at}.test`)
-  const answers = await Promise.all(names.map((name) => resolver.records(name, 'A')))
+  const answers = await Promise.all(names.map((name) => resolver.resolveRecords(name, 'A')))
   t.equal(answers.filter(({ kind }) => kind === 'records').length, 1500)
-  await until('nothing is left', () => sockets() <= before)
+  await waitUntil('nothing is left', () => sockets() <= before)
 })
 
 t.test('stopping ends what is under way and what waits in line', async (t) => {
@@ -250,11 +250,11 @@ t.test('stopping ends what is under way and what waits in line', async (t) => {
   const stop = new AbortController()
   const settings = { servers: [server.address], timeout: 60_000, tries: 1, cacheSize: 10_000 }
   const resolver = openResolver(settings, () => 0, stop.signal)
-  const asked = Array.from({ length: 700 }, (_, at) => resolver.records(`b${at}.test`, 'A'))
-  while (server.asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const asked = Array.from({ length: 700 }, (_, at) => resolver.resolveRecords(`b${at}.test`, 'A'))
+  while (server.queries.length === 0) await new Promise((resolve) => setImmediate(resolve))
   stop.abort()
   for (const answer of await Promise.all(asked)) t.same(answer, failure('CANCELLED'))
-  await until('nothing is left', () => sockets() <= before)
+  await waitUntil('nothing is left', () => sockets() <= before)
 })
 
 const withoutIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
@@ -267,12 +267,12 @@ t.test('a server may stand at an IPv6 address with a port', { skip: withoutIpv6 
   socket.bind(0, '::1')
   await once(socket, 'listening')
   t.teardown(() => socket.close())
-  t.same(await asking([`[::1]:${socket.address().port}`]).records('b.test', 'A'), { kind: 'no-domain' })
+  t.same(await resolverFor([`[::1]:${socket.address().port}`]).resolveRecords('b.test', 'A'), { kind: 'no-domain' })
 })
 
 t.test('a server that is no address is a mistake at once', async (t) => {
   for (const server of ['dns.test', '127.0.0.1:99999', '127.0.0.1:0', '127.0.0.1:', ''])
-    t.throws(() => asking([server]), TypeError)
+    t.throws(() => resolverFor([server]), TypeError)
 })
 
 t.test('questions that nobody answers do not keep others from being asked', async (t) => {
@@ -280,24 +280,24 @@ t.test('questions that nobody answers do not keep others from being asked', asyn
   const stop = new AbortController()
   const settings = { servers: [server.address], timeout: 60_000, tries: 1, cacheSize: 10_000 }
   const resolver = openResolver(settings, () => 0, stop.signal)
-  const dead = Array.from({ length: 250 }, (_, at) => resolver.records(`dead${at}.test`, 'A'))
-  t.same(await resolver.records('b.test', 'A'), found('192.0.2.1'))
+  const dead = Array.from({ length: 250 }, (_, at) => resolver.resolveRecords(`dead${at}.test`, 'A'))
+  t.same(await resolver.resolveRecords('b.test', 'A'), recordsAnswer('192.0.2.1'))
   stop.abort()
   t.equal((await Promise.all(dead)).length, 250)
 })
 
 t.test('a line admits in order, for a limited time, and no more than may wait', async (t) => {
-  const line = waitingLine(1, 2)
-  t.equal(await line.enter(1), true)
-  const [late, next, many] = [line.enter(1), line.enter(60_000), line.enter(60_000)]
+  const line = createSemaphore(1, 2)
+  t.equal(await line.acquire(1), true)
+  const [late, next, many] = [line.acquire(1), line.acquire(60_000), line.acquire(60_000)]
   t.equal(await many, false)
   t.equal(await late, false)
-  line.leave()
+  line.release()
   t.equal(await next, true)
-  const last = line.enter(60_000)
+  const last = line.acquire(60_000)
   line.close()
   t.equal(await last, false)
-  t.equal(await line.enter(1), false)
+  t.equal(await line.acquire(1), false)
 })
 
 /** A small generator of its own, so that a failure can be had again. */
@@ -332,12 +332,12 @@ t.test('whatever a server sends, every question ends in an answer or a failure',
     { type: 'AAAA', ttl: 60, value: '2001:db8:0:0:0:0:0:1', name: 'c.test' },
   ]
   const server = await start(t, () => ({ answers: records, soa: { ttl: 60, minimum: 60 } }), { send })
-  const resolver = asking([server.address], { timeout: 200 })
+  const resolver = resolverFor([server.address], { timeout: 200 })
   const types = ['A', 'AAAA', 'TXT', 'PTR', 'CNAME'] as const
-  const found: Lookup<unknown>[] = []
+  const found: LookupResult<unknown>[] = []
   for (let round = 0; round < 6; round += 1) {
     const names = Array.from({ length: 20 }, (_, at) => `b${round}x${at}.test`)
-    const asked = names.flatMap((name) => [resolver.mx(name), ...types.map((type) => resolver.records(name, type))])
+    const asked = names.flatMap((name) => [resolver.resolveMx(name), ...types.map((type) => resolver.resolveRecords(name, type))])
     found.push(...(await Promise.all(asked)))
   }
   t.same(
@@ -355,11 +355,11 @@ t.test('names that point in circles, and more records than mail needs, are failu
     return [circling]
   }
   const circling = await start(t, () => [], { send: circles })
-  t.same(await asking([circling.address]).records('b.test', 'A'), failure('BADRESP'))
+  t.same(await resolverFor([circling.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
   const many = await start(t, () => Array<DnsRecord>(2000).fill(a('192.0.2.1')))
-  t.same(await asking([many.address]).records('b.test', 'A'), failure('BADRESP'))
+  t.same(await resolverFor([many.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
   const announcing = await start(t, () => [], { send: (reply) => [changed(changed(reply, 6, 255), 7, 255)] })
-  t.same(await asking([announcing.address]).records('b.test', 'A'), failure('BADRESP'))
+  t.same(await resolverFor([announcing.address]).resolveRecords('b.test', 'A'), failure('BADRESP'))
 })
 
 t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
@@ -378,23 +378,23 @@ t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
     'a\\.b\\255.b.test. A 192.0.2.8',
   ]
   const knot = await startKnot(t, records, ['broken.test'])
-  const resolver = asking([knot.address], { timeout: 5000 })
-  t.same(await resolver.mx('B.test.'), { kind: 'records', records: [{ preference: 10, exchange: 'mx.b.test' }] })
-  t.same(await resolver.addresses('www.b.test'), found('192.0.2.1', '2001:db8::1'))
-  t.same(await resolver.records('b.test', 'TXT'), found('v=spf1 -all'))
-  t.same(await resolver.records('long.b.test', 'TXT'), found('x'.repeat(5000)))
-  t.same(await resolver.records('1.2.0.192.in-addr.arpa', 'PTR'), found('mx.b.test'))
-  t.same(await resolver.records('www.b.test', 'CNAME'), found('mx.b.test'))
-  t.same(await resolver.records('mx.b.test', 'TXT'), { kind: 'no-data' })
+  const resolver = resolverFor([knot.address], { timeout: 5000 })
+  t.same(await resolver.resolveMx('B.test.'), { kind: 'records', records: [{ preference: 10, exchange: 'mx.b.test' }] })
+  t.same(await resolver.resolveAddresses('www.b.test'), recordsAnswer('192.0.2.1', '2001:db8::1'))
+  t.same(await resolver.resolveRecords('b.test', 'TXT'), recordsAnswer('v=spf1 -all'))
+  t.same(await resolver.resolveRecords('long.b.test', 'TXT'), recordsAnswer('x'.repeat(5000)))
+  t.same(await resolver.resolveRecords('1.2.0.192.in-addr.arpa', 'PTR'), recordsAnswer('mx.b.test'))
+  t.same(await resolver.resolveRecords('www.b.test', 'CNAME'), recordsAnswer('mx.b.test'))
+  t.same(await resolver.resolveRecords('mx.b.test', 'TXT'), { kind: 'no-data' })
   const odd = 'mail\\058one\\032two.b.test'
-  t.same(await resolver.mx('odd.b.test'), { kind: 'records', records: [{ preference: 10, exchange: odd }] })
-  for (const name of [odd, 'Mail:one two.b.test']) t.same(await resolver.records(name, 'A'), found('192.0.2.7'), name)
-  t.same(await resolver.records('a\\046b\\255.b.test', 'A'), found('192.0.2.8'))
+  t.same(await resolver.resolveMx('odd.b.test'), { kind: 'records', records: [{ preference: 10, exchange: odd }] })
+  for (const name of [odd, 'Mail:one two.b.test']) t.same(await resolver.resolveRecords(name, 'A'), recordsAnswer('192.0.2.7'), name)
+  t.same(await resolver.resolveRecords('a\\046b\\255.b.test', 'A'), recordsAnswer('192.0.2.8'))
   t.same(
-    await resolver.records('a.b\\255.b.test', 'A'),
+    await resolver.resolveRecords('a.b\\255.b.test', 'A'),
     { kind: 'no-domain' },
     'a dot within a label is no dot between them',
   )
-  t.same(await resolver.mx('gone.test'), { kind: 'no-domain' })
-  t.same(await resolver.mx('x.broken.test'), failure('SERVFAIL'))
+  t.same(await resolver.resolveMx('gone.test'), { kind: 'no-domain' })
+  t.same(await resolver.resolveMx('x.broken.test'), failure('SERVFAIL'))
 })

@@ -33,7 +33,7 @@ t.test('MX records come with preference and host', async (t) => {
     { type: 'MX', ttl: 300, preference: 10, value: 'MX1.b.test' },
     { type: 'MX', ttl: 300, preference: 5, value: 'mx2.b.test' },
   ])
-  const found = await resolver.mx('b.test')
+  const found = await resolver.resolveMx('b.test')
   t.equal(found.kind, 'records')
   t.same(found.kind === 'records' && found.records.toSorted((x, y) => x.preference - y.preference), [
     { preference: 5, exchange: 'mx2.b.test' },
@@ -43,7 +43,7 @@ t.test('MX records come with preference and host', async (t) => {
 
 t.test('a null MX is an empty exchange', async (t) => {
   const { resolver } = await open(t, () => [{ type: 'MX', ttl: 300, preference: 0, value: '.' }])
-  t.same(await resolver.mx('b.test'), { kind: 'records', records: [{ preference: 0, exchange: '' }] })
+  t.same(await resolver.resolveMx('b.test'), { kind: 'records', records: [{ preference: 0, exchange: '' }] })
 })
 
 t.test('addresses are those of both families, through a CNAME too', async (t) => {
@@ -55,13 +55,13 @@ t.test('addresses are those of both families, through a CNAME too', async (t) =>
           { type: 'A', ttl: 300, value: '192.0.2.1', name: 'real.test' },
         ],
   )
-  t.same(await resolver.addresses('B.test.'), { kind: 'records', records: ['192.0.2.1', '2001:db8::1'] })
+  t.same(await resolver.resolveAddresses('B.test.'), { kind: 'records', records: ['192.0.2.1', '2001:db8::1'] })
 })
 
 t.test('one family is enough, whatever befalls the other', async (t) => {
   for (const other of ['SERVFAIL', [], 'silence'] as const) {
     const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [a('192.0.2.1')] : other))
-    t.same(await resolver.addresses('b.test'), { kind: 'records', records: ['192.0.2.1'] }, String(other))
+    t.same(await resolver.resolveAddresses('b.test'), { kind: 'records', records: ['192.0.2.1'] }, String(other))
   }
 })
 
@@ -78,25 +78,25 @@ t.test('records of one type come as text, the strings of one TXT record joined',
     return found === undefined ? 'NXDOMAIN' : [found]
   })
   const one = (record: string): object => ({ kind: 'records', records: [record] })
-  t.same(await resolver.records('B.test.', 'TXT'), one('v=spf1 -all'))
-  t.same(await resolver.records('1.2.0.192.in-addr.arpa', 'PTR'), one('mail.b.test'))
-  t.same(await resolver.records('www.b.test', 'CNAME'), one('b.test'))
-  t.same(await resolver.records('b.test', 'A'), one('192.0.2.1'))
-  t.same(await resolver.records('b.test', 'AAAA'), one('2001:db8::1'))
-  t.same(await resolver.records('gone.test', 'TXT'), { kind: 'no-domain' })
+  t.same(await resolver.resolveRecords('B.test.', 'TXT'), one('v=spf1 -all'))
+  t.same(await resolver.resolveRecords('1.2.0.192.in-addr.arpa', 'PTR'), one('mail.b.test'))
+  t.same(await resolver.resolveRecords('www.b.test', 'CNAME'), one('b.test'))
+  t.same(await resolver.resolveRecords('b.test', 'A'), one('192.0.2.1'))
+  t.same(await resolver.resolveRecords('b.test', 'AAAA'), one('2001:db8::1'))
+  t.same(await resolver.resolveRecords('gone.test', 'TXT'), { kind: 'no-domain' })
 })
 
 t.test('TXT records are kept for their time to live, and not confused with other types', async (t) => {
   let now = 0
   const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })
-  await resolver.records('b.test', 'TXT')
+  await resolver.resolveRecords('b.test', 'TXT')
   now = 4_999
-  await resolver.records('b.test', 'TXT')
-  t.same(server.asked, ['TXT b.test'])
-  await resolver.records('b.test', 'PTR')
+  await resolver.resolveRecords('b.test', 'TXT')
+  t.same(server.queries, ['TXT b.test'])
+  await resolver.resolveRecords('b.test', 'PTR')
   now = 5_000
-  await resolver.records('b.test', 'TXT')
-  t.same(server.asked, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
+  await resolver.resolveRecords('b.test', 'TXT')
+  t.same(server.queries, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
 
 t.test('what does not exist, what has no such record and what is not answered differ', async (t) => {
@@ -109,30 +109,30 @@ t.test('what does not exist, what has no such record and what is not answered di
   } as const
   const { resolver } = await open(t, (question) => outcomes[question.split(' ')[1] as keyof typeof outcomes][0])
   for (const [name, [, outcome]] of Object.entries(outcomes)) {
-    t.same(await resolver.mx(name), outcome, `MX ${name}`)
-    t.same(await resolver.addresses(name), outcome, `addresses of ${name}`)
+    t.same(await resolver.resolveMx(name), outcome, `MX ${name}`)
+    t.same(await resolver.resolveAddresses(name), outcome, `addresses of ${name}`)
   }
 })
 
 t.test('a half answer of none is no proof that there is none', async (t) => {
   const { resolver } = await open(t, (question) => (question.startsWith('A ') ? [] : 'SERVFAIL'))
-  t.match(await resolver.addresses('b.test'), { kind: 'failure' })
+  t.match(await resolver.resolveAddresses('b.test'), { kind: 'failure' })
 })
 
 t.test('a name that no question can hold does not exist', async (t) => {
   const { resolver, server } = await open(t, () => 'SERVFAIL')
   const long = `${'x'.repeat(63)}.`.repeat(4)
   for (const name of [`${'x'.repeat(64)}.test`, long, 'b..test', '.b.test', 'b.test..', `${'\\001'.repeat(64)}.test`]) {
-    t.same(await resolver.mx(name), { kind: 'no-domain' }, name)
-    t.same(await resolver.records(name, 'TXT'), { kind: 'no-domain' }, name)
+    t.same(await resolver.resolveMx(name), { kind: 'no-domain' }, name)
+    t.same(await resolver.resolveRecords(name, 'TXT'), { kind: 'no-domain' }, name)
   }
-  t.same(server.asked, [])
+  t.same(server.queries, [])
 })
 
 t.test('localhost is known without asking', async (t) => {
   const { resolver, server } = await open(t, () => 'NXDOMAIN')
-  t.same(await resolver.addresses('localhost'), { kind: 'records', records: ['127.0.0.1', '::1'] })
-  t.same(server.asked, [])
+  t.same(await resolver.resolveAddresses('localhost'), { kind: 'records', records: ['127.0.0.1', '::1'] })
+  t.same(server.queries, [])
 })
 
 t.test('records are kept for their time to live, the shortest of them', async (t) => {
@@ -140,8 +140,8 @@ t.test('records are kept for their time to live, the shortest of them', async (t
   const zone: DnsZone = (question) => (question.startsWith('A ') ? [a('192.0.2.1', 30), a('192.0.2.2', 600)] : [])
   const { resolver, server } = await open(t, zone, { clock: () => now })
   const asks = async (): Promise<number> => {
-    await resolver.addresses('b.test')
-    return server.asked.filter((question) => question === 'A b.test').length
+    await resolver.resolveAddresses('b.test')
+    return server.queries.filter((question) => question === 'A b.test').length
   }
   t.equal(await asks(), 1)
   now = 29_999
@@ -151,13 +151,13 @@ t.test('records are kept for their time to live, the shortest of them', async (t
 })
 
 /** How long the answer to one question is kept, in seconds, as the questions that come through show. */
-async function keptFor(t: Test, answer: DnsAnswer): Promise<number> {
+async function measureCacheTime(t: Test, answer: DnsAnswer): Promise<number> {
   let now = 0
   const { resolver, server } = await open(t, () => answer, { clock: () => now })
-  await resolver.mx('b.test')
-  while (server.asked.length === 1) {
+  await resolver.resolveMx('b.test')
+  while (server.queries.length === 1) {
     now += 500
-    await resolver.mx('b.test')
+    await resolver.resolveMx('b.test')
   }
   return now / 1000
 }
@@ -182,14 +182,14 @@ t.test('each kind of answer is kept for a time of its own', async (t) => {
     ['no such name, for a minute when nobody says', 60, 'NXDOMAIN'],
     ['a failure for ten seconds', 10, 'SERVFAIL'],
   ]
-  for (const [what, seconds, answer] of times) t.equal(await keptFor(t, answer), seconds, what)
+  for (const [what, seconds, answer] of times) t.equal(await measureCacheTime(t, answer), seconds, what)
 })
 
 t.test('what is not kept is still asked once at the same moment', async (t) => {
   const { resolver, server } = await open(t, () => [a('192.0.2.1', 0)])
-  await Promise.all([1, 2, 3].map(() => resolver.records('b.test', 'A')))
-  await resolver.records('b.test', 'A')
-  t.same(server.asked, ['A b.test', 'A b.test'])
+  await Promise.all([1, 2, 3].map(() => resolver.resolveRecords('b.test', 'A')))
+  await resolver.resolveRecords('b.test', 'A')
+  t.same(server.queries, ['A b.test', 'A b.test'])
 })
 
 t.test('an answer that is longer than any that mail needs is not kept', async (t) => {
@@ -199,14 +199,14 @@ t.test('an answer that is longer than any that mail needs is not kept', async (t
     Array<DnsRecord>(question.includes('long') ? 4 : 3).fill(txt),
   )
   for (const name of ['long.test', 'long.test', 'b.test', 'b.test']) {
-    t.match(await resolver.records(name, 'TXT'), { kind: 'records' })
+    t.match(await resolver.resolveRecords(name, 'TXT'), { kind: 'records' })
   }
-  t.same(server.asked, ['TXT long.test', 'TXT long.test', 'TXT b.test'])
+  t.same(server.queries, ['TXT long.test', 'TXT long.test', 'TXT b.test'])
 })
 
 t.test('the octets of TXT records are characters', async (t) => {
   const { resolver } = await open(t, () => [{ type: 'TXT', ttl: 300, strings: ['\xc3', '\xa9\xff\0', ''] }])
-  t.same(await resolver.records('b.test', 'TXT'), { kind: 'records', records: ['\xc3\xa9\xff\0'] })
+  t.same(await resolver.resolveRecords('b.test', 'TXT'), { kind: 'records', records: ['\xc3\xa9\xff\0'] })
 })
 
 t.test('a name in a record shows nothing but what host names have, and is asked for octet by octet', async (t) => {
@@ -217,40 +217,40 @@ t.test('a name in a record shows nothing but what host names have, and is asked 
       : [{ type: question.startsWith('PTR') ? 'PTR' : 'CNAME', ttl: 300, value }],
   )
   const shown = 'a\\032b\\034\\013\\010\\040c\\041\\092\\059d\\064e.test'
-  t.same(await resolver.records('b.test', 'PTR'), { kind: 'records', records: [shown] })
-  t.same(await resolver.mx('b.test'), { kind: 'records', records: [{ preference: 1, exchange: shown }] })
-  await resolver.records('b.test', 'A')
-  t.equal(server.asked.at(-1), `A ${value.toLowerCase()}`, 'a CNAME leads there')
-  t.same(await resolver.records(shown, 'PTR'), { kind: 'records', records: [shown] })
-  t.equal(server.asked.at(-1), `PTR ${value.toLowerCase()}`)
+  t.same(await resolver.resolveRecords('b.test', 'PTR'), { kind: 'records', records: [shown] })
+  t.same(await resolver.resolveMx('b.test'), { kind: 'records', records: [{ preference: 1, exchange: shown }] })
+  await resolver.resolveRecords('b.test', 'A')
+  t.equal(server.queries.at(-1), `A ${value.toLowerCase()}`, 'a CNAME leads there')
+  t.same(await resolver.resolveRecords(shown, 'PTR'), { kind: 'records', records: [shown] })
+  t.equal(server.queries.at(-1), `PTR ${value.toLowerCase()}`)
 })
 
 t.test('IPv6 addresses come in their short form', async (t) => {
   const forms = { '2001:db8:0:0:1:0:0:1': '2001:db8::1:0:0:1', '0:0:0:0:0:ffff:c000:201': '::ffff:192.0.2.1' }
   for (const [value, short] of Object.entries(forms)) {
     const { resolver } = await open(t, () => [{ type: 'AAAA', ttl: 300, value }])
-    t.same(await resolver.records('b.test', 'AAAA'), { kind: 'records', records: [short] })
+    t.same(await resolver.resolveRecords('b.test', 'AAAA'), { kind: 'records', records: [short] })
   }
 })
 
 t.test('the same question at the same time is asked once', async (t) => {
   const { resolver, server } = await open(t, () => [{ type: 'MX', ttl: 0, preference: 1, value: 'mx.test' }])
-  await Promise.all(['b.test', 'B.test', 'b.test.'].map((name) => resolver.mx(name)))
-  t.same(server.asked, ['MX b.test'])
+  await Promise.all(['b.test', 'B.test', 'b.test.'].map((name) => resolver.resolveMx(name)))
+  t.same(server.queries, ['MX b.test'])
 })
 
 t.test('the cache forgets the oldest name when it is full', async (t) => {
   const { resolver, server } = await open(t, () => 'NXDOMAIN', { cacheSize: 2 })
-  for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) await resolver.mx(name)
-  t.same(server.asked, ['MX a.test', 'MX b.test', 'MX c.test', 'MX a.test'])
+  for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) await resolver.resolveMx(name)
+  t.same(server.queries, ['MX a.test', 'MX b.test', 'MX c.test', 'MX a.test'])
 })
 
 t.test('stopping ends questions under way and refuses further ones', async (t) => {
   const { resolver, server, abort } = await open(t, () => 'silence', { timeout: 60_000 })
-  const waiting = resolver.mx('b.test')
-  while (server.asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const waiting = resolver.resolveMx('b.test')
+  while (server.queries.length === 0) await new Promise((resolve) => setImmediate(resolve))
   abort()
   t.same(await waiting, { kind: 'failure', detail: 'CANCELLED' })
-  t.same(await resolver.mx('c.test'), { kind: 'failure', detail: 'CANCELLED' })
-  t.equal(server.asked.length, 1)
+  t.same(await resolver.resolveMx('c.test'), { kind: 'failure', detail: 'CANCELLED' })
+  t.equal(server.queries.length, 1)
 })

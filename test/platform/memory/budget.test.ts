@@ -2,23 +2,23 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { memoryBudget, shareOfBudget } from '../../../src/platform/memory/budget.js'
-import { memoryLine } from '../../../src/platform/memory/line.js'
-import { type Reservation, reserve } from '../../../src/platform/memory/reservation.js'
-import { memoryShares } from '../../../src/platform/memory/shares.js'
-import { until } from '../../helpers/until.js'
+import { createMemoryBudget, createBudgetShare } from '../../../src/platform/memory/budget.js'
+import { createMemoryQueue } from '../../../src/platform/memory/line.js'
+import { type MemoryReservation, reserveMemory } from '../../../src/platform/memory/reservation.js'
+import { createMemoryShares } from '../../../src/platform/memory/shares.js'
+import { waitUntil } from '../../helpers/until.js'
 
 /** Longer than the line's own, which begins before it. */
 const PAUSE = 150
-const long = { patience: 60_000 }
+const long = { timeout: 60_000 }
 
 /** Reservations that are asked for one after the other, and the names of those that were granted. */
-function asking() {
+function recordReservations() {
   const granted: string[] = []
   const refused: string[] = []
-  const held = new Map<string, Reservation>()
-  const ask = async (name: string, ...given: Parameters<typeof reserve>): Promise<void> => {
-    const reserved = await reserve(...given)
+  const held = new Map<string, MemoryReservation>()
+  const ask = async (name: string, ...given: Parameters<typeof reserveMemory>): Promise<void> => {
+    const reserved = await reserveMemory(...given)
     if (reserved === null) refused.push(name)
     else {
       granted.push(name)
@@ -38,8 +38,8 @@ function turn(): Promise<void> {
 }
 
 t.test('who does not fit waits, in order: neither a small one nor a large one is passed', async (t) => {
-  const whole = memoryBudget(100)
-  const { granted, ask, end, held } = asking()
+  const whole = createMemoryBudget(100)
+  const { granted, ask, end, held } = recordReservations()
   for (const [name, bytes] of [
     ['first', 60],
     ['large', 90],
@@ -48,26 +48,26 @@ t.test('who does not fit waits, in order: neither a small one nor a large one is
     void ask(name, whole, bytes, long)
     await turn()
   }
-  t.same([granted, whole.used(), whole.waiting()], [['first'], 60, 2], 'the small one would fit, and waits')
-  t.ok(whole.take(40), 'what does not wait takes what there is')
-  whole.give(40)
+  t.same([granted, whole.usedBytes(), whole.countWaiting()], [['first'], 60, 2], 'the small one would fit, and waits')
+  t.ok(whole.acquire(40), 'what does not wait takes what there is')
+  whole.release(40)
   await end('first')
   t.same(granted, ['first', 'large', 'small'])
   for (const name of held.keys()) await end(name)
-  t.same([whole.used(), whole.waiting()], [0, 0])
+  t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
 t.test('a share that is full holds up no other, and what any of them gives back wakes all', async (t) => {
-  const whole = memoryBudget(120)
-  const [mx, rest] = [shareOfBudget(whole, 96, 2), shareOfBudget(whole, 96, 4)]
-  const owners = memoryShares(rest, 12)
-  const { granted, ask, end, held } = asking()
+  const whole = createMemoryBudget(120)
+  const [mx, rest] = [createBudgetShare(whole, 96, 2), createBudgetShare(whole, 96, 4)]
+  const owners = createMemoryShares(rest, 12)
+  const { granted, ask, end, held } = recordReservations()
   const wanted = [
     ['mx 1', mx, 40],
     ['mx 2', mx, 40],
-    ['rest 1', owners.of('one'), 8],
-    ['rest 2', owners.of('one'), 8],
-    ['rest 3', owners.of('two'), 2],
+    ['rest 1', owners.forOwner('one'), 8],
+    ['rest 2', owners.forOwner('one'), 8],
+    ['rest 3', owners.forOwner('two'), 2],
     ['mx 3', mx, 2],
   ] as const
   for (const [name, memory, bytes] of wanted) {
@@ -75,25 +75,25 @@ t.test('a share that is full holds up no other, and what any of them gives back 
     await turn()
   }
   t.same(granted, ['mx 1', 'rest 1', 'rest 3'])
-  t.same([whole.used(), whole.waiting()], [120, 3])
+  t.same([whole.usedBytes(), whole.countWaiting()], [120, 3])
   await end('rest 1')
   t.same(granted.at(-1), 'rest 2', 'the share of its owner has room; that of mx has none')
   await end('mx 1')
   t.same(granted.at(-1), 'mx 2', 'the one behind it finds the whole full')
   for (const name of [...held.keys()]) await end(name)
   for (const name of [...held.keys()]) await end(name)
-  t.same([granted.length, whole.used(), whole.waiting(), mx.used(), rest.used()], [6, 0, 0, 0, 0])
+  t.same([granted.length, whole.usedBytes(), whole.countWaiting(), mx.usedBytes(), rest.usedBytes()], [6, 0, 0, 0, 0])
 })
 
 t.test('a wait ends when its patience is over or it is called off, and who stood behind goes on', async (t) => {
-  const whole = memoryBudget(100)
-  const { granted, refused, ask, end } = asking()
+  const whole = createMemoryBudget(100)
+  const { granted, refused, ask, end } = recordReservations()
   const leaving = new AbortController()
   void ask('first', whole, 60, long)
-  void ask('impatient', whole, 100, { patience: 10 })
+  void ask('impatient', whole, 100, { timeout: 10 })
   void ask('leaving', whole, 100, { ...long, signal: leaving.signal })
   void ask('last', whole, 40, long)
-  await until('the impatient one has left', () => refused.length === 1)
+  await waitUntil('the impatient one has left', () => refused.length === 1)
   t.same([granted, refused], [['first'], ['impatient']])
   leaving.abort()
   await turn()
@@ -109,69 +109,69 @@ t.test('a wait ends when its patience is over or it is called off, and who stood
   t.same(refused.slice(2), ['gone before', 'larger than all'])
   await end('first')
   await end('last')
-  t.same([whole.used(), whole.waiting()], [0, 0])
+  t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
 t.test('only so many wait: of one owner, in one share, in all', async (t) => {
-  const whole = memoryBudget(10)
-  const shares = [1, 2, 3, 4].map(() => memoryBudget(10, whole))
+  const whole = createMemoryBudget(10)
+  const shares = [1, 2, 3, 4].map(() => createMemoryBudget(10, whole))
   const end = new AbortController()
   setMaxListeners(0, end.signal)
-  whole.take(10)
+  whole.acquire(10)
   const wait = { ...long, signal: end.signal }
-  const { refused, ask } = asking()
-  const most = memoryShares(shares[0] ?? whole, 10, 3)
-  const each = Array.from({ length: 4 }, (_, at) => ask(`owner ${at}`, most.of('one'), 1, wait))
+  const { refused, ask } = recordReservations()
+  const most = createMemoryShares(shares[0] ?? whole, 10, 3)
+  const each = Array.from({ length: 4 }, (_, at) => ask(`owner ${at}`, most.forOwner('one'), 1, wait))
   await turn()
-  t.same([refused, whole.waiting()], [['owner 3'], 3], 'three of one owner')
+  t.same([refused, whole.countWaiting()], [['owner 3'], 3], 'three of one owner')
   for (const share of shares) for (let asked = 0; asked < 101; asked += 1) each.push(ask('share', share, 1, wait))
   await turn()
-  t.same(whole.waiting(), 300, 'in all')
+  t.same(whole.countWaiting(), 300, 'in all')
   t.same(refused.length, 1 + 4 * 101 + 3 - 300)
   end.abort()
   await Promise.all(each)
-  t.same([whole.used(), whole.waiting()], [10, 0])
+  t.same([whole.usedBytes(), whole.countWaiting()], [10, 0])
 })
 
 t.test('of a reservation every byte comes back, used or not, and more is taken as it comes', async (t) => {
-  const whole = memoryBudget(100)
-  const reserved = await reserve(whole, 60, long)
+  const whole = createMemoryBudget(100)
+  const reserved = await reserveMemory(whole, 60, long)
   if (reserved === null) throw new Error('there is room')
-  t.ok(reserved.take(50))
-  t.same(whole.used(), 60, 'it was counted before')
-  t.ok(reserved.take(30))
-  t.same(whole.used(), 80, 'more than was declared')
-  t.notOk(reserved.take(21), 'and no more than there is')
-  t.same(whole.used(), 80)
-  reserved.give(80)
+  t.ok(reserved.acquire(50))
+  t.same(whole.usedBytes(), 60, 'it was counted before')
+  t.ok(reserved.acquire(30))
+  t.same(whole.usedBytes(), 80, 'more than was declared')
+  t.notOk(reserved.acquire(21), 'and no more than there is')
+  t.same(whole.usedBytes(), 80)
+  reserved.release(80)
   reserved.end()
-  t.same(whole.used(), 0)
+  t.same(whole.usedBytes(), 0)
 
-  const unused = await reserve(whole, 60, long)
-  t.ok(unused?.take(20))
+  const unused = await reserveMemory(whole, 60, long)
+  t.ok(unused?.acquire(20))
   unused?.end()
   unused?.end()
-  t.same(whole.used(), 20, 'what was used is still there')
-  unused?.give(20)
-  t.same(whole.used(), 0)
+  t.same(whole.usedBytes(), 20, 'what was used is still there')
+  unused?.release(20)
+  t.same(whole.usedBytes(), 0)
 })
 
 t.test('what is reserved and not used in time is given back, and the message goes on as it comes', async (t) => {
-  const whole = memoryBudget(100)
-  const slow = await reserve(whole, 90, long, { patience: 20, bytesPerSecond: 1e6 })
-  t.ok(slow?.take(10))
-  const next = await reserve(whole, 90, long)
+  const whole = createMemoryBudget(100)
+  const slow = await reserveMemory(whole, 90, long, { patience: 20, bytesPerSecond: 1e6 })
+  t.ok(slow?.acquire(10))
+  const next = await reserveMemory(whole, 90, long)
   t.ok(next, 'it waited for what the slow one does not use')
-  t.same(whole.used(), 100)
-  t.notOk(slow?.take(1))
+  t.same(whole.usedBytes(), 100)
+  t.notOk(slow?.acquire(1))
   next?.end()
-  t.ok(slow?.take(80))
-  slow?.give(90)
-  t.same([whole.used(), whole.waiting()], [0, 0])
+  t.ok(slow?.acquire(80))
+  slow?.release(90)
+  t.same([whole.usedBytes(), whole.countWaiting()], [0, 0])
 })
 
 t.test('who has waited for long has a slow transfer give way, and a fast one stays', async (t) => {
-  const line = memoryLine(20)
+  const line = createMemoryQueue(20)
   const gone: string[] = []
   let used = 90
   const slow = [{ name: 'slow', held: 60 }]
@@ -179,9 +179,9 @@ t.test('who has waited for long has a slow transfer give way, and a fast one sta
     key: 'all',
     bytes: 50,
     limit: 100,
-    mostWaiting: 10,
-    used: () => used,
-    free: () => {
+    maxWaiting: 10,
+    usedBytes: () => used,
+    evictSlowest: () => {
       const holder = slow.shift()
       if (holder === undefined) return false
       gone.push(holder.name)
@@ -193,10 +193,10 @@ t.test('who has waited for long has a slow transfer give way, and a fast one sta
     used += 50
     return true
   }
-  const first = line.enter([level], take, { patience: 60_000 })
+  const first = line.waitForRoom([level], take, { timeout: 60_000 })
   t.same(gone, [], 'not at once')
   t.equal(await first, true)
   t.same([gone, used], [['slow'], 80])
-  t.equal(await line.enter([level], take, { patience: 200 }), false, 'what is left does not give way')
+  t.equal(await line.waitForRoom([level], take, { timeout: 200 }), false, 'what is left does not give way')
   t.same([used, line.length()], [80, 0])
 })

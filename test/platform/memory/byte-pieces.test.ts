@@ -1,10 +1,10 @@
 /** Bytes that come in pieces: whole again, in memory of their own, and with header fields put on top in place. */
 import t from 'tap'
-import { BytePieces, joinedInPlace } from '../../../src/platform/memory/byte-pieces.js'
+import { BytePieces, joinInPlace } from '../../../src/platform/memory/byte-pieces.js'
 
 const MOST = 3_000_000
 
-function collected(
+function collectPieces(
   most: number | null,
   ...sizes: readonly number[]
 ): { readonly raw: Buffer; readonly wanted: Buffer } {
@@ -18,22 +18,22 @@ t.test('whatever the sizes of the pieces, they are whole again', async (t) => {
   const small = Array<number>(5_000).fill(300)
   for (const sizes of [[], [1], small, [1_048_576, 1], [1_048_577], [10, 2_000_000, ...small.slice(0, 3_000)]]) {
     for (const most of [null, MOST]) {
-      const { raw, wanted } = collected(most, ...sizes)
+      const { raw, wanted } = collectPieces(most, ...sizes)
       t.ok(raw.equals(wanted), `${sizes.length} pieces, ${wanted.length} bytes`)
     }
   }
 })
 
 t.test('what may become large is copied once, and what is put on top of it needs no copy', async (t) => {
-  const { raw, wanted } = collected(MOST, 2_000_000)
+  const { raw, wanted } = collectPieces(MOST, 2_000_000)
   const fields = Buffer.from('Received: x\r\n')
-  const whole = joinedInPlace([fields, Buffer.alloc(0), raw.subarray(0, 100), Buffer.alloc(0), raw.subarray(100)])
+  const whole = joinInPlace([fields, Buffer.alloc(0), raw.subarray(0, 100), Buffer.alloc(0), raw.subarray(100)])
   t.equal(whole?.buffer, raw.buffer)
   t.ok(whole?.equals(Buffer.concat([fields, wanted])))
   const others = Buffer.from('Received: somebody else\r\n')
-  t.ok(joinedInPlace([others, raw])?.equals(Buffer.concat([others, wanted])), 'and so do the fields of another copy')
-  t.equal(joinedInPlace([fields, raw.subarray(0, 10), raw.subarray(20)]), null, 'something is taken out')
-  t.equal(joinedInPlace([raw.subarray(0, 10), fields, raw.subarray(10)]), null, 'something stands between')
-  t.equal(joinedInPlace([Buffer.alloc(65_537), raw]), null, 'more than there is room for')
-  t.equal(joinedInPlace([]), null)
+  t.ok(joinInPlace([others, raw])?.equals(Buffer.concat([others, wanted])), 'and so do the fields of another copy')
+  t.equal(joinInPlace([fields, raw.subarray(0, 10), raw.subarray(20)]), null, 'something is taken out')
+  t.equal(joinInPlace([raw.subarray(0, 10), fields, raw.subarray(10)]), null, 'something stands between')
+  t.equal(joinInPlace([Buffer.alloc(65_537), raw]), null, 'more than there is room for')
+  t.equal(joinInPlace([]), null)
 })

@@ -3,17 +3,17 @@ import fc from 'fast-check'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t from 'tap'
-import { dkimSign } from '../../../src/domains/dkim/sign.js'
+import { signDkim } from '../../../src/domains/dkim/sign.js'
 import type { Authentication, Connection } from '../../../src/messages/inbound/authentication-results.js'
-import { foldedResults } from '../../../src/messages/inbound/folded-results.js'
+import { summarizeResults } from '../../../src/messages/inbound/folded-results.js'
 import { type Clock, systemClock } from '../../../src/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { authenticate, defaultLimits } from '../../../src/receiving/authentication/authenticate.js'
-import { type DmarcSetting, judge } from '../../../src/receiving/authentication/judge.js'
-import { messageQuestions } from '../../../src/receiving/authentication/questions.js'
-import { authenticationResults, receivedSpf } from '../../../src/receiving/authentication/result-fields.js'
-import { inboundContent } from '../../../src/receiving/inbound-content.js'
-import { ed25519Key, rsaKey, type SignatureTags, signed, type TestKey } from '../../helpers/dkim-signed.js'
+import { type DmarcSetting, decideAcceptance } from '../../../src/receiving/authentication/judge.js'
+import { createMessageQueries } from '../../../src/receiving/authentication/questions.js'
+import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
+import { readInboundContent } from '../../../src/receiving/inbound-content.js'
+import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/dkim-signed.js'
 import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
 import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../../helpers/record-zone.js'
 
@@ -55,27 +55,27 @@ function keyAt(domain: string, record: string | 'SERVFAIL' | 'silence', selector
 const good = keyAt('b.test', `v=DKIM1; ${key.record}`)
 
 async function dkimOf(tags: Partial<SignatureTags>, zone: RecordZone = good, by: TestKey = key): Promise<string> {
-  const { dkim } = await look(signed(plain, by, { domain: 'b.test', ...tags }), { zone })
+  const { dkim } = await look(signMessage(plain, by, { domain: 'b.test', ...tags }), { zone })
   return dkim.map(({ result, reason }) => (reason === null ? result : `${result}: ${reason}`)).join(', ')
 }
 
 t.test('a signature that holds passes, with its domain and selector', async (t) => {
-  const { dkim } = await look(signed(plain, key, { domain: 'b.test' }), { zone: good })
+  const { dkim } = await look(signMessage(plain, key, { domain: 'b.test' }), { zone: good })
   t.same(dkim, [{ result: 'pass', domain: 'b.test', selector: 's', reason: null }])
 })
 
 t.test('our own signer passes, Ed25519 does, and an unsigned message has no verdict', async (t) => {
-  const ours = dkimSign(Buffer.from(plain), { domain: 'b.test', selector: 's', keyObject: key.privateKey }, now)
+  const ours = signDkim(Buffer.from(plain), { domain: 'b.test', selector: 's', keyObject: key.privateKey }, now)
   t.match((await look(`${ours}${plain}`, { zone: good })).dkim, [{ result: 'pass' }])
   const curve = ed25519Key()
   t.equal(await dkimOf({}, keyAt('b.test', curve.record), curve), 'pass')
   const unsigned = await look(plain)
   t.same(unsigned.dkim, [])
-  t.equal(foldedResults(unsigned).dkim_result, 'none')
+  t.equal(summarizeResults(unsigned).dkim_result, 'none')
 })
 
 t.test('a changed header or body fails', async (t) => {
-  const message = signed(plain, key, { domain: 'b.test' })
+  const message = signMessage(plain, key, { domain: 'b.test' })
   const dkim = async (text: string): Promise<unknown> => (await look(text, { zone: good })).dkim[0]
   t.match(await dkim(message.replace('Subject: x', 'Subject: y')), { result: 'fail', reason: 'bad signature' })
   t.match(await dkim(message.replace('body', 'b0dy')), { result: 'fail', reason: 'body hash did not verify' })
@@ -85,14 +85,14 @@ t.test('a changed header or body fails', async (t) => {
 t.test('a message of a header alone is verified', async (t) => {
   const zone = good
   for (const bare of ['From: a@b.test\r\nSubject: x\r\n', 'From: a@b.test\r\nSubject: x\r\n\r\n']) {
-    t.match((await look(signed(bare, key, { domain: 'b.test' }), { zone })).dkim, [{ result: 'pass' }])
+    t.match((await look(signMessage(bare, key, { domain: 'b.test' }), { zone })).dkim, [{ result: 'pass' }])
   }
 })
 
 t.test('a header that is ended by a line which is no field is verified as it will be stored', async (t) => {
   const open = 'From: a@b.test\r\nSubject: x\r\nno field\r\n'
   const closed = 'From: a@b.test\r\nSubject: x\r\n\r\nno field\r\n'
-  const [field = ''] = signed(closed, key, { domain: 'b.test' }).split('\r\n')
+  const [field = ''] = signMessage(closed, key, { domain: 'b.test' }).split('\r\n')
   t.match((await look(`${field}\r\n${open}`, { zone: good })).dkim, [{ result: 'pass' }])
 })
 
@@ -143,7 +143,7 @@ t.test('of several records the one that holds a key is taken', async (t) => {
 
 t.test('ten signatures are verified, the rest named', async (t) => {
   let message = plain
-  for (let at = 0; at < 13; at += 1) message = signed(message, key, { domain: 'b.test', selector: `s${at}` })
+  for (let at = 0; at < 13; at += 1) message = signMessage(message, key, { domain: 'b.test', selector: `s${at}` })
   const zone = Object.assign({}, ...Array.from({ length: 13 }, (_, at) => keyAt('b.test', key.record, `s${at}`)))
   const { dkim, asked } = await look(message, { zone })
   t.equal(dkim.filter(({ result }) => result === 'pass').length, 10)
@@ -153,7 +153,7 @@ t.test('ten signatures are verified, the rest named', async (t) => {
 
 t.test('a signature of a part of the body is policy, and nothing is hashed for it', async (t) => {
   const parts = Array.from({ length: 10 }, (_, at) => ({ domain: 'b.test', selector: 's', more: `l=${at}` }))
-  const message = parts.reduce((text, tags) => signed(text, key, tags), `${plain}${'x'.repeat(70_000)}\r\n`)
+  const message = parts.reduce((text, tags) => signMessage(text, key, tags), `${plain}${'x'.repeat(70_000)}\r\n`)
   let hashed = 0
   const { update } = RelaxedHash.prototype
   t.intercept(RelaxedHash.prototype, 'update', {
@@ -166,24 +166,24 @@ t.test('a signature of a part of the body is policy, and nothing is hashed for i
   t.same(new Set(dkim.map(({ result, reason }) => `${result} ${reason}`)), new Set([`policy ${partly}`]))
   t.equal(dkim.length, 10)
   t.equal(hashed, 0)
-  const whole = signed(message, key, { domain: 'b.test' })
+  const whole = signMessage(message, key, { domain: 'b.test' })
   const found = await look(whole, { zone: good })
   t.match(found.dkim.slice(0, 2), [{ result: 'pass' }, { result: 'policy', reason: partly }])
   t.ok(hashed >= 70_000 && hashed < 140_000, `once: ${hashed} octets`)
-  const chain = (await sealed(plain, 1, 'none')).replace(/^(ARC-Message-Signature: i=1;)/m, '$1 l=1;')
+  const chain = (await sealArc(plain, 1, 'none')).replace(/^(ARC-Message-Signature: i=1;)/m, '$1 l=1;')
   t.match((await look(chain, { zone: keyAt('list.test', key.record) })).arc, { result: 'fail' })
 })
 
 t.test('what all signatures of a message may have hashed is limited, and the first always is', async (t) => {
-  const first = signed(plain, key, { domain: 'b.test' })
-  const second = signed(first, key, { domain: 'b.test', canonicalization: 'relaxed/simple' })
+  const first = signMessage(plain, key, { domain: 'b.test' })
+  const second = signMessage(first, key, { domain: 'b.test', canonicalization: 'relaxed/simple' })
   const bodyOctets = 'body\r\n'.length
   const results = async (hashBudget: number): Promise<readonly string[]> =>
     (await look(second, { zone: good, limits: { hashBudget } })).dkim.map(({ result }) => result)
   t.same(await results(2 * bodyOctets), ['pass', 'pass'])
   t.same(await results(2 * bodyOctets - 1), ['pass', 'policy'])
   t.same(await results(0), ['pass', 'policy'])
-  const same = await look(signed(first, key, { domain: 'b.test' }), { zone: good, limits: { hashBudget: 0 } })
+  const same = await look(signMessage(first, key, { domain: 'b.test' }), { zone: good, limits: { hashBudget: 0 } })
   t.match(same.dkim, [{ result: 'pass' }, { result: 'pass' }], 'what is hashed already costs nothing more')
 })
 
@@ -211,10 +211,10 @@ t.test('of signatures that are not verified a few are told of, and little of eac
 t.test('a header that nobody reads to its end is refused, and many lines in one field cost little', async (t) => {
   const lines = ' a\r\n'.repeat(200_000)
   const folded = `X-Lines: a\r\n${lines}${plain}`
-  t.match((await look(signed(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
-  const covered = signed(folded, key, { domain: 'b.test', names: 'from:x-lines' })
+  t.match((await look(signMessage(folded, key, { domain: 'b.test' }), { zone: good })).dkim, [{ result: 'pass' }])
+  const covered = signMessage(folded, key, { domain: 'b.test', names: 'from:x-lines' })
   t.match((await look(covered, { zone: good })).dkim, [{ result: 'fail' }])
-  const without = signed(plain, key, { domain: 'b.test', names: 'from:subject:reply-to' })
+  const without = signMessage(plain, key, { domain: 'b.test', names: 'from:subject:reply-to' })
   t.match((await look(without, { zone: good })).dkim, [{ result: 'pass' }])
   const reply = `Reply-To: y@evil.test\r\n${lines}`
   for (const added of [`${reply}${without}`, without.replace('\r\n\r\n', `\r\n${reply}\r\n`)]) {
@@ -226,7 +226,7 @@ t.test('a header that nobody reads to its end is refused, and many lines in one 
 })
 
 t.test('a large body is hashed in pieces, between which everybody else has a turn', async (t) => {
-  const message = signed(`${plain}${'some words \r\n'.repeat(200_000)}`, key, { domain: 'b.test' })
+  const message = signMessage(`${plain}${'some words \r\n'.repeat(200_000)}`, key, { domain: 'b.test' })
   let turns = 0
   let over = false
   const count = (): void => {
@@ -252,7 +252,7 @@ interface DmarcRow {
 
 async function dmarc({ record = 'p=reject', zone, from = 'a@b.test', signer, path }: DmarcRow): Promise<Found> {
   const message = plain.replace('A <a@b.test>', from)
-  return look(signer === undefined ? message : signed(message, key, { domain: signer }), {
+  return look(signer === undefined ? message : signMessage(message, key, { domain: signer }), {
     zone: {
       '_dmarc.b.test': { TXT: [`v=DMARC1; ${record}`] },
       ...(signer === undefined ? {} : keyAt(signer, key.record)),
@@ -290,7 +290,7 @@ t.test('the author whom we show is the one whose domain is asked', async (t) => 
   const zone = { '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
   for (const message of [...rows, plain.replace('b.test', 'b\xad.test')]) {
     const raw = Buffer.from(message, 'latin1')
-    const shown = inboundContent(raw, { hasHtml: false, hasText: false, attachments: 0 })
+    const shown = readInboundContent(raw, { hasHtml: false, hasText: false, attachments: 0 })
     t.equal(shown.from_email, 'a@b.test')
     t.match((await look(raw, { zone })).dmarc, { result: 'fail', disposition: 'reject' }, message)
   }
@@ -402,7 +402,7 @@ const hurried = { limits: { perQuestion: 150, perMessage: 1_000 }, clock: system
 
 t.test("silent servers of the sender's choice use up no time of the author's domain", async (t) => {
   let message = plain
-  for (let at = 0; at < 9; at += 1) message = signed(message, key, { domain: `c${at}.test` })
+  for (let at = 0; at < 9; at += 1) message = signMessage(message, key, { domain: `c${at}.test` })
   const zone: RecordZone = {
     '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] },
     'c.test': 'silence',
@@ -416,8 +416,8 @@ t.test("silent servers of the sender's choice use up no time of the author's dom
 t.test('nor do they where domains are written in Unicode', async (t) => {
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1')
   const from = utf8('From: a@b\u00fccher.test\r\nSubject: x\r\n\r\nbody\r\n')
-  let message = signed(from, key, { domain: utf8('b\u00fccher.test') })
-  for (let at = 0; at < 9; at += 1) message = signed(message, key, { domain: utf8(`\u00fc${at}.test`) })
+  let message = signMessage(from, key, { domain: utf8('b\u00fccher.test') })
+  for (let at = 0; at < 9; at += 1) message = signMessage(message, key, { domain: utf8(`\u00fc${at}.test`) })
   const zone: RecordZone = {
     '_dmarc.xn--bcher-kva.test': { TXT: ['v=DMARC1; p=reject'] },
     ...Object.assign({}, ...Array.from({ length: 9 }, (_, at) => keyAt(domainToASCII(`\u00fc${at}.test`), 'silence'))),
@@ -430,7 +430,7 @@ t.test('nor do they where domains are written in Unicode', async (t) => {
 
 function settings(found: Authentication): readonly string[] {
   return (['reject', 'quarantine', 'report'] as const satisfies readonly DmarcSetting[]).map((setting) => {
-    const judged = judge(found, setting)
+    const judged = decideAcceptance(found, setting)
     return judged.kind === 'refuse' ? `${judged.code} ${judged.enhanced}` : judged.kind
   })
 }
@@ -458,12 +458,12 @@ t.test('two From fields are refused, several author domains are suspicious', asy
 
 t.test('a refusal names the domain and nothing that could end its line', async (t) => {
   const found = await dmarc({})
-  t.match(judge(found, 'reject'), { kind: 'refuse', text: /From in b\.test,/ })
-  const hostile = judge({ ...found, dmarc: { ...found.dmarc, domain: 'b.test\r\n250 \u00e9' } }, 'reject')
+  t.match(decideAcceptance(found, 'reject'), { kind: 'refuse', text: /From in b\.test,/ })
+  const hostile = decideAcceptance({ ...found, dmarc: { ...found.dmarc, domain: 'b.test\r\n250 \u00e9' } }, 'reject')
   t.match(hostile, { kind: 'refuse', text: /From in b\.test\?\?250\?\?,/ })
 })
 
-async function sealed(message: string, i: number, cv: string): Promise<string> {
+async function sealArc(message: string, i: number, cv: string): Promise<string> {
   const seal = await sealMessage(Buffer.from(message, 'latin1'), {
     signingDomain: 'list.test',
     selector: 's',
@@ -478,7 +478,7 @@ async function sealed(message: string, i: number, cv: string): Promise<string> {
 
 t.test('an ARC chain passes, fails, is absent, or its keys are not to be had', async (t) => {
   const zone = keyAt('list.test', key.record)
-  const chain = await sealed(await sealed(plain, 1, 'none'), 2, 'pass')
+  const chain = await sealArc(await sealArc(plain, 1, 'none'), 2, 'pass')
   const arc = async (message: string, records: RecordZone = zone): Promise<unknown> =>
     (await look(message, { zone: records })).arc
   t.same(await arc(chain), { result: 'pass', reason: null })
@@ -487,12 +487,12 @@ t.test('an ARC chain passes, fails, is absent, or its keys are not to be had', a
   t.match(await arc(chain.replace('spf=pass', 'spf=fail')), { result: 'fail' })
   t.match(await arc(chain, {}), { result: 'fail' })
   t.match(await arc(chain, keyAt('list.test', 'SERVFAIL')), { result: 'temperror' })
-  t.match(await arc(await sealed(plain, 1, 'fail')), { result: 'fail' })
+  t.match(await arc(await sealArc(plain, 1, 'fail')), { result: 'fail' })
 })
 
 t.test('a malformed ARC tag list fails', async (t) => {
   const zone = keyAt('list.test', key.record)
-  const chain = await sealed(plain, 1, 'none')
+  const chain = await sealArc(plain, 1, 'none')
   const seals = [
     chain.replace(/^(ARC-Seal: i=1;)/m, '$1 i=1;'),
     chain.replace(/^(ARC-Seal: )i=1;/m, '$1I=1;'),
@@ -531,15 +531,15 @@ t.test("the client's name is one that leads back to it", async (t) => {
 t.test('the folded words are those of the interface', async (t) => {
   const words = ['pass', 'fail', 'softfail', 'neutral', 'none', 'temperror', 'permerror'] as const
   const found = await dmarc({ signer: 'b.test' })
-  const folded = words.map((result) => foldedResults({ ...found, spf: { ...found.spf, result } }).spf_result)
+  const folded = words.map((result) => summarizeResults({ ...found, spf: { ...found.spf, result } }).spf_result)
   t.same(folded, ['pass', 'fail', 'neutral', 'neutral', 'neutral', 'neutral', 'neutral'])
-  t.match(foldedResults(found), { dkim_result: 'pass', dmarc_result: 'pass' })
+  t.match(summarizeResults(found), { dkim_result: 'pass', dmarc_result: 'pass' })
   const [first] = found.dkim
   const mixed = [
     { ...first, result: 'permerror' },
     { ...first, result: 'fail' },
   ] as Authentication['dkim']
-  t.equal(foldedResults({ ...found, dkim: mixed }).dkim_result, 'fail')
+  t.equal(summarizeResults({ ...found, dkim: mixed }).dkim_result, 'fail')
 })
 
 t.test('the two fields say what was found, beginning with our name', async (t) => {
@@ -547,19 +547,19 @@ t.test('the two fields say what was found, beginning with our name', async (t) =
   const found = await dmarc({ signer: 'b.test', path: 'b.test', zone: { ...zone, ...good } })
   const connection = { ...hereby, envelopeFrom: 'x@b.test' }
   t.equal(
-    authenticationResults(found, connection).replaceAll('\r\n ', ' '),
+    formatAuthenticationResults(found, connection).replaceAll('\r\n ', ' '),
     'mx.test; spf=pass reason="domain of x@b.test designates 192.0.2.1 as permitted sender"' +
       ' smtp.mailfrom=b.test; dkim=pass header.d=b.test header.s=s; dmarc=pass header.from=b.test policy.dmarc=reject;' +
       ' arc=none; iprev=pass (h.test) policy.iprev=192.0.2.1',
   )
   t.equal(
-    receivedSpf(found, connection).replaceAll('\r\n ', ' '),
+    formatReceivedSpf(found, connection).replaceAll('\r\n ', ' '),
     'pass (domain of x@b.test designates 192.0.2.1 as permitted sender) receiver=mx.test;' +
       ' identity=mailfrom; client-ip=192.0.2.1; helo=h.test; envelope-from="x@b.test";',
   )
   const bounce = await look(plain)
-  t.match(authenticationResults(bounce, hereby), 'smtp.helo=h.test;\r\n dkim=none;')
-  t.match(receivedSpf(bounce, hereby), /identity=helo;[\s\S]*helo=h\.test;$/)
+  t.match(formatAuthenticationResults(bounce, hereby), 'smtp.helo=h.test;\r\n dkim=none;')
+  t.match(formatReceivedSpf(bounce, hereby), /identity=helo;[\s\S]*helo=h\.test;$/)
 })
 
 t.test('no value of a stranger breaks out of its field', async (t) => {
@@ -575,7 +575,7 @@ t.test('no value of a stranger breaks out of its field', async (t) => {
         dmarc: { ...found.dmarc, domain: other, reason: text },
         iprev: { result: 'pass', name: text },
       }
-      for (const field of [authenticationResults(bad, connection), receivedSpf(bad, connection)]) {
+      for (const field of [formatAuthenticationResults(bad, connection), formatReceivedSpf(bad, connection)]) {
         const lines = field.split('\r\n')
         if (!lines.slice(1).every((line) => line.startsWith(' '))) return false
         if (!lines.every((line) => /^[\x20-\x7e]*$/.test(line) && line.length < 998)) return false
@@ -609,7 +609,7 @@ t.test('over a true resolver and UDP: passes, and a fault that is no failure', a
   const settings = { ...defaultResolverSettings, servers: [server.address], timeout: 500, tries: 1 }
   const resolver = openResolver(settings, () => now, new AbortController().signal)
   const at = async (domain: string): Promise<Authentication> => {
-    const message = signed(plain.replace('b.test', domain), key, { domain })
+    const message = signMessage(plain.replace('b.test', domain), key, { domain })
     return authenticate(
       Buffer.from(message),
       { ...hereby, envelopeFrom: `x@${domain}` },
@@ -625,20 +625,20 @@ t.test('over a true resolver and UDP: passes, and a fault that is no failure', a
 
 t.test('a check asks no more than it may, and an answer that is there costs nothing', async (t) => {
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
-  const questions = messageQuestions(zone, { perQuestion: 1_000, perMessage: 1_000 }, () => now)
-  const ask = questions.within(2)
+  const questions = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => now)
+  const ask = questions.createResolver(2)
   t.same(await ask('a.test', 'A'), ['192.0.2.1'])
   await t.rejects(ask('b.test', 'A'), { code: 'ENOTFOUND' })
   await t.rejects(ask('c.test', 'A'), { code: 'ELOOKUPLIMIT' })
   t.same(await ask('A.test', 'A'), ['192.0.2.1'])
-  await t.rejects(questions.within(0)('b.test', 'A'), { code: 'ENOTFOUND' })
+  await t.rejects(questions.createResolver(0)('b.test', 'A'), { code: 'ENOTFOUND' })
   t.same(zone.asked, ['A a.test', 'A b.test'])
 })
 
 t.test('once the time of the message is over nothing is asked', async (t) => {
   let at = now
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
-  const ask = messageQuestions(zone, { perQuestion: 1_000, perMessage: 1_000 }, () => at).within(9)
+  const ask = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => at).createResolver(9)
   at += 1_000
   await t.rejects(ask('a.test', 'A'), { code: 'ETIMEOUT' })
   t.same(zone.asked, [])
@@ -696,7 +696,7 @@ t.test('no header makes it throw', async (t) => {
     fc.asyncProperty(hostile, fc.string({ maxLength: 20 }), async (parts, word) => {
       const raw = Buffer.from(parts.join(''), 'latin1')
       const found = await look(raw, { zone, connection: { helo: word, envelopeFrom: word } })
-      return authenticationResults(found, hereby).startsWith('mx.test;')
+      return formatAuthenticationResults(found, hereby).startsWith('mx.test;')
     }),
     { numRuns: 300 },
   )

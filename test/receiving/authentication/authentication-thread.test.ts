@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import t, { type Test } from 'tap'
 import { AuthenticationThread } from '../../../src/receiving/authentication/authentication-thread.js'
-import { rsaKey, signed } from '../../helpers/dkim-signed.js'
+import { rsaKey, signMessage } from '../../helpers/dkim-signed.js'
 import { type RecordZoneResolver, recordZone } from '../../helpers/record-zone.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
@@ -24,10 +24,10 @@ function threadOf(t: Test): { readonly thread: AuthenticationThread; readonly re
 t.test('verdicts come back with the bytes, and questions are asked of the resolver here', async (t) => {
   const { thread, resolver } = threadOf(t)
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
-    const message = Buffer.from(signed(`${plain}${body}`, key, { domain: 'b.test' }))
+    const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
     const wanted = Buffer.from(message)
-    const { found, raw } = await thread.authenticate(message, hereby)
-    t.match(found, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
+    const { authentication, raw } = await thread.authenticate(message, hereby)
+    t.match(authentication, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
     t.ok(raw.equals(wanted), `${wanted.length} bytes`)
   }
   t.ok(resolver.asked.some((question) => question.includes('s._domainkey.b.test')))
@@ -54,7 +54,7 @@ t.test('while bodies are hashed the main thread is free, and a small message ove
   await thread.authenticate(Buffer.from(plain), hereby)
   const body = 'some words \r\n'.repeat(400_000)
   const large = Buffer.from(
-    signed(signed(`${plain}${body}`, key, { domain: 'b.test' }), key, {
+    signMessage(signMessage(`${plain}${body}`, key, { domain: 'b.test' }), key, {
       domain: 'b.test',
       canonicalization: 'relaxed/simple',
     }),

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { SpfVerdict } from '../../../src/messages/inbound/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
-import { messageQuestions } from '../../../src/receiving/authentication/questions.js'
+import { createMessageQueries } from '../../../src/receiving/authentication/questions.js'
 import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
 import { type RecordZone, recordZone } from '../../helpers/record-zone.js'
 
@@ -16,12 +16,12 @@ interface Checked extends SpfVerdict {
   readonly asked: readonly string[]
 }
 
-async function check(zone: RecordZone, client: Client = {}, perQuestion = 1_000): Promise<Checked> {
+async function check(zone: RecordZone, client: Client = {}, perQuery = 1_000): Promise<Checked> {
   const { ip = '192.0.2.1', helo = 'client.test', from = 'a@b.test' } = client
   const resolver = recordZone(zone)
-  const questions = messageQuestions(resolver, { perQuestion, perMessage: 10_000 }, () => 0)
+  const questions = createMessageQueries(resolver, { perQuery, perMessage: 10_000 }, () => 0)
   const connection = { clientAddress: ip, helo, envelopeFrom: from, hostname: 'mx.test' }
-  return { ...(await checkSpf(connection, questions.within(120), 10_000)), asked: resolver.asked }
+  return { ...(await checkSpf(connection, questions.createResolver(120), 10_000)), asked: resolver.asked }
 }
 
 /** The zone with this record at b.test. */
@@ -610,9 +610,9 @@ t.test('names of DNS are octets: whatever a record or a macro names is asked for
     t.teardown(() => server.close())
     const settings = { ...defaultResolverSettings, servers: [server.address] }
     const resolver = openResolver(settings, () => 0, new AbortController().signal)
-    const questions = messageQuestions(resolver, { perQuestion: 5_000, perMessage: 10_000 }, () => 0)
+    const questions = createMessageQueries(resolver, { perQuery: 5_000, perMessage: 10_000 }, () => 0)
     const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: from, hostname: 'mx.test' }
-    const { result } = await checkSpf(connection, questions.within(120), 10_000)
-    t.equal(result, 'pass', `${text} from ${from}: ${server.asked.join(', ')}`)
+    const { result } = await checkSpf(connection, questions.createResolver(120), 10_000)
+    t.equal(result, 'pass', `${text} from ${from}: ${server.queries.join(', ')}`)
   }
 })

@@ -4,23 +4,23 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { emailLines } from '../../../src/cli/email-lines.js'
 import { type DomainName, parseAddress } from '../../../src/mail/address.js'
-import { referenceField } from '../../../src/mail/reference-field.js'
-import { returnPath } from '../../../src/mail/return-path.js'
-import { unsubscribeAddress } from '../../../src/mail/unsubscribe-address.js'
-import { emailStory, storyOfAnyWorkspace } from '../../../src/messages/email-story.js'
-import { fileInbound } from '../../../src/messages/inbound/inbound-email.js'
+import { createReferenceField } from '../../../src/mail/reference-field.js'
+import { createReturnPath } from '../../../src/mail/return-path.js'
+import { createUnsubscribeAddress } from '../../../src/mail/unsubscribe-address.js'
+import { readEmailDetails, detailsOfAnyWorkspace } from '../../../src/messages/email-story.js'
+import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
-import { type Enqueued, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
+import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
-import { type ReportActs, type ReportDeps, reportActs } from '../../../src/receiving/reports/act-on-report.js'
+import { type ReportHandler, type ReportDeps, createReportHandler } from '../../../src/receiving/reports/act-on-report.js'
 import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
-import { until } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/until.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const host = 'posthorn.a.test' as DomainName
@@ -29,7 +29,7 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
-  verifiedDomain: (domain) =>
+  findVerifiedDomain: (domain) =>
     domain === 'a.test' || domain === 'other.test'
       ? { workspaceId: 'ws_1', inbound: false, blocked: new Set() }
       : undefined,
@@ -44,8 +44,8 @@ interface Sent {
 
 interface Home {
   readonly database: Database
-  readonly acts: ReportActs
-  readonly offered: Enqueued[]
+  readonly acts: ReportHandler
+  readonly offered: EnqueuedEmail[]
   readonly log: string[]
   readonly send: (more?: Partial<Sending>) => Promise<Sent>
   /** Files a report that came to these addresses, and lets it act. */
@@ -67,10 +67,10 @@ interface Sending {
 async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  const offered: Enqueued[] = []
+  const offered: EnqueuedEmail[] = []
   const log: string[] = []
   let now = 10_000
-  const acts = reportActs({
+  const acts = createReportHandler({
     read,
     clock: () => ++now,
     log: pino({ level: 'info' }, { write: (line) => log.push(line) }),
@@ -83,16 +83,16 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   const arriveFrom: Home['arriveFrom'] = async (from, raw, ...to) => {
     const id = `report-${++arrived}`
     const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: JSON.stringify(to) })
-    await commit(fileInbound(record, Buffer.from(raw)))
-    const others = acts.ignored.get('other-recipient') ?? 0
+    await commit(storeInbound(record, Buffer.from(raw)))
+    const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.judge(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
+    const judged = await acts.processReport(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
     await commit(judged.writes)
-    judged.committed?.()
+    judged.onCommitted?.()
     const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
       id,
     ])
-    const isKept = (acts.ignored.get('other-recipient') ?? 0) > others && raw.length <= 262_144
+    const isKept = (acts.ignoredCounts.get('other-recipient') ?? 0) > others && raw.length <= 262_144
     t.same(left, isKept ? [{ status: 'processed' }] : [], isKept ? 'the report is kept' : 'the report is gone')
   }
   return {
@@ -100,7 +100,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     acts,
     offered,
     log,
-    send: (more) => sent(database, more),
+    send: (more) => storeSent(database, more),
     arrive: (raw, ...to) => arriveFrom('', raw, ...to),
     arriveFrom,
     statuses: ({ id }) =>
@@ -122,7 +122,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
 }
 
 /** An email that went out a while ago, with no event of that time. */
-async function sent({ commit }: Database, more: Partial<Sending> = {}): Promise<Sent> {
+async function storeSent({ commit }: Database, more: Partial<Sending> = {}): Promise<Sent> {
   const { to = ['bob@b.test'], status = 'delivered', notify = null, orcpt = null } = more
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   const recipients = to.map((address) => ({ address: parseAddress(address), suppressed: false, notify, orcpt }))
@@ -143,7 +143,7 @@ async function sent({ commit }: Database, more: Partial<Sending> = {}): Promise<
     },
   ])
   const ids = made.entries.map((entry) => entry.id)
-  return { id, ids, path: (place = 0, key = secret) => returnPath(key, ids[place] ?? '', host) }
+  return { id, ids, path: (place = 0, key = secret) => createReturnPath(key, ids[place] ?? '', host) }
 }
 
 /** A report of groups of fields, one for each recipient. */
@@ -177,7 +177,7 @@ const unknownUser = (to = 'bob@b.test'): string[] => about(to, 'failed', '5.1.1'
 
 /** Of what `posthorn explain` prints. */
 function lastLine({ read }: Database, { id }: Sent): string | undefined {
-  const story = storyOfAnyWorkspace(read, id)
+  const story = detailsOfAnyWorkspace(read, id)
   return story === null ? undefined : emailLines(story).at(-1)
 }
 
@@ -235,7 +235,7 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
     { workspace_id: 'ws_1', email: 'bob@b.test', reason: 'hard_bounce', source_email_id: email.id, metadata },
   ])
   t.equal(offered.length, 1, 'and the app is told')
-  const story = emailStory(database.read, { workspaceId: 'ws_1', id: email.id })
+  const story = readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story, {
     status: 'bounced',
     recipients: [{ status: 'bounced', last_response: '550 5.1.1 user unknown', reason: 'bad-mailbox' }],
@@ -250,7 +250,7 @@ t.test('the same bounce again, whatever stands on top of it, changes nothing and
   await arrive(dsn(unknownUser()), email.path())
   await arrive(`Received: from relay.test\r\n${dsn(unknownUser())}`, email.path())
   t.same([events().length, suppressed().length, offered.length], [1, 1, 1])
-  t.same([...acts.ignored], [['state', 1]])
+  t.same([...acts.ignoredCounts], [['state', 1]])
 })
 
 t.test('two addresses of one report that lead to the same recipient act once', async (t) => {
@@ -284,8 +284,8 @@ t.test('what was given up after temporary refusals is a soft bounce: an event, o
   await arrive(full, email.path())
   t.same(statuses(email), ['delivered', 'delivered'])
   t.match(events(), [{ type: 'email.bounced', data: { bounce_type: 'soft', bounce_subtype: 'mailbox-full' } }])
-  t.same([events().length, suppressed(), [...acts.ignored]], [1, [], [['repeated', 1]]])
-  const story = emailStory(database.read, { workspaceId: 'ws_1', id: email.id })
+  t.same([events().length, suppressed(), [...acts.ignoredCounts]], [1, [], [['repeated', 1]]])
+  const story = readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story?.recipients, [{ last_response: '452 4.2.2 mailbox full', reason: 'mailbox-full' }])
   t.equal(lastLine(database, email), '    reported later (mailbox-full): 452 4.2.2 mailbox full')
   t.match(
@@ -338,7 +338,7 @@ t.test('an app that asked for success hears of it once, also where we took it fo
     t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
     t.equal(events().length, told, status)
   }
-  t.same([...acts.ignored], [['state', 3]])
+  t.same([...acts.ignoredCounts], [['state', 3]])
 })
 
 t.test('a token that is not ours changes nothing, whatever the report says', async (t) => {
@@ -348,14 +348,14 @@ t.test('a token that is not ours changes nothing, whatever the report says', asy
     email.path(0, createSecretKey(Buffer.alloc(32, 8))),
     email.path().replace(/[a-z2-7]@/, '1@'),
     'bounce+x@posthorn.a.test',
-    unsubscribeAddress(secret, email.ids[0] ?? '', host).replace('unsubscribe', 'bounce'),
+    createUnsubscribeAddress(secret, email.ids[0] ?? '', host).replace('unsubscribe', 'bounce'),
   ]
   for (const path of forged) {
     await arrive(dsn(unknownUser()), path)
     await arrive(arf('abuse', []), path)
   }
   t.same([statuses(email), events(), suppressed()], [['delivered', 'delivered'], [], []])
-  t.same([...acts.ignored], [['no-token', 8]])
+  t.same([...acts.ignoredCounts], [['no-token', 8]])
   t.match(JSON.parse(log.at(-1) ?? '{}'), { msg: 'a report changed nothing', why: 'no-token', times: 8 })
 })
 
@@ -366,7 +366,7 @@ t.test('addresses that lead nowhere any more, and recipients that are forgotten'
   await database.commit([{ sql: 'delete from recipients', parameters: [] }])
   await arrive(dsn(unknownUser()), email.path())
   t.same(
-    [events(), [...acts.ignored]],
+    [events(), [...acts.ignoredCounts]],
     [
       [],
       [
@@ -382,7 +382,7 @@ t.test('a report acts for the recipient of its token alone, whomever it names', 
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })
   await arrive(dsn(unknownUser('carol@b.test'), unknownUser('dave@b.test')), email.path(0))
   t.same(statuses(email), ['delivered', 'delivered', 'delivered'])
-  t.same([[...acts.ignored], suppressed()], [[['other-recipient', 1]], []])
+  t.same([[...acts.ignoredCounts], suppressed()], [[['other-recipient', 1]], []])
   await arrive(dsn(unknownUser('CAROL@B.test'), unknownUser('Bob@B.test')), email.path(0))
   t.same(statuses(email), ['delivered', 'bounced', 'delivered'], 'the block of its own, in whichever case')
 })
@@ -480,7 +480,7 @@ t.test('vacation notes and letters at a return path change nothing', async (t) =
   await arriveFrom('bob@b.test', 'Subject: Re: bulk\r\n\r\nThank you.\r\n', email.path())
   t.same([statuses(email), events()], [['delivered', 'delivered'], []])
   t.same(
-    [...acts.ignored],
+    [...acts.ignoredCounts],
     [
       ['automatic', 1],
       ['unreadable', 1],
@@ -491,7 +491,7 @@ t.test('vacation notes and letters at a return path change nothing', async (t) =
 const complaints: readonly (readonly [what: string, (email: Sent) => readonly [raw: string, to: string]])[] = [
   [
     'by the reference field',
-    ({ ids }) => [arf('abuse', [referenceField(secret, ids[0] ?? '').trim(), 'Return-Path: <x@redacted.test>']), FBL],
+    ({ ids }) => [arf('abuse', [createReferenceField(secret, ids[0] ?? '').trim(), 'Return-Path: <x@redacted.test>']), FBL],
   ],
   ['by the return path', (email) => [arf('abuse', [`Return-Path: <${email.path()}>`]), FBL]],
   ['by the field for it', (email) => [arf('fraud', [], [`Original-Mail-From: <${email.path()}>`]), FBL]],
@@ -518,7 +518,7 @@ for (const [what, report] of complaints) {
     ])
     t.match(events()[0]?.data['complained_at'], /^1970-01-01T00:00:1/)
     t.match(suppressed(), [{ email: 'bob@b.test', reason: 'spam_complaint', metadata: { feedback_type } }])
-    t.same([suppressed().length, offered.length, [...acts.ignored]], [1, 0, [['repeated', 1]]])
+    t.same([suppressed().length, offered.length, [...acts.ignoredCounts]], [1, 0, [['repeated', 1]]])
   })
 }
 
@@ -529,7 +529,7 @@ t.test('reports of failed authentication and of mail that is no spam suppress no
     await arriveFrom('fbl@provider.test', arf(type, [`Return-Path: <${email.path()}>`]), FBL, email.path())
   }
   t.same([statuses(email), events(), suppressed()], [['delivered', 'delivered'], [], []])
-  t.same([...acts.ignored], [['feedback-type', 4]])
+  t.same([...acts.ignoredCounts], [['feedback-type', 4]])
 })
 
 t.test('a complaint with a forged token, or none, changes nothing', async (t) => {
@@ -538,13 +538,13 @@ t.test('a complaint with a forged token, or none, changes nothing', async (t) =>
   const [id = ''] = email.ids
   const other = createSecretKey(Buffer.alloc(32, 8))
   const asPath = `X-Posthorn-Reference: ${email.path().slice('bounce+'.length).replace(/@.*/, '')}`
-  for (const line of [referenceField(other, id).trim(), `Return-Path: <${email.path(0, other)}>`, asPath, 'X-A: b']) {
+  for (const line of [createReferenceField(other, id).trim(), `Return-Path: <${email.path(0, other)}>`, asPath, 'X-A: b']) {
     await arriveFrom('fbl@provider.test', arf('abuse', [line]), FBL)
   }
   await arriveFrom('bob@b.test', 'Subject: hello\r\n\r\nI complain.\r\n', FBL)
   t.same([events(), suppressed()], [[], []])
   t.same(
-    [...acts.ignored],
+    [...acts.ignoredCounts],
     [
       ['no-token', 4],
       ['unreadable', 1],
@@ -558,7 +558,7 @@ t.test('whoever writes to the address for it is unsubscribed, also when it is a 
   await arriveFrom(
     'bob@b.test',
     'Subject: unsubscribe\r\n\r\n\r\n',
-    unsubscribeAddress(secret, email.ids[0] ?? '', host),
+    createUnsubscribeAddress(secret, email.ids[0] ?? '', host),
   )
   await arriveFrom('x@provider.test', arf('opt-out', [`Return-Path: <${email.path(1)}>`]), FBL)
   t.same(statuses(email), ['delivered', 'delivered', 'delivered'])
@@ -578,7 +578,7 @@ t.test('whoever writes to the address for it is unsubscribed, also when it is a 
 t.test('who was taken off the list and unsubscribes again is on it again, with no second event', async (t) => {
   const { database, send, arriveFrom, events, suppressed } = await home(t)
   const email = await send()
-  const address = unsubscribeAddress(secret, email.ids[0] ?? '', host)
+  const address = createUnsubscribeAddress(secret, email.ids[0] ?? '', host)
   await arriveFrom('bob@b.test', 'Subject: stop\r\n\r\n', address)
   await database.commit([{ sql: 'delete from suppressions', parameters: [] }])
   await arriveFrom('bob@b.test', 'Subject: stop\r\n\r\n', address)
@@ -589,14 +589,14 @@ t.test('no machine that answers unsubscribes anybody, but one that a person uses
   const { send, arrive, arriveFrom, events, suppressed, acts } = await home(t)
   const email = await send()
   const [id = ''] = email.ids
-  const address = unsubscribeAddress(secret, id, host)
+  const address = createUnsubscribeAddress(secret, id, host)
   await arrive('Subject: unsubscribe\r\n\r\n', address)
   await arriveFrom('mailer-daemon@b.test', dsn(unknownUser()), address)
   await arriveFrom('bob@b.test', 'Auto-Submitted: auto-replied (x)\r\nSubject: Re: unsubscribe\r\n\r\n', address)
   await arriveFrom('bob@b.test', 'Subject: Out of office\r\n\r\nAway.\r\n', address)
   await arriveFrom('bob@b.test', 'Subject: x\r\n\r\n', email.path().replace('bounce', 'unsubscribe'))
   t.same(
-    [events(), suppressed(), [...acts.ignored]],
+    [events(), suppressed(), [...acts.ignoredCounts]],
     [
       [],
       [],
@@ -624,7 +624,7 @@ t.test('what comes back for mail of the service itself ends here', async (t) => 
   const email = await send({ email: { workspace_id: 'service', source: 'service', envelope_from: '' } })
   await arrive(dsn(unknownUser()), email.path())
   t.same([statuses(email), offered], [['delivered', 'delivered'], []])
-  t.same([...acts.ignored], [['gone', 1]])
+  t.same([...acts.ignoredCounts], [['gone', 1]])
 })
 
 t.test('who is told of a later bounce', async (t) => {
@@ -713,7 +713,7 @@ t.test('a log tells what became of a report, and none of its words', async (t) =
 t.test('odd and huge reports act or not, and never throw', async (t) => {
   const { send, arrive, statuses } = await home(t)
   const email = await send()
-  await arrive('', email.path(), FBL, unsubscribeAddress(secret, email.ids[0] ?? '', host))
+  await arrive('', email.path(), FBL, createUnsubscribeAddress(secret, email.ids[0] ?? '', host))
   await arrive('\0'.repeat(2_000_000), email.path())
   await arrive(dsn(...Array.from({ length: 5_000 }, (_, n) => unknownUser(`r${n}@b.test`))), email.path())
   t.same(statuses(email), ['delivered', 'delivered'])
@@ -731,9 +731,9 @@ t.test('the processor takes a report as it is, also where its returned message i
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { judge, judgeReport: acts.judge, factsOf: () => null, reportDigest }
-  const inHand = { suspects: [], take: () => undefined, done: () => undefined, close: () => undefined }
-  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, inHand, ...judges })
+  const judges = { processMail: judge, processReport: acts.processReport, factsOf: () => null, reportDigest }
+  const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
+  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {
     await processor.stop()
     await mime.close()
@@ -748,9 +748,9 @@ t.test('the processor takes a report as it is, also where its returned message i
   )
   for (const id of ['one', 'two']) {
     const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: JSON.stringify([email.path()]) })
-    await commit(fileInbound(record, Buffer.from(bomb)))
+    await commit(storeInbound(record, Buffer.from(bomb)))
   }
   processor.start()
-  await until('both are gone', () => read('select 1 from inbound_emails', []).length === 0)
+  await waitUntil('both are gone', () => read('select 1 from inbound_emails', []).length === 0)
   t.same([statuses(email), events().length], [['bounced', 'bounced'], 1])
 })

@@ -1,17 +1,17 @@
 /** The classifier that learns: what it counts, how it judges, what it remembers and forgets. */
 import fc from 'fast-check'
 import t from 'tap'
-import { addressOrNull } from '../../../src/mail/address.js'
-import { forgetting } from '../../../src/spam/bayes/forgetting.js'
-import { type BayesDeps, learnMessage, messageFingerprint, unlearnMessage } from '../../../src/spam/bayes/learn.js'
-import { bayesContribution } from '../../../src/spam/bayes/points.js'
-import { type BayesVerdict, bayesCounts, learnedBefore, learning, unlearning } from '../../../src/spam/bayes/records.js'
-import { bayesScore, chiSquareTail, combine, type TokenCount, tokenProbability } from '../../../src/spam/bayes/score.js'
-import { packedKeys, tokenKey, unpackedKeys } from '../../../src/spam/bayes/token-keys.js'
-import { bayesTokens } from '../../../src/spam/bayes/tokens.js'
+import { tryParseAddress } from '../../../src/mail/address.js'
+import { expireBayesData } from '../../../src/spam/bayes/forgetting.js'
+import { type BayesDeps, learnMessage, messageFingerprintOf, unlearnMessage } from '../../../src/spam/bayes/learn.js'
+import { buildBayesContribution } from '../../../src/spam/bayes/points.js'
+import { type BayesVerdict, readBayesCounts, findLearned, buildLearnWrites, buildUnlearnWrites } from '../../../src/spam/bayes/records.js'
+import { computeSpamProbability, chiSquareTail, combineProbabilities, type TokenCount, computeTokenProbability } from '../../../src/spam/bayes/score.js'
+import { packKeys, hashToken, unpackKeys } from '../../../src/spam/bayes/token-keys.js'
+import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 import type { Read } from '../../../src/storage/prepared.js'
-import { Missed } from '../../../src/storage/writer/write.js'
+import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 
 const empty: SpamMessage = {
@@ -31,7 +31,7 @@ const empty: SpamMessage = {
   pages: [],
 }
 const saying = (text: string): SpamMessage => ({ ...empty, text })
-const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({ address: addressOrNull(address), name })
+const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({ address: tryParseAddress(address), name })
 const day = 86_400_000
 
 const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ...tokens: readonly string[]])[] = [
@@ -99,7 +99,7 @@ const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ..
 
 t.test('tokens are what the table says', async (t) => {
   for (const [what, message, ...tokens] of found) {
-    const all = bayesTokens({ ...empty, ...message })
+    const all = tokenizeMessage({ ...empty, ...message })
     for (const token of tokens) t.ok(all.includes(token), `${what}: ${token}`, { all })
   }
 })
@@ -115,7 +115,7 @@ t.test('what was written for filters, or on the way, is no token', async (t) => 
     name,
     value: 'meadow',
   }))
-  const tokens = bayesTokens({ ...empty, html: hidden, fields })
+  const tokens = tokenizeMessage({ ...empty, html: hidden, fields })
   t.notOk(tokens.some((token) => token.includes('meadow')))
   t.notOk(tokens.some((token) => token.startsWith('field:')))
   t.ok(['seen', 'also', 'these'].every((word) => tokens.includes(word)))
@@ -133,7 +133,7 @@ t.test('hiding ends where a reader would see words again', async (t) => {
     '<div style="display:none"/>after',
   ]
   for (const html of htmls) {
-    const tokens = bayesTokens({ ...empty, html })
+    const tokens = tokenizeMessage({ ...empty, html })
     t.ok(tokens.includes('after') && !tokens.includes('meadow'), html, { tokens })
   }
 })
@@ -142,11 +142,11 @@ t.test('where a message came from is no token: a file does not know', async (t) 
   const text = saying('hello there')
   const origin = { envelopeFrom: 'a@b.test', clientAddress: '192.0.2.1', helo: 'b.test', reverseName: null }
   const authentication = { spf: 'pass', dkim: 'fail', dmarc: 'none', iprev: 'pass' }
-  t.same(bayesTokens({ ...text, origin, authentication, receivedAt: 9, size: 9 }), bayesTokens(text))
+  t.same(tokenizeMessage({ ...text, origin, authentication, receivedAt: 9, size: 9 }), tokenizeMessage(text))
 })
 
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[<>a-z&#;="' /!-]{0,80}$/))
-const anyMailbox = fc.record({ address: fc.constantFrom(null, addressOrNull('a@b.example.test')), name: anyText })
+const anyMailbox = fc.record({ address: fc.constantFrom(null, tryParseAddress('a@b.example.test')), name: anyText })
 const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
   fields: fc.array(
     fc.record({ name: fc.oneof(anyText, fc.constantFrom('date', 'content-type', 'message-id')), value: anyText }),
@@ -171,7 +171,7 @@ function isBounded(tokens: readonly string[]): boolean {
 }
 
 t.test('any message at all has few, short and distinct tokens', async (t) => {
-  fc.assert(fc.property(anyMessage, (message) => isBounded(bayesTokens(message))))
+  fc.assert(fc.property(anyMessage, (message) => isBounded(tokenizeMessage(message))))
   const many = Array.from({ length: 30_000 }, (_, n) => `word${n}`).join(' ')
   const large: readonly Partial<SpamMessage>[] = [
     { text: many, html: many },
@@ -180,20 +180,20 @@ t.test('any message at all has few, short and distinct tokens', async (t) => {
     { html: `<p style="${'font-size:0'.repeat(1e5)}">${'&#x41;'.repeat(1e5)}`, subject: '漢'.repeat(1e6) },
     { text: 'http://'.repeat(1e5), fields: Array(9999).fill({ name: 'x'.repeat(1000), value: '-0700 '.repeat(1000) }) },
   ]
-  for (const message of large) t.ok(isBounded(bayesTokens({ ...empty, ...message })))
-  t.equal(bayesTokens({ ...empty, text: many }).length, 1000)
+  for (const message of large) t.ok(isBounded(tokenizeMessage({ ...empty, ...message })))
+  t.equal(tokenizeMessage({ ...empty, text: many }).length, 1000)
 })
 
 t.test('a hash of a token is a number of 48 bits that comes back from its bytes', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.string()), (tokens) => {
-      const keys = tokens.map(tokenKey)
+      const keys = tokens.map(hashToken)
       t.ok(keys.every((key) => Number.isSafeInteger(key) && key >= 0 && key < 2 ** 48))
-      t.strictSame(unpackedKeys(packedKeys(keys)), keys)
+      t.strictSame(unpackKeys(packKeys(keys)), keys)
     }),
     { numRuns: 50 },
   )
-  const different = new Set(Array.from({ length: 200_000 }, (_, n) => tokenKey(`word${n.toString(36)}`)))
+  const different = new Set(Array.from({ length: 200_000 }, (_, n) => hashToken(`word${n.toString(36)}`)))
   t.equal(different.size, 200_000)
 })
 
@@ -204,12 +204,12 @@ type Tap = { ok: (value: unknown, message: string) => unknown }
 
 t.test('the mathematics is that of hand-computed cases', async (t) => {
   const even = { spam: 100, ham: 100 }
-  close(t, tokenProbability({ spam: 0, ham: 0 }, even), 0.5)
-  close(t, tokenProbability({ spam: 1, ham: 0 }, even), 1.225 / 1.45)
-  close(t, tokenProbability({ spam: 3, ham: 1 }, even), 3.225 / 4.45)
+  close(t, computeTokenProbability({ spam: 0, ham: 0 }, even), 0.5)
+  close(t, computeTokenProbability({ spam: 1, ham: 0 }, even), 1.225 / 1.45)
+  close(t, computeTokenProbability({ spam: 3, ham: 1 }, even), 3.225 / 4.45)
   // 400 spam weigh as 100: 8 of them are 2.
-  close(t, tokenProbability({ spam: 8, ham: 2 }, { spam: 400, ham: 100 }), 0.5)
-  close(t, tokenProbability({ spam: 8, ham: 0 }, { spam: 400, ham: 100 }), 2.225 / 2.45)
+  close(t, computeTokenProbability({ spam: 8, ham: 2 }, { spam: 400, ham: 100 }), 0.5)
+  close(t, computeTokenProbability({ spam: 8, ham: 0 }, { spam: 400, ham: 100 }), 2.225 / 2.45)
 
   // Tables of chi-square: 5 % at 5.991 for 2 degrees, at 9.488 for 4; e^-m (1 + m) by hand.
   t.ok(Math.abs(chiSquareTail(5.991, 2) - 0.05) < 1e-4)
@@ -219,12 +219,12 @@ t.test('the mathematics is that of hand-computed cases', async (t) => {
   t.ok(chiSquareTail(3000, 300) < 1e-100)
   t.ok(chiSquareTail(1600, 1600) > 0.4, 'also where e^-m is nothing')
 
-  close(t, combine([]), 0.5)
+  close(t, combineProbabilities([]), 0.5)
   // One token: its tails are 1 - f and f themselves.
-  close(t, combine([0.9]), 0.9)
-  close(t, combine([0.9, 0.1]), 0.5)
+  close(t, combineProbabilities([0.9]), 0.9)
+  close(t, combineProbabilities([0.9, 0.1]), 0.5)
   const both = (product: number): number => product * (1 - Math.log(product))
-  close(t, combine([0.9, 0.8]), (1 + (1 - both(0.1 * 0.2)) - (1 - both(0.9 * 0.8))) / 2)
+  close(t, combineProbabilities([0.9, 0.8]), (1 + (1 - both(0.1 * 0.2)) - (1 - both(0.9 * 0.8))) / 2)
 })
 
 const probability = fc.double({ min: 0.001, max: 0.999, noNaN: true })
@@ -234,21 +234,21 @@ t.test('more spam never makes a token or a message less like spam, and both side
   const count = fc.record({ spam: fc.nat(49), ham: fc.nat(49) })
   fc.assert(
     fc.property(totals, count, (messages, { spam, ham }) => {
-      const now = tokenProbability({ spam, ham }, messages)
+      const now = computeTokenProbability({ spam, ham }, messages)
       const turned = { spam: messages.ham, ham: messages.spam }
       return (
-        tokenProbability({ spam: spam + 1, ham }, messages) > now &&
-        tokenProbability({ spam, ham: ham + 1 }, messages) < now &&
-        Math.abs(tokenProbability({ spam: ham, ham: spam }, turned) + now - 1) < 1e-12
+        computeTokenProbability({ spam: spam + 1, ham }, messages) > now &&
+        computeTokenProbability({ spam, ham: ham + 1 }, messages) < now &&
+        Math.abs(computeTokenProbability({ spam: ham, ham: spam }, turned) + now - 1) < 1e-12
       )
     }),
   )
   fc.assert(
     fc.property(fc.array(probability, { minLength: 1, maxLength: 150 }), probability, (all, more) => {
       const [first = 0, ...rest] = all
-      const now = combine(all)
-      const turned = combine(all.map((one) => 1 - one))
-      const raised = combine([Math.max(first, more), ...rest])
+      const now = combineProbabilities(all)
+      const turned = combineProbabilities(all.map((one) => 1 - one))
+      const raised = combineProbabilities([Math.max(first, more), ...rest])
       return now >= 0 && now <= 1 && Math.abs(now + turned - 1) < 1e-9 && raised >= now - 1e-9
     }),
   )
@@ -261,19 +261,19 @@ const knowing = (messages: TokenCount, tokens: Readonly<Record<string, TokenCoun
 
 t.test('it says nothing before 50 messages of each kind', async (t) => {
   const tokens = { prize: { spam: 40, ham: 0 } }
-  t.equal(bayesScore(['prize'], knowing({ spam: 49, ham: 900 }, tokens)), null)
-  t.equal(bayesScore(['prize'], knowing({ spam: 900, ham: 49 }, tokens)), null)
-  t.ok((bayesScore(['prize'], knowing({ spam: 50, ham: 50 }, tokens)) ?? 0) > 0.9)
+  t.equal(computeSpamProbability(['prize'], knowing({ spam: 49, ham: 900 }, tokens)), null)
+  t.equal(computeSpamProbability(['prize'], knowing({ spam: 900, ham: 49 }, tokens)), null)
+  t.ok((computeSpamProbability(['prize'], knowing({ spam: 50, ham: 50 }, tokens)) ?? 0) > 0.9)
 })
 
 t.test('what it does not know, or knows from both sides, it is unsure of', async (t) => {
   const messages = { spam: 100, ham: 100 }
-  t.equal(bayesScore(['never', 'seen'], knowing(messages, { other: { spam: 9, ham: 0 } })), 0.5)
+  t.equal(computeSpamProbability(['never', 'seen'], knowing(messages, { other: { spam: 9, ham: 0 } })), 0.5)
   const sides = Object.fromEntries(
     Array.from({ length: 40 }, (_, n) => [`w${n}`, n % 2 === 0 ? { spam: 20, ham: 0 } : { spam: 0, ham: 20 }]),
   )
-  const score = bayesScore(Object.keys(sides), knowing(messages, sides))
-  t.equal(bayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
+  const score = computeSpamProbability(Object.keys(sides), knowing(messages, sides))
+  t.equal(buildBayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
 })
 
 t.test('certain spam alone is spam, likely spam is suspicious, ham takes points away', async (t) => {
@@ -289,10 +289,10 @@ t.test('certain spam alone is spam, likely spam is suspicious, ham takes points 
     [0.009, 'BAYES_HAM_CERTAIN', -3],
     [0, 'BAYES_HAM_CERTAIN', -3],
   ]
-  for (const [probability, name, score] of points) t.match(bayesContribution(probability), { name, score })
+  for (const [probability, name, score] of points) t.match(buildBayesContribution(probability), { name, score })
   fc.assert(
     fc.property(probability, probability, (a, b) => {
-      const score = (p: number): number => bayesContribution(p).score
+      const score = (p: number): number => buildBayesContribution(p).score
       return score(Math.max(a, b)) >= score(Math.min(a, b))
     }),
   )
@@ -311,7 +311,7 @@ const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
 /** Everything that judging can see. */
 const memory = (read: Read, workspaceId: string): unknown => ({
   tokens: tokenRows(read, workspaceId).map(({ token, spam, ham }) => ({ token, spam, ham })),
-  messages: bayesCounts(read, workspaceId, []).messages,
+  messages: readBayesCounts(read, workspaceId, []).messages,
 })
 
 t.test(
@@ -321,7 +321,7 @@ t.test(
     const { read } = database
     const lesson = (id: string, verdict: BayesVerdict, text: string) => ({
       workspaceId: 'ws_1',
-      fingerprint: messageFingerprint(Buffer.from(id)),
+      fingerprint: messageFingerprintOf(Buffer.from(id)),
       verdict,
       message: saying(text),
       at: 20 * day,
@@ -330,7 +330,7 @@ t.test(
     const before = memory(read, 'ws_1')
     t.ok(await learnMessage(database, lesson('b', 'spam', 'win prize tomorrow')))
     t.notOk(await learnMessage(database, lesson('b', 'spam', 'win prize tomorrow')))
-    const counts = bayesCounts(read, 'ws_1', ['prize', 'tomorrow', 'lunch', 'never'])
+    const counts = readBayesCounts(read, 'ws_1', ['prize', 'tomorrow', 'lunch', 'never'])
     t.same(counts.messages, { spam: 1, ham: 1 })
     t.same(Object.fromEntries(counts.tokens), {
       prize: { spam: 1, ham: 0 },
@@ -339,9 +339,9 @@ t.test(
     })
 
     t.ok(await learnMessage(database, lesson('b', 'ham', 'another text, as a later version may read it')))
-    t.same(bayesCounts(read, 'ws_1', []).messages, { spam: 0, ham: 2 })
-    t.equal(bayesCounts(read, 'ws_1', ['prize']).tokens.size, 0)
-    t.same(bayesCounts(read, 'ws_1', ['tomorrow']).tokens.get('tomorrow'), { spam: 0, ham: 1 })
+    t.same(readBayesCounts(read, 'ws_1', []).messages, { spam: 0, ham: 2 })
+    t.equal(readBayesCounts(read, 'ws_1', ['prize']).tokens.size, 0)
+    t.same(readBayesCounts(read, 'ws_1', ['tomorrow']).tokens.get('tomorrow'), { spam: 0, ham: 1 })
     t.ok(await unlearnMessage(database, lesson('b', 'ham', '')))
     t.notOk(await unlearnMessage(database, lesson('b', 'ham', '')))
     t.same(memory(read, 'ws_1'), before)
@@ -353,22 +353,22 @@ t.test('one message learned from many sides at once counts once, as the last sai
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', message: saying('win prize'), at: 0 }
   const verdicts: readonly BayesVerdict[] = ['spam', 'ham', 'spam', 'spam', 'ham', 'spam']
   await Promise.all(verdicts.map((verdict) => learnMessage(database, { ...lesson, verdict })))
-  const { messages, tokens } = bayesCounts(database.read, 'ws_1', ['prize'])
+  const { messages, tokens } = readBayesCounts(database.read, 'ws_1', ['prize'])
   t.equal(messages.spam + messages.ham, 1)
   t.same(tokens.get('prize'), messages)
-  t.equal(learnedBefore(database.read, lesson)?.verdict, messages.spam === 1 ? 'spam' : 'ham')
+  t.equal(findLearned(database.read, lesson)?.verdict, messages.spam === 1 ? 'spam' : 'ham')
 })
 
 t.test('writes made for a state that is gone miss, and change nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], dated: 0, at: 0 }
-  await database.commit(learning({ ...lesson, verdict: 'spam' }))
-  const learned = learnedBefore(database.read, lesson)
+  await database.commit(buildLearnWrites({ ...lesson, verdict: 'spam' }))
+  const learned = findLearned(database.read, lesson)
   if (learned === null) throw new Error('not learned')
-  await t.rejects(database.commit(learning({ ...lesson, verdict: 'ham' })), Missed)
-  await database.commit([...unlearning(learned), ...learning({ ...lesson, verdict: 'ham' })])
-  await t.rejects(database.commit(unlearning(learned)), Missed)
-  t.same(bayesCounts(database.read, 'ws_1', []).messages, { spam: 0, ham: 1 })
+  await t.rejects(database.commit(buildLearnWrites({ ...lesson, verdict: 'ham' })), WriteConflict)
+  await database.commit([...buildUnlearnWrites(learned), ...buildLearnWrites({ ...lesson, verdict: 'ham' })])
+  await t.rejects(database.commit(buildUnlearnWrites(learned)), WriteConflict)
+  t.same(readBayesCounts(database.read, 'ws_1', []).messages, { spam: 0, ham: 1 })
 })
 
 const vocabulary = ['prize', 'lunch', 'money', 'meeting', 'watch', 'report', 'pills', 'train']
@@ -391,11 +391,11 @@ async function take(deps: BayesDeps, model: Model, prefix: string, { workspace, 
     await unlearnMessage(deps, learnable)
     model.delete(name)
   } else if (await learnMessage(deps, { ...learnable, verdict, message: said, at: 0 })) {
-    model.set(name, { verdict, keys: bayesTokens(said).map(tokenKey) })
+    model.set(name, { verdict, keys: tokenizeMessage(said).map(hashToken) })
   }
 }
 
-function modelled(model: Model, workspaceId: string): unknown {
+function modelCounts(model: Model, workspaceId: string): unknown {
   const learned = [...model].filter(([name]) => name.startsWith(`${workspaceId} `)).map(([, one]) => one)
   const of = (some: typeof learned): TokenCount => ({
     spam: some.filter(({ verdict }) => verdict === 'spam').length,
@@ -417,7 +417,7 @@ t.test('after any sequence the counts are those of what is learned, and workspac
       const model: Model = new Map()
       for (const one of steps) await take(database, model, `ws_${run}`, one)
       for (const workspaceId of [`ws_${run}a`, `ws_${run}b`]) {
-        t.strictSame(memory(database.read, workspaceId), modelled(model, workspaceId))
+        t.strictSame(memory(database.read, workspaceId), modelCounts(model, workspaceId))
       }
     }),
     { numRuns: 30 },
@@ -437,7 +437,7 @@ t.test('where tokens were forgotten, counts still speak only for messages that a
       for (const one of steps) await take(deps, model, `ws_${run}`, { ...one, workspace: 'a' })
       const workspaceId = `ws_${run}a`
       const learned = [...model.keys()].map((name) =>
-        learnedBefore(read, { workspaceId, fingerprint: name.slice(workspaceId.length + 1) }),
+        findLearned(read, { workspaceId, fingerprint: name.slice(workspaceId.length + 1) }),
       )
       const rows = tokenRows(read, workspaceId)
       for (const { token, spam, ham, since } of rows) {
@@ -456,7 +456,7 @@ t.test('rare and old tokens are forgotten first, down to the bound and in one wo
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const learn = (workspaceId: string, id: string, at: number, ...tokens: readonly string[]) =>
-    commit(learning({ workspaceId, fingerprint: id, verdict: 'spam', tokens, dated: at, at }))
+    commit(buildLearnWrites({ workspaceId, fingerprint: id, verdict: 'spam', tokens, dated: at, at }))
   for (const workspaceId of ['ws_1', 'ws_2']) {
     await learn(workspaceId, '1', 100 * day, 'often', 'old')
     await learn(workspaceId, '2', 101 * day, 'often')
@@ -464,21 +464,21 @@ t.test('rare and old tokens are forgotten first, down to the bound and in one wo
     await learn(workspaceId, '4', 140 * day, 'newest')
   }
   const kept = (workspaceId: string): unknown =>
-    [...bayesCounts(read, workspaceId, ['often', 'old', 'newer', 'newest']).tokens.keys()].sort()
-  const forget = (tokens: number, messages = 10) => commit(forgetting(read, 'ws_1', { tokens, messages }))
+    [...readBayesCounts(read, workspaceId, ['often', 'old', 'newer', 'newest']).tokens.keys()].sort()
+  const forget = (tokens: number, messages = 10) => commit(expireBayesData(read, 'ws_1', { tokens, messages }))
 
-  t.same(forgetting(read, 'ws_1', { tokens: 4, messages: 4 }), [])
+  t.same(expireBayesData(read, 'ws_1', { tokens: 4, messages: 4 }), [])
   await forget(3)
   t.same(kept('ws_1'), ['newer', 'newest', 'often'])
   await forget(2)
   t.same(kept('ws_1'), ['newest', 'often'], 'seen twice on day 101 outweighs once on day 125')
   await forget(2, 3)
   const ids = ['1', '2', '3', '4'].filter(
-    (fingerprint) => learnedBefore(read, { workspaceId: 'ws_1', fingerprint }) !== null,
+    (fingerprint) => findLearned(read, { workspaceId: 'ws_1', fingerprint }) !== null,
   )
   t.same(ids, ['2', '3', '4'])
-  t.same(bayesCounts(read, 'ws_1', []).messages, { spam: 4, ham: 0 }, 'what was learned of it stays')
-  t.same(forgetting(read, 'ws_1', { tokens: 2, messages: 3 }), [])
+  t.same(readBayesCounts(read, 'ws_1', []).messages, { spam: 4, ham: 0 }, 'what was learned of it stays')
+  t.same(expireBayesData(read, 'ws_1', { tokens: 2, messages: 3 }), [])
   t.same(kept('ws_2'), ['newer', 'newest', 'often', 'old'])
 })
 
@@ -497,23 +497,23 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
     t.ok(tokenRows(database.read, 'ws_1').length <= 50 + 42)
     t.ok(database.read('select 1 from bayes_learned', []).length <= 6)
   }
-  t.equal(bayesCounts(database.read, 'ws_1', ['m11word0']).tokens.size, 1, 'the last one is there')
+  t.equal(readBayesCounts(database.read, 'ws_1', ['m11word0']).tokens.size, 1, 'the last one is there')
 })
 
 t.test('a message of more tokens than one read asks for gets all of its counts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const tokens = Array.from({ length: 300 }, (_, n) => `word${n}`)
-  await database.commit(learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }))
-  t.same([...bayesCounts(database.read, 'ws_1', [...tokens, 'never']).tokens.keys()].sort(), [...tokens].sort())
-  t.equal(bayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
+  await database.commit(buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }))
+  t.same([...readBayesCounts(database.read, 'ws_1', [...tokens, 'never']).tokens.keys()].sort(), [...tokens].sort())
+  t.equal(readBayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
 })
 
 t.test('tokens are forgotten in the order of an index', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(
-    learning({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),
+    buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),
   )
-  const [write] = forgetting(database.read, 'ws_1', { tokens: 1, messages: 9 })
+  const [write] = expireBayesData(database.read, 'ws_1', { tokens: 1, messages: 9 })
   const plan = database.read<{ detail: string }>(`explain query plan ${write?.sql}`, write?.parameters ?? [])
   const details = plan.map(({ detail }) => detail).join('\n')
   t.match(details, /bayes_tokens_by_worth/)

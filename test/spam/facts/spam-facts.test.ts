@@ -3,32 +3,32 @@ import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../../src/mail/header-fields.js'
 import type { MimeParts } from '../../../src/messages/mime/mime-parts-protocol.js'
-import { brandsIn, differsByOne, resemblesBrand } from '../../../src/spam/facts/brand-match.js'
-import { htmlFacts } from '../../../src/spam/facts/html-facts.js'
-import { mimeOutline } from '../../../src/spam/facts/mime-outline.js'
-import { asRead, isHomograph, mixedWords, unseenInWords } from '../../../src/spam/facts/script-facts.js'
-import { namedDomain, spamUrl, textUrls } from '../../../src/spam/facts/url-facts.js'
-import { spamMessage } from '../../../src/spam/spam-input.js'
-import { spamReport } from '../../../src/spam/spam-report.js'
+import { findBrands, isOneEditApart, isBrandLookalike } from '../../../src/spam/facts/brand-match.js'
+import { collectHtmlFacts } from '../../../src/spam/facts/html-facts.js'
+import { scanMimeOutline } from '../../../src/spam/facts/mime-outline.js'
+import { foldMixedWords, isHomograph, countMixedWords, countInvisibleInWords } from '../../../src/spam/facts/script-facts.js'
+import { findShownDomain, parseSpamUrl, findTextUrls } from '../../../src/spam/facts/url-facts.js'
+import { buildSpamMessage } from '../../../src/spam/spam-input.js'
+import { scoreByRules } from '../../../src/spam/spam-report.js'
 
 const noParts: MimeParts = { html: null, text: null, headers: [], attachments: [] }
 const unknown = { receivedAt: null, origin: null, authentication: null }
 const lines = (...all: readonly string[]): Buffer => Buffer.from([...all, ''].join('\r\n'))
 
 t.test('HTML is read as people see it', async (t) => {
-  const facts = htmlFacts(
+  const facts = collectHtmlFacts(
     '<title>no</title><style>p{}</style><p>One &amp; t<b>w</b>o</p><script>x</script><p hidden>gone</p>' +
       '<a href="http://a.test/?a&#61;1">here <i>and</i> there</a>' +
       '<div style="FONT-SIZE:0px">tiny<div>still</div></div><p>after</p>',
   )
-  t.equal(facts.visible.replace(/\s+/g, ' ').trim(), 'One & two here and there after')
+  t.equal(facts.visibleText.replace(/\s+/g, ' ').trim(), 'One & two here and there after')
   t.same(facts.links, [{ href: 'http://a.test/?a=1', text: 'here and there' }])
-  t.equal(facts.hidden, 4)
-  t.equal(facts.tiny, 9)
+  t.equal(facts.hiddenCharacters, 4)
+  t.equal(facts.tinyCharacters, 9)
 })
 
 t.test('text in the colour of its ground is not seen', async (t) => {
-  const shown = (html: string): string => htmlFacts(html).visible.trim()
+  const shown = (html: string): string => collectHtmlFacts(html).visibleText.trim()
   t.equal(shown('<body bgcolor="#000000" text="#fff"><font color="#010101">no</font>yes</body>'), 'yes')
   t.equal(shown('<p style="color: rgb(255, 255, 254)">no</p>yes'), 'yes')
   t.equal(shown('<td background="a.png"><font color=white>perhaps</font></td>'), 'perhaps')
@@ -36,24 +36,24 @@ t.test('text in the colour of its ground is not seen', async (t) => {
 })
 
 t.test('addresses of the web are taken apart', async (t) => {
-  const url = spamUrl('HTTP://user:pass@WWW.Shop.Example.co.uk:81/a?b', null)
+  const url = parseSpamUrl('HTTP://user:pass@WWW.Shop.Example.co.uk:81/a?b', null)
   t.match(url, { scheme: 'http', user: 'user:pass', host: 'www.shop.example.co.uk', port: '81', path: '/a?b' })
   t.equal(url?.organization, 'example.co.uk')
-  t.equal(spamUrl('mailto:a@b.test', null), null)
+  t.equal(parseSpamUrl('mailto:a@b.test', null), null)
   t.same(
-    textUrls('see http://a.test/x, (https://b.test/y) or http://c.test.').map(({ href }) => href),
+    findTextUrls('see http://a.test/x, (https://b.test/y) or http://c.test.').map(({ href }) => href),
     ['http://a.test/x', 'https://b.test/y', 'http://c.test'],
   )
-  t.equal(namedDomain('https://login.bank.com/now'), 'bank.com')
-  t.equal(namedDomain('www.münchen.de'), 'xn--mnchen-3ya.de')
-  t.equal(namedDomain('read more'), null)
+  t.equal(findShownDomain('https://login.bank.com/now'), 'bank.com')
+  t.equal(findShownDomain('www.münchen.de'), 'xn--mnchen-3ya.de')
+  t.equal(findShownDomain('read more'), null)
 })
 
 t.test('letters are read as they look', async (t) => {
-  t.equal(asRead('p\u0430yp\u0430l vi\u200bta\u00admin'), 'paypal vitamin')
-  t.equal(asRead('Привет, мир'), 'Привет, мир')
-  t.equal(mixedWords('p\u0430yp\u0430l и Привет'), 1)
-  t.equal(unseenInWords('vi\u200bta\u200bmin'), 2)
+  t.equal(foldMixedWords('p\u0430yp\u0430l vi\u200bta\u00admin'), 'paypal vitamin')
+  t.equal(foldMixedWords('Привет, мир'), 'Привет, мир')
+  t.equal(countMixedWords('p\u0430yp\u0430l и Привет'), 1)
+  t.equal(countInvisibleInWords('vi\u200bta\u200bmin'), 2)
   t.ok(isHomograph('\u0440\u0430\u0443\u0440\u0430'))
   t.notOk(isHomograph('привет'))
 })
@@ -72,7 +72,7 @@ t.test('each part of a message is listed as it declares itself', async (t) => {
     'a signature',
     '--x--',
   )
-  t.same(mimeOutline(raw, scanHeader(raw)).parts, [
+  t.same(scanMimeOutline(raw, scanHeader(raw)).parts, [
     { contentType: 'multipart/mixed', charset: '', encoding: '', attached: false },
     { contentType: 'text/html', charset: 'koi8-r', encoding: 'base64', attached: false },
   ])
@@ -108,7 +108,7 @@ t.test('files beside the bodies are told from them, and attached pages are read'
     'ation=3D1</script>',
     '--x--',
   )
-  const { parts, pages } = mimeOutline(raw, scanHeader(raw))
+  const { parts, pages } = scanMimeOutline(raw, scanHeader(raw))
   t.same(
     parts.map(({ attached }) => attached),
     [false, true, true, true, true],
@@ -118,7 +118,7 @@ t.test('files beside the bodies are told from them, and attached pages are read'
     [form, '<script>window.location=1</script>'],
   )
   const names = (bytes: Buffer): readonly string[] =>
-    spamReport(spamMessage(bytes, { ...noParts, text: 'x' }, unknown)).contributions.map(({ name }) => name)
+    scoreByRules(buildSpamMessage(bytes, { ...noParts, text: 'x' }, unknown)).contributions.map(({ name }) => name)
   t.ok(names(raw).includes('ATTACHED_PAGE_ASKS'))
   t.ok(names(raw).includes('ATTACHED_PAGE_UNFOLDS'))
   t.notOk(names(raw).includes('BASE64_PLAIN_TEXT'), 'text files are attached in base64')
@@ -127,11 +127,11 @@ t.test('files beside the bodies are told from them, and attached pages are read'
 })
 
 t.test('brands are found as they are read, and in names made to look like theirs', async (t) => {
-  const found = (text: string): readonly string[] => brandsIn(text).map(({ brand }) => brand.names[0] ?? '')
+  const found = (text: string): readonly string[] => findBrands(text).map(({ brand }) => brand.names[0] ?? '')
   t.same(found('PayPal'), ['paypal'])
   t.same(found('P\u0430yPaI Service'), ['paypal'])
-  t.ok(brandsIn('P\u0430yPal')[0]?.disguised)
-  t.notOk(brandsIn('PAYPAL')[0]?.disguised)
+  t.ok(findBrands('P\u0430yPal')[0]?.disguised)
+  t.notOk(findBrands('PAYPAL')[0]?.disguised)
   t.same(found('Wells  Fargo Online'), ['wells fargo'])
   t.same(found('Chase'), [], 'a name of people')
   t.same(found('Chase Alerts'), ['chase'])
@@ -139,12 +139,12 @@ t.test('brands are found as they are read, and in names made to look like theirs
   const alike =
     'paypa1.com rnicrosoft.com netfliix.com paypal-login.example paypalsecure.example apple-id-support.example '
   const nested = 'paypal.com.example.net xn--pypal-4ve.com microsoft-login.web.app paypal.xyz'
-  for (const host of `${alike}${nested}`.split(' ')) t.ok(resemblesBrand(host), host)
+  for (const host of `${alike}${nested}`.split(' ')) t.ok(isBrandLookalike(host), host)
   const own = 'paypal.com www.paypal.co.uk amazon.de email.apple.com office.com amazonia.org finance.com apple.example'
   for (const host of `${own} github.io example.org medicloud.com localhost com ..`.split(' '))
-    t.notOk(resemblesBrand(host), host)
-  t.ok(differsByOne('netflix', 'netfliix') && differsByOne('netflix', 'netlfix') && differsByOne('netflix', 'netflex'))
-  t.notOk(differsByOne('netflix', 'netflix') || differsByOne('netflix', 'nettflixx'))
+    t.notOk(isBrandLookalike(host), host)
+  t.ok(isOneEditApart('netflix', 'netfliix') && isOneEditApart('netflix', 'netlfix') && isOneEditApart('netflix', 'netflex'))
+  t.notOk(isOneEditApart('netflix', 'netflix') || isOneEditApart('netflix', 'nettflixx'))
 })
 
 t.test('a message is told with its fields as they stand and its subject as it reads', async (t) => {
@@ -159,26 +159,26 @@ t.test('a message is told with its fields as they stand and its subject as it re
     'text',
   )
   const parts = { ...noParts, text: 'text', attachments: [] }
-  const told = spamMessage(raw, parts, unknown)
+  const told = buildSpamMessage(raw, parts, unknown)
   t.equal(told.subject, 'Grüße')
   t.same(told.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
   t.equal(told.to.length, 2)
   t.match(told.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
   t.equal(told.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')
-  t.equal(spamMessage(raw, parts, { ...unknown, receivedAt: 5 }).receivedAt, 5)
+  t.equal(buildSpamMessage(raw, parts, { ...unknown, receivedAt: 5 }).receivedAt, 5)
   t.equal(
-    spamMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts, unknown).receivedAt,
+    buildSpamMessage(lines('Date: Sat, 21 Nov 2026 11:00:00 +0000', ''), parts, unknown).receivedAt,
     Date.UTC(2026, 10, 21, 11),
   )
 })
 
 t.test('an address list past all limits is nobody, and the message is scored', async (t) => {
   const endless = Array.from({ length: 1_500 }, (_, at) => `a${at}`).join(',')
-  const told = spamMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts, unknown)
+  const told = buildSpamMessage(lines(...Array(1_200).fill(`To: ${endless}`), '', 'x'), noParts, unknown)
   t.equal(told.fields.length, 1_000)
   t.ok(told.to.length <= 200)
-  t.ok(spamReport(told).score > 0)
-  t.same(spamMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts, unknown).fields, [])
+  t.ok(scoreByRules(told).score > 0)
+  t.same(buildSpamMessage(lines(...Array(10_001).fill('A: b'), '', 'x'), noParts, unknown).fields, [])
 })
 
 const fragment = fc.oneof(
@@ -219,7 +219,7 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
     const attachments = [
       { filename: name, content_type: 'text/plain', size: 1, content_id: null, disposition: 'attachment' as const },
     ]
-    const { score, contributions } = spamReport(spamMessage(raw, { text, html, headers: [], attachments }, unknown))
+    const { score, contributions } = scoreByRules(buildSpamMessage(raw, { text, html, headers: [], attachments }, unknown))
     return Number.isFinite(score) && new Set(contributions.map((one) => one.name)).size === contributions.length
   })
   fc.assert(property, { numRuns: 400 })
@@ -228,9 +228,9 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
 
 t.test('what is visible was in the page, and counts never exceed it', async (t) => {
   const property = fc.property(mess, (html) => {
-    const facts = htmlFacts(html)
-    const seen = facts.visible.replace(/\s/g, '').length
-    return seen + facts.hidden + facts.tiny + facts.camouflaged <= html.length * 2 && facts.broken <= html.length
+    const facts = collectHtmlFacts(html)
+    const seen = facts.visibleText.replace(/\s/g, '').length
+    return seen + facts.hiddenCharacters + facts.tinyCharacters + facts.camouflagedCharacters <= html.length * 2 && facts.brokenWords <= html.length
   })
   fc.assert(property, { numRuns: 400 })
   t.pass('held')
@@ -264,8 +264,8 @@ const bombs: Readonly<Record<string, string>> = {
 t.test('every bomb comes to its score', async (t) => {
   for (const [name, bomb] of Object.entries(bombs)) {
     const raw = Buffer.from(`Subject: ${bomb.slice(0, 900 * KB)}\r\nFrom: ${bomb.slice(0, 50 * KB)}\r\n\r\n${bomb}`)
-    const told = spamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown)
-    const report = spamReport({ ...told, pages: [bomb, bomb, bomb] })
+    const told = buildSpamMessage(raw, { ...noParts, text: bomb, html: bomb }, unknown)
+    const report = scoreByRules({ ...told, pages: [bomb, bomb, bomb] })
     t.ok(Number.isFinite(report.score), name)
   }
 })

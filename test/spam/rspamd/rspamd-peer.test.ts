@@ -8,27 +8,27 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import {
-  type AskRspamd,
-  headersOf,
+  type CheckWithRspamd,
+  buildHeaders,
   type RspamdLimits,
-  type RspamdQuestion,
-  rspamd,
+  type RspamdRequest,
+  createRspamdClient,
 } from '../../../src/spam/rspamd/rspamd.js'
-import { type RspamdVerdict, rspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
-import { rspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
-import { defaultSpamThresholds, totalScore } from '../../../src/spam/spam-report.js'
-import { selfSigned } from '../../helpers/certificates.js'
+import { type RspamdVerdict, parseRspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
+import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
+import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
+import { createSelfSigned } from '../../helpers/certificates.js'
 import { skipWithout } from '../../helpers/programs.js'
 import { rspamdPeer } from '../../helpers/rspamd-peer.js'
 
-const limits: RspamdLimits = { time: 10_000, atOnce: 20, memory: 1_000_000, answer: 100_000 }
+const limits: RspamdLimits = { timeout: 10_000, concurrency: 20, memoryBytes: 1_000_000, responseBytes: 100_000 }
 const origin = {
   envelopeFrom: 'bob@b.test',
   clientAddress: '192.0.2.1',
   helo: 'mx.b.test',
   reverseName: 'mx.b.test',
 }
-const question: RspamdQuestion = {
+const question: RspamdRequest = {
   id: 'in-1',
   raw: Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\nhello\r\n'),
   origin,
@@ -37,17 +37,17 @@ const question: RspamdQuestion = {
 const fine = JSON.stringify({ score: 3, required_score: 15, action: 'no action', symbols: {} })
 
 interface Asking {
-  readonly ask: AskRspamd
+  readonly ask: CheckWithRspamd
   readonly log: readonly { readonly level: number; readonly msg: string; readonly [key: string]: unknown }[]
   readonly clock: { now: number }
 }
 
-function asking(url: string, more: Partial<RspamdLimits> = {}): Asking {
+function clientOf(url: string, more: Partial<RspamdLimits> = {}): Asking {
   const log: Asking['log'][number][] = []
   const clock = { now: 0 }
   const write = (line: string): void => void log.push(JSON.parse(line) as Asking['log'][number])
   const deps = { url, clock: () => clock.now, log: pino({ level: 'trace' }, { write }), limits: { ...limits, ...more } }
-  return { ask: rspamd(deps), log, clock }
+  return { ask: createRspamdClient(deps), log, clock }
 }
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void
@@ -70,7 +70,7 @@ t.test('it is given the bytes and the envelope, and its score comes back', async
       response.end(fine)
     })
   })
-  const { ask, log } = asking(`${url}/filters/`)
+  const { ask, log } = clientOf(`${url}/filters/`)
   t.same(await ask(question), { score: 3, requiredScore: 15, action: 'none', symbols: [] })
   const [{ request, body } = { request: undefined, body: undefined }] = asked
   t.equal(`${request?.method} ${request?.url}`, 'POST /filters/checkv2')
@@ -94,7 +94,7 @@ t.test('a URL may have a login, which goes to the server and into no log', async
     response.statusCode = 403
     response.end()
   })
-  const { ask, log } = asking(`${url.replace('//', '//us%40er:pass%2Fword@')}/checkv2`)
+  const { ask, log } = clientOf(`${url.replace('//', '//us%40er:pass%2Fword@')}/checkv2`)
   t.equal(await ask(question), null)
   t.same(fields, [`Basic ${Buffer.from('us@er:pass/word').toString('base64')}`, '/checkv2'])
   t.match(log, [{ level: 40, reason: 'answered 403', rspamd: `${url}/checkv2` }])
@@ -109,22 +109,22 @@ t.test('what strangers said cannot make header fields', async (t) => {
     origin: { envelopeFrom: evil, clientAddress: evil, helo: evil, reverseName: evil },
     recipients: [evil, ...Array<string>(500).fill('a@a.test')],
   }
-  const values = Object.values(headersOf(hostile)).flat()
+  const values = Object.values(buildHeaders(hostile)).flat()
   t.ok(
     values.every((value) => /^[\x20-\x7e\x80-\xff]*$/.test(value)),
     'nothing but what may stand in a line',
   )
-  t.equal(headersOf(hostile)['Rcpt']?.length, 100)
+  t.equal(buildHeaders(hostile)['Rcpt']?.length, 100)
   const seen: NodeJS.Dict<string[]>[] = []
   const url = await server(t, (request, response) => {
     seen.push(request.headersDistinct)
     response.end(fine)
   })
-  t.not(await asking(url).ask(hostile), null)
+  t.not(await clientOf(url).ask(hostile), null)
   t.equal(seen[0]?.['pass'], undefined)
   t.match(Buffer.from(seen[0]?.['helo']?.[0] ?? '', 'latin1').toString(), /^x Pass: all GET \/\s+é🦊$/)
   t.same(
-    Object.keys(headersOf({ ...question, origin: { ...origin, helo: '', reverseName: null } })).includes('Helo'),
+    Object.keys(buildHeaders({ ...question, origin: { ...origin, helo: '', reverseName: null } })).includes('Helo'),
     false,
   )
 })
@@ -145,7 +145,7 @@ t.test('whatever goes wrong, there is no verdict, and the log says why', async (
     ],
   ]
   for (const [why, answering] of ways) {
-    const { ask, log } = asking(await server(t, answering))
+    const { ask, log } = clientOf(await server(t, answering))
     t.equal(await ask(question), null, String(why))
     t.match(log, [{ level: 40, reason: why, messages: 1 }])
   }
@@ -153,7 +153,7 @@ t.test('whatever goes wrong, there is no verdict, and the log says why', async (
 
 t.test('nobody there, or somebody who never answers, is waited for no longer than the limit', async (t) => {
   const gone = await server(t, () => undefined)
-  const silent = asking(gone, { time: 50 })
+  const silent = clientOf(gone, { timeout: 50 })
   t.equal(await silent.ask(question), null)
   t.match(silent.log, [{ reason: 'no answer within 0.05 s' }])
   const dripping = await server(t, (request, response) => {
@@ -161,8 +161,8 @@ t.test('nobody there, or somebody who never answers, is waited for no longer tha
     const drip = setInterval(() => response.write(' '), 5)
     request.socket.on('close', () => clearInterval(drip))
   })
-  t.equal(await asking(dripping, { time: 100 }).ask(question), null, 'the limit is for all of it')
-  const nobody = asking('http://127.0.0.1:1')
+  t.equal(await clientOf(dripping, { timeout: 100 }).ask(question), null, 'the limit is for all of it')
+  const nobody = clientOf('http://127.0.0.1:1')
   t.equal(await nobody.ask(question), null)
   t.match(nobody.log, [{ reason: 'ECONNREFUSED' }])
 })
@@ -172,7 +172,7 @@ t.test('waiting for a free place is in the limit, and messages that wait are bou
   const url = await server(t, () => {
     open += 1
   })
-  const { ask, log } = asking(url, { time: 300, atOnce: 2, memory: 5 * question.raw.length })
+  const { ask, log } = clientOf(url, { timeout: 300, concurrency: 2, memoryBytes: 5 * question.raw.length })
   const verdicts = await Promise.all(Array.from({ length: 8 }, () => ask(question)))
   t.same(verdicts, Array(8).fill(null))
   t.equal(open, 2, 'no more than two at a time, and five under way')
@@ -187,7 +187,7 @@ t.test('while it stays down it is left alone, asked again after a rest, and comp
     asked += 1
     response.writeHead(well ? 200 : 500).end(fine)
   })
-  const { ask, log, clock } = asking(url)
+  const { ask, log, clock } = clientOf(url)
   for (let count = 0; count < 10; count += 1) t.equal(await ask(question), null)
   t.equal(asked, 3)
   clock.now += 10_000
@@ -205,11 +205,11 @@ t.test('while it stays down it is left alone, asked again after a rest, and comp
 })
 
 t.test('over TLS its certificate must be good', async (t) => {
-  const { cert, key } = await selfSigned(['localhost', '127.0.0.1'])
+  const { cert, key } = await createSelfSigned(['localhost', '127.0.0.1'])
   const listening = createTlsServer({ cert, key }, (_, response) => response.end(fine)).listen(0, '127.0.0.1')
   await once(listening, 'listening')
   t.teardown(() => listening.close())
-  const { ask, log } = asking(`https://127.0.0.1:${(listening.address() as AddressInfo).port}`)
+  const { ask, log } = clientOf(`https://127.0.0.1:${(listening.address() as AddressInfo).port}`)
   t.equal(await ask(question), null)
   t.match(log, [{ reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' }])
 })
@@ -224,9 +224,9 @@ const verdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({
 
 /** Together with what we found ourselves. */
 const total = (own: number, more: Partial<RspamdVerdict>): number =>
-  totalScore([
+  sumScores([
     { name: 'OWN', score: own, description: '' },
-    ...rspamdContributions(own, verdict(more), defaultSpamThresholds),
+    ...collectRspamdContributions(own, verdict(more), defaultSpamThresholds),
   ])
 
 t.test('what both found counts once, and what speaks for a message counts as it is', async (t) => {
@@ -245,13 +245,13 @@ t.test('what both found counts once, and what speaks for a message counts as it 
 
 t.test('its symbols are shown, bounded, and the report adds up', async (t) => {
   const symbols = Array.from({ length: 90 }, (_, at) => ({ name: `S_${at}`, score: at / 10, description: 'd' }))
-  const lines = rspamdContributions(2, verdict({ score: 12.34, symbols }), defaultSpamThresholds)
+  const lines = collectRspamdContributions(2, verdict({ score: 12.34, symbols }), defaultSpamThresholds)
   t.equal(lines.length, 41)
   t.same(lines[0], { name: 'RSPAMD_S_89', score: 4.75, description: 'd' })
-  t.equal(totalScore(lines), 4.58, '12.34 of 15 as of 8, less the two that were found already')
+  t.equal(sumScores(lines), 4.58, '12.34 of 15 as of 8, less the two that were found already')
   t.match(lines.at(-1), { name: 'RSPAMD', description: /12\.34 of 15, 6\.58 here/ })
   const silent = [{ name: 'GTUBE', score: 0, description: '' }]
-  t.match(rspamdContributions(0, verdict({ symbols: silent, action: 'reject' }), defaultSpamThresholds), [
+  t.match(collectRspamdContributions(0, verdict({ symbols: silent, action: 'reject' }), defaultSpamThresholds), [
     { name: 'RSPAMD_GTUBE', score: 0 },
     { name: 'RSPAMD', score: 8 },
   ])
@@ -259,7 +259,7 @@ t.test('its symbols are shown, bounded, and the report adds up', async (t) => {
 
 t.test('an answer is read as far as it makes sense', async (t) => {
   t.same(
-    rspamdVerdict(
+    parseRspamdVerdict(
       JSON.stringify({
         score: 1e300,
         required_score: null,
@@ -289,7 +289,7 @@ t.test('an answer is read as far as it makes sense', async (t) => {
     ['discard', 'reject'],
     ['quarantine', 'reject'],
   ] as const) {
-    t.equal(rspamdVerdict(JSON.stringify({ score: 0, action }))?.action, means)
+    t.equal(parseRspamdVerdict(JSON.stringify({ score: 0, action }))?.action, means)
   }
 })
 
@@ -315,10 +315,10 @@ t.test('no answer whatever breaks the report', async (t) => {
   let read = 0
   fc.assert(
     fc.property(texts, fc.double({ min: -20, max: 2000, noNaN: true }), (text, own) => {
-      const found = rspamdVerdict(text)
+      const found = parseRspamdVerdict(text)
       if (found === null) return
       read += 1
-      const lines = rspamdContributions(own, found, defaultSpamThresholds)
+      const lines = collectRspamdContributions(own, found, defaultSpamThresholds)
       if (!lines.every(({ score }) => Number.isFinite(score) && Math.abs(score) < 100_000)) throw new Error('score')
       if (lines.some(({ name }) => !/^\w{1,70}$/.test(name))) throw new Error('name')
       if (lines.some(({ description }) => description.length > 200 || /\p{Cc}/u.test(description)))
@@ -333,7 +333,7 @@ t.test('no answer whatever breaks the report', async (t) => {
 const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
 
 t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
-  const { ask, log } = asking((await rspamdPeer(t)).url)
+  const { ask, log } = clientOf((await rspamdPeer(t)).url)
   const said = (...lines: readonly string[]): Promise<RspamdVerdict | null> =>
     ask({ ...question, raw: Buffer.from([...lines, ''].join('\r\n')) })
 
@@ -355,9 +355,9 @@ t.test("Debian's rspamd", { skip: skipWithout('rspamd') }, async (t) => {
       { score: 1.5, description: /\w+/ },
     )
     t.ok((found?.score ?? 0) > 2, String(found?.score))
-    t.equal(totalScore(symbols.map((symbol) => ({ ...symbol }))), Math.round((found?.score ?? 0) * 100) / 100)
-    const own = rspamdContributions(0, found ?? verdict({}), defaultSpamThresholds)
-    t.equal(totalScore(own), Math.round(((found?.score ?? 0) * 800) / 15) / 100)
+    t.equal(sumScores(symbols.map((symbol) => ({ ...symbol }))), Math.round((found?.score ?? 0) * 100) / 100)
+    const own = collectRspamdContributions(0, found ?? verdict({}), defaultSpamThresholds)
+    t.equal(sumScores(own), Math.round(((found?.score ?? 0) * 800) / 15) / 100)
   })
 
   await t.test('takes the line by which filters are tested for spam', async (t) => {

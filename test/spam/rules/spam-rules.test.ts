@@ -1,9 +1,9 @@
 /** Spam rules: each fires on a message of its own and none on honest mail; what a score makes of a message. */
 import t from 'tap'
-import { mailboxes } from '../../../src/mail/mailbox-list.js'
+import { parseMailboxList } from '../../../src/mail/mailbox-list.js'
 import { spamRules } from '../../../src/spam/rules/all-rules.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from '../../../src/spam/spam-message.js'
-import { spamReport, spamStatus } from '../../../src/spam/spam-report.js'
+import { scoreByRules, spamStatusOf } from '../../../src/spam/spam-report.js'
 
 const receivedAt = Date.UTC(2026, 10, 21, 12, 0, 5)
 
@@ -39,9 +39,9 @@ function message(fields: Readonly<Record<string, string | null>> = {}, rest: Par
   return {
     fields: all,
     subject: value('subject'),
-    from: mailboxes(value('from')),
-    replyTo: mailboxes(value('reply-to')),
-    to: mailboxes(value('to')),
+    from: parseMailboxList(value('from')),
+    replyTo: parseMailboxList(value('reply-to')),
+    to: parseMailboxList(value('to')),
     text: honestText,
     html: `<html><body><p>${honestText}</p></body></html>`,
     attachments: [],
@@ -68,7 +68,7 @@ const link = (href: string): SpamMessage => html(`<a href="${href}">notes</a>`)
 const results = (change: Partial<SpamAuthentication>): SpamMessage =>
   message({}, { authentication: { ...passed, ...change } })
 const origin = (change: Partial<SpamOrigin>): SpamMessage => message({}, { origin: { ...honestOrigin, ...change } })
-const attached = (filename: string, contentType = 'application/octet-stream'): SpamMessage =>
+const messageWithFile = (filename: string, contentType = 'application/octet-stream'): SpamMessage =>
   message({}, { attachments: [{ filename, contentType, size: 5_000 }] })
 
 const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}x`).join(' ')
@@ -210,12 +210,12 @@ const cases: Readonly<Record<string, SpamMessage>> = {
   MANY_EXCLAMATIONS: text('There it is!!! So it goes'),
   GAPPED_WORDS: text('They have L O A N S for all'),
 
-  ATTACHED_PROGRAM: attached('setup.exe'),
-  ATTACHED_DOUBLE_EXTENSION: attached('bill.pdf.html'),
-  ATTACHED_HIDDEN_EXTENSION: attached('bill.pdf               .zip'),
-  ATTACHED_TYPE_MISMATCH: attached('song.scr', 'audio/x-wav'),
-  ATTACHED_MACROS: attached('plan.xlsm'),
-  ATTACHED_PAGE: attached('login.html', 'text/html'),
+  ATTACHED_PROGRAM: messageWithFile('setup.exe'),
+  ATTACHED_DOUBLE_EXTENSION: messageWithFile('bill.pdf.html'),
+  ATTACHED_HIDDEN_EXTENSION: messageWithFile('bill.pdf               .zip'),
+  ATTACHED_TYPE_MISMATCH: messageWithFile('song.scr', 'audio/x-wav'),
+  ATTACHED_MACROS: messageWithFile('plan.xlsm'),
+  ATTACHED_PAGE: messageWithFile('login.html', 'text/html'),
 
   SAYS_CLICK_HERE: text('Click here for more'),
   SAYS_REMOVE: text('To be removed, write to us'),
@@ -410,7 +410,7 @@ const nearMisses: Readonly<Record<string, readonly SpamMessage[]>> = {
   GREETS_ADDRESS: [text('Dear Tom, write to anna@orchard.example')],
 }
 
-const names = (one: SpamMessage): readonly string[] => spamReport(one).contributions.map(({ name }) => name)
+const names = (one: SpamMessage): readonly string[] => scoreByRules(one).contributions.map(({ name }) => name)
 
 t.test('every rule fires on a message of its own, and none on honest mail', async (t) => {
   t.same(names(message()), [])
@@ -424,7 +424,7 @@ t.test('what is only near to a rule is passed over', async (t) => {
 })
 
 t.test('a score is the sum of what is named, the heaviest first', async (t) => {
-  const { score, contributions } = spamReport(message({ subject: 'READ THIS AT ONCE', date: null }))
+  const { score, contributions } = scoreByRules(message({ subject: 'READ THIS AT ONCE', date: null }))
   t.same(contributions.map(({ name }) => name).toSorted(), ['NO_DATE', 'SUBJECT_SHOUTS'])
   t.equal(score, Math.round(contributions.reduce((sum, one) => sum + one.score, 0) * 100) / 100)
   t.same(
@@ -435,17 +435,17 @@ t.test('a score is the sum of what is named, the heaviest first', async (t) => {
 })
 
 t.test('a score at a threshold has its status', async (t) => {
-  t.equal(spamStatus(3.99), 'clean')
-  t.equal(spamStatus(4), 'suspicious')
-  t.equal(spamStatus(7.99), 'suspicious')
-  t.equal(spamStatus(8), 'spam')
-  t.equal(spamStatus(5, { suspicious: 2, spam: 5 }), 'spam')
+  t.equal(spamStatusOf(3.99), 'clean')
+  t.equal(spamStatusOf(4), 'suspicious')
+  t.equal(spamStatusOf(7.99), 'suspicious')
+  t.equal(spamStatusOf(8), 'spam')
+  t.equal(spamStatusOf(5, { suspicious: 2, spam: 5 }), 'spam')
 })
 
 t.test('the test line is spam in a text part and in HTML', async (t) => {
   const line = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
-  t.equal(spamStatus(spamReport(text(line)).score), 'spam')
-  t.equal(spamStatus(spamReport(html(line)).score), 'spam')
+  t.equal(spamStatusOf(scoreByRules(text(line)).score), 'spam')
+  t.equal(spamStatusOf(scoreByRules(html(line)).score), 'spam')
 })
 
 t.test('a message out of a file gets no word on who sent it', async (t) => {
@@ -466,7 +466,7 @@ t.test('honest mail is not taken for a trick', async (t) => {
       html('<div style="background:#112233"><font color="white">Minutes</font></div>'),
     ],
     ['a link that shows its own address', html('<a href="https://www.orchard.example/x">www.orchard.example</a>')],
-    ['a picture with its proper name', attached('garden.2026.jpg', 'image/jpeg')],
+    ['a picture with its proper name', messageWithFile('garden.2026.jpg', 'image/jpeg')],
     ['a reply to a thread', message({ subject: 'Re: Minutes', references: '<a@b.example>' })],
     ['hours on the way', field('date', 'Sat, 21 Nov 2026 05:00:00 +0000')],
   ]

@@ -3,22 +3,22 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { isDataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
-import { backup } from '../../../src/storage/maintenance/backup.js'
+import { createBackup } from '../../../src/storage/maintenance/backup.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
-import { restore } from '../../../src/storage/maintenance/restore.js'
+import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
-import { openedDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
 import { startChild } from '../children.js'
 import { rowOf } from '../rows.js'
-import { keys, state } from '../state.js'
+import { stateKeys, stateWrite } from '../state.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
 
 async function closedDatabase(file: string, ...written: readonly string[]): Promise<void> {
   const database = await openDatabase({ file })
-  await Promise.all(written.map((key) => database.commit([state(key, 'x')])))
+  await Promise.all(written.map((key) => database.commit([stateWrite(key, 'x')])))
   await database.close()
 }
 
@@ -27,10 +27,10 @@ t.test('a backup made under load holds all that was acknowledged before, and no 
   const from = join(folder, 'posthorn.db')
   const to = join(folder, 'copy.db')
   const child = startChild(t, from, 'write')
-  await child.said(200)
+  await child.waitForLines(200)
   const before = [...child.lines]
-  backup({ from, to })
-  await child.said(before.length + 50)
+  createBackup({ from, to })
+  await child.waitForLines(before.length + 50)
   await child.kill()
 
   t.equal(statSync(to).mode & 0o777, 0o600)
@@ -39,8 +39,8 @@ t.test('a backup made under load holds all that was acknowledged before, and no 
     readdirSync(folder).filter((name) => name.includes('partial')),
     [],
   )
-  const { read } = await openedDatabase(t, { file: to })
-  const present = new Set(keys(read))
+  const { read } = await openTestDatabase(t, { file: to })
+  const present = new Set(stateKeys(read))
   t.same(
     before.filter((number) => !present.has(number) || !present.has(`${number}-too`)),
     [],
@@ -54,9 +54,9 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   const folder = dirname(file)
   const there = join(folder, 'there')
   writeFileSync(there, 'precious')
-  t.throws(() => backup({ from: file, to: there }), { name: 'FileExists' })
+  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExists' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
-  t.throws(() => backup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), { name: 'StorageFault' })
+  t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), { name: 'StorageFault' })
   t.same(
     readdirSync(folder).filter((name) => name.startsWith('copy')),
     [],
@@ -67,11 +67,11 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   const file = join(temporaryFolder(t), 'posthorn.db')
   const copy = `${file}.copy`
   await closedDatabase(file, 'old')
-  backup({ from: file, to: copy })
+  createBackup({ from: file, to: copy })
   await closedDatabase(file, 'newer')
-  const { aside } = restore({ backup: copy, file, now })
-  t.same(keys((await openedDatabase(t, { file })).read), ['old'])
-  t.same(keys((await openedDatabase(t, { file: aside ?? '' })).read), ['newer', 'old'])
+  const { previousFile } = restoreBackup({ backup: copy, file, now })
+  t.same(stateKeys((await openTestDatabase(t, { file })).read), ['old'])
+  t.same(stateKeys((await openTestDatabase(t, { file: previousFile ?? '' })).read), ['newer', 'old'])
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
@@ -81,17 +81,17 @@ t.test('restore works where there is no database yet, and where the old one is b
   const source = join(folder, 'source.db')
   const copy = join(folder, 'copy.db')
   await closedDatabase(source, 'kept')
-  backup({ from: source, to: copy })
-  t.same(restore({ backup: copy, file, now }), { aside: undefined })
+  createBackup({ from: source, to: copy })
+  t.same(restoreBackup({ backup: copy, file, now }), { aside: undefined })
   writeFileSync(
     file,
     'no database at all, but longer than a header of one hundred bytes, so that it is looked at: '.repeat(9),
   )
   writeFileSync(`${file}-wal`, 'its log')
-  const { aside } = restore({ backup: copy, file, now })
-  t.match(readFileSync(aside ?? '', 'utf8'), /^no database/)
-  t.equal(readFileSync(`${aside}-wal`, 'utf8'), 'its log')
-  t.same(keys((await openedDatabase(t, { file })).read), ['kept'])
+  const { previousFile } = restoreBackup({ backup: copy, file, now })
+  t.match(readFileSync(previousFile ?? '', 'utf8'), /^no database/)
+  t.equal(readFileSync(`${previousFile}-wal`, 'utf8'), 'its log')
+  t.same(stateKeys((await openTestDatabase(t, { file })).read), ['kept'])
 })
 
 t.test('restore refuses', async (t) => {
@@ -99,9 +99,9 @@ t.test('restore refuses', async (t) => {
   const file = join(folder, 'posthorn.db')
   const copy = join(folder, 'copy.db')
   await closedDatabase(file, 'here', 'x'.repeat(50_000))
-  backup({ from: file, to: copy })
+  createBackup({ from: file, to: copy })
   const refused = (from: string, expected: { readonly name: string; readonly message?: RegExp }): void => {
-    t.throws(() => restore({ backup: from, file, now }), expected)
+    t.throws(() => restoreBackup({ backup: from, file, now }), expected)
     t.same(
       readdirSync(folder).filter((name) => /restoring|before/.test(name)),
       [],
@@ -127,7 +127,7 @@ t.test('restore refuses', async (t) => {
 
   const open = await openDatabase({ file })
   refused(copy, { name: 'DataFolderHeld', message: /another process has/ })
-  await open.commit([state('still', 'x')])
+  await open.commit([stateWrite('still', 'x')])
   refused(file, { name: 'UnusableBackup', message: /write-ahead log/ })
   await open.close()
 })
@@ -136,17 +136,17 @@ t.test('one daemon holds the data folder, until it ends in whatever way', async 
   const file = join(temporaryFolder(t), 'posthorn.db')
   const folder = dirname(file)
   const daemon = startChild(t, file, 'lock')
-  await daemon.said(1)
+  await daemon.waitForLines(1)
   t.ok(isDataFolderHeld(folder))
   t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld', message: /running daemon/ })
-  t.throws(() => restore({ backup: file, file, now }), { name: 'DataFolderHeld' })
+  t.throws(() => restoreBackup({ backup: file, file, now }), { name: 'DataFolderHeld' })
   await daemon.kill()
 
   const lock = lockDataFolder(folder)
   t.ok(isDataFolderHeld(folder), 'and to look in the process that holds it lets nothing go')
   t.throws(() => lockDataFolder(folder), { name: 'DataFolderHeld' }, 'not twice in one process either')
   const second = startChild(t, file, 'lock', { quiet: true })
-  await t.rejects(second.said(1), 'and the refusal has not dropped the lock')
+  await t.rejects(second.waitForLines(1), 'and the refusal has not dropped the lock')
   lock.release()
   t.notOk(isDataFolderHeld(folder))
   lockDataFolder(folder).release()

@@ -2,20 +2,20 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { heldBy, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
-import { operatorWorkspace } from '../../../src/accounts/operator-workspace.js'
-import { type DiskSpace, diskSpace } from '../../../src/platform/disk-space.js'
-import { diskGuard, mayTake } from '../../../src/storage/health/disk-guard.js'
+import { readHeldBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
+import { findOperatorWorkspace } from '../../../src/accounts/operator-workspace.js'
+import { type DiskSpace, readDiskSpace } from '../../../src/platform/disk-space.js'
+import { startDiskGuard, hasEnoughSpace } from '../../../src/storage/health/disk-guard.js'
 import { eraseWorkspace, workspaceTables } from '../../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
-import { Missed, type Write } from '../../../src/storage/writer/write.js'
-import { openedDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { until } from '../../helpers/until.js'
+import { WriteConflict, type Write } from '../../../src/storage/writer/write.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { waitUntil } from '../../helpers/until.js'
 import { columnsOf, rowOf, tablesOf } from '../rows.js'
-import { promisedTables, type Shape } from '../table-types.js'
+import { declaredTables, type Shape } from '../table-types.js'
 
 function migratedTables(read: Read): Shape {
   const shape = (table: string): [string, string][] =>
@@ -39,7 +39,7 @@ t.test('the table types say what the migrations make', async (t) => {
     'people-tables',
     'import-tables',
   ].map((name) => `src/storage/${name}.ts`)
-  t.strictSame(promisedTables(...files), migratedTables(database.read))
+  t.strictSame(declaredTables(...files), migratedTables(database.read))
 })
 
 t.test('no table with a workspace_id is forgotten when a workspace is erased', async (t) => {
@@ -96,7 +96,7 @@ t.test('emails are counted by status from where the counts came on, through ever
   ])
   await old.close()
 
-  const database = await openedDatabase(t, { file })
+  const database = await openTestDatabase(t, { file })
   const counts = (): unknown =>
     database.read(`select workspace_id || ' ' || status as of, count from email_counts where count <> 0 order by 1`, [])
   const one = (of: string, count: number): object => ({ of, count })
@@ -131,30 +131,30 @@ t.test('new mail is refused under 5 % of the disk or under 1 GiB', async (t) => 
     [0.9 * GiB, GiB, false],
     [0, 0, false],
   ]
-  for (const [free, total, may] of cases) t.equal(mayTake({ free, total }), may, `${free} of ${total}`)
-  t.ok(mayTake({ free: 10, total: 100 }, { leastShare: 0.1, leastBytes: 10 }))
-  t.notOk(mayTake({ free: 9, total: 100 }, { leastShare: 0.1, leastBytes: 1 }))
+  for (const [free, total, may] of cases) t.equal(hasEnoughSpace({ free, total }), may, `${free} of ${total}`)
+  t.ok(hasEnoughSpace({ free: 10, total: 100 }, { minShare: 0.1, minBytes: 10 }))
+  t.notOk(hasEnoughSpace({ free: 9, total: 100 }, { minShare: 0.1, minBytes: 1 }))
 })
 
 t.test('the guard looks again and again, and tells when the disk becomes full and when it has room', async (t) => {
   let space: DiskSpace | undefined = { free: 50 * GiB, total: 100 * GiB }
   let looks = 0
   const changes: [hasRoom: boolean, free: number][] = []
-  const guard = await diskGuard({
+  const guard = await startDiskGuard({
     path: '/somewhere',
-    space: async (path) => {
+    readSpace: async (path) => {
       t.equal(path, '/somewhere')
       looks += 1
       if (space === undefined) throw new Error('no answer')
       return space
     },
-    changed: (hasRoom, { free }) => changes.push([hasRoom, free]),
-    every: 1,
+    onChange: (hasRoom, { free }) => changes.push([hasRoom, free]),
+    interval: 1,
   })
   t.teardown(() => guard.stop())
   const looked = (): Promise<unknown> => {
     const before = looks
-    return until('it looked twice more', () => looks >= before + 2)
+    return waitUntil('it looked twice more', () => looks >= before + 2)
   }
 
   t.ok(guard.hasRoom())
@@ -173,21 +173,21 @@ t.test('the guard looks again and again, and tells when the disk becomes full an
   ])
 
   const full: boolean[] = []
-  const changed = (hasRoom: boolean): void => void full.push(hasRoom)
-  const atOnce = await diskGuard({ path: '/', space: async () => ({ free: 0, total: GiB }), changed })
+  const onChange = (hasRoom: boolean): void => void full.push(hasRoom)
+  const atOnce = await startDiskGuard({ path: '/', readSpace: async () => ({ free: 0, total: GiB }), onChange })
   t.teardown(() => atOnce.stop())
   t.notOk(atOnce.hasRoom())
   t.same(full, [false], 'a disk that is full at the start is told')
 })
 
 t.test('the room of a real file system is told in bytes', async (t) => {
-  const { free, total } = await diskSpace(tmpdir())
+  const { free, total } = await readDiskSpace(tmpdir())
   t.ok(free > 0 && total >= free && total > 1024 ** 2)
-  await t.rejects(diskSpace('/nowhere/at/all'), { code: 'ENOENT' })
+  await t.rejects(readDiskSpace('/nowhere/at/all'), { code: 'ENOENT' })
 })
 
 /** A database as it was before `next`, filled; then opened by this version. */
-async function broughtUpToDate(
+async function migrateToLatest(
   t: Test,
   next: string,
   fill: (row: ReturnType<typeof rowOf>) => Write[],
@@ -197,13 +197,13 @@ async function broughtUpToDate(
   const old = await openDatabase({ file, migrations: before })
   await old.commit(fill(rowOf(old.read)))
   await old.close()
-  return { file, database: await openedDatabase(t, { file }) }
+  return { file, database: await openTestDatabase(t, { file }) }
 }
 
-type Place = { readonly file: string; readonly database: Awaited<ReturnType<typeof openedDatabase>> }
+type Place = { readonly file: string; readonly database: Awaited<ReturnType<typeof openTestDatabase>> }
 
 t.test("invitations of before belong to who sent them, and the oldest workspace is the operator's", async (t) => {
-  const { database } = await broughtUpToDate(t, '0015', (row) => [
+  const { database } = await migrateToLatest(t, '0015', (row) => [
     row('workspaces', { id: 'ws_2', slug: 'b', created_at: 2 }),
     row('workspaces', { id: 'ws_1', slug: 'a', created_at: 1 }),
     ...['admin', 'member', 'gone'].map((id) => row('users', { id, email: `${id}@a.test` })),
@@ -222,7 +222,7 @@ t.test("invitations of before belong to who sent them, and the oldest workspace 
     { id: 'member', invited_by: 'member', status: 'cancelled' },
     { id: 'nobody', invited_by: '', status: 'cancelled' },
   ])
-  t.equal(operatorWorkspace(database.read), 'ws_1')
+  t.equal(findOperatorWorkspace(database.read), 'ws_1')
 })
 
 t.test('bytes of inbound mail are kept from where they came on, whichever of their rows goes first', async (t) => {
@@ -230,13 +230,13 @@ t.test('bytes of inbound mail are kept from where they came on, whichever of the
     row('inbound_emails', { id, workspace_id, size, kind: 'mail', status: 'processed' }),
     row('inbound_raw', { inbound_id: id, workspace_id }),
   ]
-  const { file, database } = await broughtUpToDate(t, '0016', (row) => [
+  const { file, database } = await migrateToLatest(t, '0016', (row) => [
     ...stored(row, 'a', 'ws_1', 10),
     ...stored(row, 'b', 'ws_1', 20),
     ...stored(row, 'c', 'ws_2', 40),
     row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, kind: 'mail', status: 'processed' }),
   ])
-  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => heldBy(database.read, id))
+  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => readHeldBytes(database.read, id))
   t.same(held(), [30, 40, 0], 'what is not there any more counts nothing')
   await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
   await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
@@ -265,10 +265,10 @@ t.test('room is judged by the commit that needs it', async (t) => {
       row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, kind: 'mail', status: 'received' }),
       row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
     ])
-  await t.rejects(filing('large', 101), Missed)
+  await t.rejects(filing('large', 101), WriteConflict)
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => filing(`m${n}`, 30)))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
-  t.equal(heldBy(database.read, 'ws_1'), 90)
+  t.equal(readHeldBytes(database.read, 'ws_1'), 90)
   await filing('last', 10)
-  await t.rejects(filing('more', 1), Missed)
+  await t.rejects(filing('more', 1), WriteConflict)
 })

@@ -7,11 +7,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
-import { groupCommit, type Request } from '../../../src/storage/writer/group-commit.js'
-import { ConstraintViolated, Missed, MovedBytes, StorageFault, type Write } from '../../../src/storage/writer/write.js'
-import { openedDatabase, temporaryDatabase } from '../../helpers/database.js'
-import { until } from '../../helpers/until.js'
-import { keys, state } from '../state.js'
+import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
+import { ConstraintViolated, WriteConflict, MovedBytes, StorageFault, type Write } from '../../../src/storage/writer/write.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { waitUntil } from '../../helpers/until.js'
+import { stateKeys, stateWrite } from '../state.js'
 
 function smallDatabase(): SQLite.Database {
   const db = new SQLite(':memory:')
@@ -28,16 +28,16 @@ const names = (outcomes: readonly (Error | undefined)[]): unknown[] => outcomes.
 
 t.test('a request that fails after it changed rows is undone alone', async (t) => {
   const db = smallDatabase()
-  const group = groupCommit(db)
+  const group = createGroupCommit(db)
   const outcomes = group.run([[add('a')], [add('b'), add('a')], [add('c'), add('d')]])
   t.same(names(outcomes), [undefined, 'ConstraintViolated', undefined])
   t.same(words(db), ['a', 'c', 'd'])
-  t.equal(group.commits(), 1)
+  t.equal(group.countCommits(), 1)
 })
 
 t.test('a statement that touches too many rows is undone', async (t) => {
   const db = smallDatabase()
-  const group = groupCommit(db)
+  const group = createGroupCommit(db)
   const all = { sql: 'delete from words', parameters: [], rows: 1 }
   t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'Missed', undefined])
   t.same(words(db), ['a', 'b', 'c'])
@@ -45,7 +45,7 @@ t.test('a statement that touches too many rows is undone', async (t) => {
 
 t.test('a statement that cannot be prepared fails alone, as the bug that it is', async (t) => {
   const db = smallDatabase()
-  const outcomes = groupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
+  const outcomes = createGroupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
   t.equal(outcomes[0], undefined)
   t.match(outcomes[1], { message: /no such table/ })
   t.notOk(outcomes[1] instanceof StorageFault)
@@ -54,7 +54,7 @@ t.test('a statement that cannot be prepared fails alone, as the bug that it is',
 
 t.test('a full disk fails the whole batch, and the next one is tried afresh', async (t) => {
   const db = smallDatabase()
-  const group = groupCommit(db)
+  const group = createGroupCommit(db)
   group.run([[add('before')]])
   const pages = Number(db.pragma('page_count', { simple: true }))
   db.pragma(`max_page_count = ${pages + 2}`)
@@ -77,11 +77,11 @@ t.test('any batch has the effect of its requests one by one, each done whole or 
   fc.assert(
     fc.property(batches, (drawn) => {
       const db = smallDatabase()
-      const group = groupCommit(db)
+      const group = createGroupCommit(db)
       const model = new Set<string>()
       for (const batch of drawn) {
         const expected = batch.map((request) => applyToModel(model, request))
-        const requests: Request[] = batch.map((request) => request.map((word) => add(word)))
+        const requests: WriteRequest[] = batch.map((request) => request.map((word) => add(word)))
         deepEqual(names(group.run(requests)), expected)
         deepEqual(words(db), [...model].sort())
       }
@@ -100,30 +100,30 @@ function applyToModel(model: Set<string>, request: readonly string[]): string | 
 
 t.test('many requests share few commits', async (t) => {
   const { database } = await temporaryDatabase(t)
-  await Promise.all(Array.from({ length: 500 }, (_, n) => database.commit([state(`${n}`, 'x')])))
-  t.ok(database.commits() < 20, `${database.commits()} commits for 500 requests`)
-  t.equal(keys(database.read).length, 500)
+  await Promise.all(Array.from({ length: 500 }, (_, n) => database.commit([stateWrite(`${n}`, 'x')])))
+  t.ok(database.countCommits() < 20, `${database.countCommits()} commits for 500 requests`)
+  t.equal(stateKeys(database.read).length, 500)
 })
 
 t.test('through the writer, one failing request of many fails alone and says why', async (t) => {
   const { database } = await temporaryDatabase(t)
-  await database.commit([state('taken', 'x')])
+  await database.commit([stateWrite('taken', 'x')])
   const results = await Promise.allSettled([
-    database.commit([state('one', 'x')]),
-    database.commit([state('gone', 'x'), state('taken', 'y')]),
+    database.commit([stateWrite('one', 'x')]),
+    database.commit([stateWrite('gone', 'x'), stateWrite('taken', 'y')]),
     database.commit([{ sql: 'delete from service_state where key = ?', parameters: ['absent'], rows: 1 }]),
     database.commit([{ sql: 'nonsense', parameters: [] }]),
     database.commit([{ sql: 'delete from service_state where key = ?', parameters: [undefined] }]),
-    database.commit([state('two', 'x')]),
+    database.commit([stateWrite('two', 'x')]),
   ])
   const reasons = results.map((result) => (result.status === 'rejected' ? result.reason : undefined))
   t.ok(reasons[1] instanceof ConstraintViolated)
   t.match(reasons[1], { message: /service_state\.key/ })
-  t.ok(reasons[2] instanceof Missed)
+  t.ok(reasons[2] instanceof WriteConflict)
   t.match(reasons[3], { message: /syntax error/ })
   t.match(reasons[4], { message: /not undefined/ })
   t.same([reasons[0], reasons[5]], [undefined, undefined])
-  t.same(keys(database.read), ['one', 'taken', 'two'])
+  t.same(stateKeys(database.read), ['one', 'taken', 'two'])
 })
 
 t.test('bytes arrive as they were, also out of a shared pool that changes afterwards', async (t) => {
@@ -149,7 +149,7 @@ t.test('texts beyond what the writer keeps are learned anew', async (t) => {
   }
   const [wrong] = database.read<{ count: number }>('select count(*) as count from service_state where key != value', [])
   t.equal(wrong?.count, 0)
-  t.equal(keys(database.read).length, 3600)
+  t.equal(stateKeys(database.read).length, 3600)
 })
 
 t.test('a database that is full answers with StorageFault, and takes writes again after deletions', async (t) => {
@@ -157,27 +157,27 @@ t.test('a database that is full answers with StorageFault, and takes writes agai
   let stored = 0
   const fill = async (): Promise<void> => {
     for (;;) {
-      await database.commit([state(`${stored}`, 'x'.repeat(20_000))])
+      await database.commit([stateWrite(`${stored}`, 'x'.repeat(20_000))])
       stored += 1
     }
   }
   await t.rejects(fill(), { name: 'StorageFault', code: 'SQLITE_FULL' })
   t.ok(stored > 5)
-  t.equal(keys(database.read).length, stored, 'all that was acknowledged is there')
+  t.equal(stateKeys(database.read).length, stored, 'all that was acknowledged is there')
   await database.commit([{ sql: 'delete from service_state', parameters: [] }])
-  await database.commit([state('again', 'x'.repeat(20_000))])
-  t.same(keys(database.read), ['again'])
+  await database.commit([stateWrite('again', 'x'.repeat(20_000))])
+  t.same(stateKeys(database.read), ['again'])
 })
 
 t.test('free pages go back to the file system in portions', async (t) => {
   const { database } = await temporaryDatabase(t)
   const pages = (): number => database.read<{ page_count: number }>('pragma page_count', [])[0]?.page_count ?? 0
-  await database.commit([state('large', 'x'.repeat(1_000_000))])
+  await database.commit([stateWrite('large', 'x'.repeat(1_000_000))])
   const full = pages()
   await database.commit([{ sql: 'delete from service_state', parameters: [] }])
-  await database.reclaim(100)
+  await database.reclaimPages(100)
   t.equal(pages(), full - 100)
-  await database.reclaim(1000)
+  await database.reclaimPages(1000)
   t.ok(pages() < full - 200)
 })
 
@@ -190,50 +190,50 @@ t.test('commits of another process are noticed; one’s own, and the opening by 
       resolve()
     }),
   )
-  await database.commit([state('own', 'x')])
-  const other = await openedDatabase(t, { file })
-  await database.commit([state('own too', 'x')])
+  await database.commit([stateWrite('own', 'x')])
+  const other = await openTestDatabase(t, { file })
+  await database.commit([stateWrite('own too', 'x')])
   t.equal(notices, 0)
-  await other.commit([state('foreign', 'x')])
+  await other.commit([stateWrite('foreign', 'x')])
   await noticed
   t.equal(notices, 1)
-  t.same(keys(database.read), ['foreign', 'own', 'own too'])
+  t.same(stateKeys(database.read), ['foreign', 'own', 'own too'])
 })
 
 t.test('a writer thread that dies fails what it had in hand, and is started again', async (t) => {
   let worker: Worker | undefined
   const script = new URL('../../../src/storage/writer/writer-worker.js', import.meta.url)
-  const start = (options: ConnectionOptions): Worker => {
+  const startThread = (options: ConnectionOptions): Worker => {
     worker = new Worker(script, { workerData: options })
     return worker
   }
-  const { database, file } = await temporaryDatabase(t, { restartAfter: 10, start })
+  const { database, file } = await temporaryDatabase(t, { restartAfter: 10, startThread })
   const restarted = new Promise<void>((resolve) => database.onForeignCommit(resolve))
 
   const blocker = new SQLite(file)
   blocker.exec('begin immediate')
-  const inHand = database.commit([state('in hand', 'x')])
+  const inHand = database.commit([stateWrite('in hand', 'x')])
   await turn()
   const dead = worker?.terminate()
   await turn()
   blocker.close()
   await t.rejects(inHand, { name: 'StorageFault' })
   await dead
-  await t.rejects(database.commit([state('too early', 'x')]), { name: 'StorageFault' })
+  await t.rejects(database.commit([stateWrite('too early', 'x')]), { name: 'StorageFault' })
 
   await restarted
-  await database.commit([state('after', 'x')])
-  t.same(keys(database.read), ['after'])
+  await database.commit([stateWrite('after', 'x')])
+  t.same(stateKeys(database.read), ['after'])
 })
 
 t.test('closing finishes what was asked for, and refuses what comes later', async (t) => {
   const { database, file } = await temporaryDatabase(t)
-  const last = database.commit([state('last', 'x')])
+  const last = database.commit([stateWrite('last', 'x')])
   await database.close()
   await last
-  await t.rejects(database.commit([state('late', 'x')]), { name: 'StorageFault', message: /closed/ })
-  const again = await openedDatabase(t, { file })
-  t.same(keys(again.read), ['last'])
+  await t.rejects(database.commit([stateWrite('late', 'x')]), { name: 'StorageFault', message: /closed/ })
+  const again = await openTestDatabase(t, { file })
+  t.same(stateKeys(again.read), ['last'])
 })
 
 t.test(
@@ -246,10 +246,10 @@ t.test(
     const { commit, stop } = watchFaults(
       async (writes) => {
         if (broken) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
-        if (writes.includes(conflicting)) throw new Missed('it had moved on')
+        if (writes.includes(conflicting)) throw new WriteConflict('it had moved on')
         committed.push(writes)
       },
-      { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => probe, every: 1 },
+      { onOutageStart: ({ code }) => said.push(code), onOutageEnd: () => said.push('over'), buildProbe: () => probe, interval: 1 },
     )
     const conflicting = add('twice')
     t.teardown(stop)
@@ -260,7 +260,7 @@ t.test(
     for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })
     t.same(said, ['SQLITE_FULL'])
     broken = false
-    await until('a probe was written', () => said.length === 2)
+    await waitUntil('a probe was written', () => said.length === 2)
     t.same(said, ['SQLITE_FULL', 'over'])
     t.same(committed.at(-1), [probe])
     broken = true
@@ -277,7 +277,7 @@ t.test('small commits that succeed between large ones that fail do not end an ou
     async ([write]) => {
       if (write?.parameters[1] !== null) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
     },
-    { begun: ({ code }) => said.push(code), ended: () => said.push('over'), probe: () => add('probe'), every: 60_000 },
+    { onOutageStart: ({ code }) => said.push(code), onOutageEnd: () => said.push('over'), buildProbe: () => add('probe'), interval: 60_000 },
   )
   t.teardown(stop)
   for (let times = 0; times < 3; times++) {

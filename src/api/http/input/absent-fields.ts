@@ -20,48 +20,48 @@ interface Shape {
 interface Field {
   /** It may be left out. */
   readonly optional: boolean
-  readonly takesNull: boolean
-  readonly takesEmpty: boolean
-  readonly inside: Shape | null
+  readonly acceptsNull: boolean
+  readonly acceptsEmpty: boolean
+  readonly shape: Shape | null
 }
 
-const shapes = new WeakMap<z.core.$ZodType, { readonly shape: Shape | null }>()
-const emptyMatters = new WeakSet<z.core.$ZodType>()
+const shapeCache = new WeakMap<z.core.$ZodType, { readonly shape: Shape | null }>()
+const schemasRefusingEmpty = new WeakSet<z.core.$ZodType>()
 
 /** An optional list of which an empty one is refused, because taking it for absent would grant more than was asked for. */
-export function refusingEmpty<Schema extends z.ZodType>(schema: Schema): Schema {
-  emptyMatters.add(schema)
+export function refuseEmptyList<Schema extends z.ZodType>(schema: Schema): Schema {
+  schemasRefusingEmpty.add(schema)
   return schema
 }
 
 /** The value without the fields that count as absent; the very value where there are none. */
-export function withoutAbsent(schema: z.core.$ZodType, given: unknown): unknown {
+export function removeAbsentFields(schema: z.core.$ZodType, given: unknown): unknown {
   const shape = shapeOf(schema)
-  return shape === null ? given : pruned(shape, given)
+  return shape === null ? given : prune(shape, given)
 }
 
-function pruned(shape: Shape, given: unknown): unknown {
+function prune(shape: Shape, given: unknown): unknown {
   if (typeof given !== 'object' || given === null) return given
-  if (Array.isArray(given)) return shape.items === null ? given : prunedItems(shape.items, given)
-  return prunedFields(shape.fields, given as Readonly<Record<string, unknown>>)
+  if (Array.isArray(given)) return shape.items === null ? given : pruneItems(shape.items, given)
+  return pruneFields(shape.fields, given as Readonly<Record<string, unknown>>)
 }
 
 /** Of a list: every schema whose items have fields takes fewer, and what is longer is refused without a look at it. */
-const MOST_ITEMS = 1_000
+const MAX_ITEMS = 1_000
 
-function prunedItems(items: Shape, given: readonly unknown[]): readonly unknown[] {
-  if (given.length > MOST_ITEMS) return given
-  const kept = given.map((item) => pruned(items, item))
+function pruneItems(items: Shape, given: readonly unknown[]): readonly unknown[] {
+  if (given.length > MAX_ITEMS) return given
+  const kept = given.map((item) => prune(items, item))
   return kept.some((item, place) => item !== given[place]) ? kept : given
 }
 
-function prunedFields(fields: Shape['fields'], given: Readonly<Record<string, unknown>>): unknown {
+function pruneFields(fields: Shape['fields'], given: Readonly<Record<string, unknown>>): unknown {
   let copy: Record<string, unknown> | null = null
   for (const [name, field] of fields) {
     if (!Object.hasOwn(given, name)) continue
     const value = given[name]
     const absent = isAbsent(field, value)
-    const kept = absent || field.inside === null ? value : pruned(field.inside, value)
+    const kept = absent || field.shape === null ? value : prune(field.shape, value)
     if (!absent && kept === value) continue
     copy ??= { ...given }
     if (absent) delete copy[name]
@@ -70,21 +70,21 @@ function prunedFields(fields: Shape['fields'], given: Readonly<Record<string, un
   return copy ?? given
 }
 
-function isAbsent({ optional, takesNull, takesEmpty }: Field, value: unknown): boolean {
+function isAbsent({ optional, acceptsNull, acceptsEmpty }: Field, value: unknown): boolean {
   if (!optional) return false
-  return value === null ? !takesNull : Array.isArray(value) && value.length === 0 && !takesEmpty
+  return value === null ? !acceptsNull : Array.isArray(value) && value.length === 0 && !acceptsEmpty
 }
 
 /** Found out once for each schema. */
 function shapeOf(schema: z.core.$ZodType): Shape | null {
-  const known = shapes.get(schema)
+  const known = shapeCache.get(schema)
   if (known !== undefined) return known.shape
-  const shape = shapeFrom(schema)
-  shapes.set(schema, { shape })
+  const shape = buildShape(schema)
+  shapeCache.set(schema, { shape })
   return shape
 }
 
-function shapeFrom(schema: z.core.$ZodType): Shape | null {
+function buildShape(schema: z.core.$ZodType): Shape | null {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
@@ -92,7 +92,7 @@ function shapeFrom(schema: z.core.$ZodType): Shape | null {
     case 'array':
       return { fields: new Map(), items: shapeOf(def.element) }
     case 'union':
-      return merged(def.options.flatMap((option) => shapeOf(option) ?? []))
+      return mergeShapes(def.options.flatMap((option) => shapeOf(option) ?? []))
     case 'pipe':
       // Of a preprocessing the schema stands behind its function, of a transformation before it.
       return shapeOf(isTransform(def.in) ? def.out : def.in)
@@ -115,33 +115,33 @@ function isTransform(schema: z.core.$ZodType): boolean {
 
 function fieldOf(schema: z.core.$ZodType): Field {
   return {
-    optional: takes(schema, undefined),
-    takesNull: takes(schema, null),
-    takesEmpty: takes(schema, []) || emptyMatters.has(schema),
-    inside: shapeOf(schema),
+    optional: acceptsValue(schema, undefined),
+    acceptsNull: acceptsValue(schema, null),
+    acceptsEmpty: acceptsValue(schema, []) || schemasRefusingEmpty.has(schema),
+    shape: shapeOf(schema),
   }
 }
 
 /** Asked of the schema itself: what its type says of being optional is lost behind preprocessing. */
-export function takes(schema: z.core.$ZodType, value: unknown): boolean {
+export function acceptsValue(schema: z.core.$ZodType, value: unknown): boolean {
   return z.safeParse(schema, value).success
 }
 
 /** Of the forms that a value may have: a field that one form does without may be left out. */
-function merged(forms: readonly Shape[]): Shape | null {
+function mergeShapes(forms: readonly Shape[]): Shape | null {
   if (forms.length === 0) return null
   const objects = forms.filter(({ fields }) => fields.size > 0)
   const names = new Set(objects.flatMap(({ fields }) => [...fields.keys()]))
-  const fields = new Map([...names].map((name) => [name, mergedField(objects, name)]))
-  return { fields, items: merged(forms.flatMap(({ items }) => items ?? [])) }
+  const fields = new Map([...names].map((name) => [name, mergeField(objects, name)]))
+  return { fields, items: mergeShapes(forms.flatMap(({ items }) => items ?? [])) }
 }
 
-function mergedField(objects: readonly Shape[], name: string): Field {
+function mergeField(objects: readonly Shape[], name: string): Field {
   const known = objects.flatMap(({ fields }) => fields.get(name) ?? [])
   return {
     optional: known.length < objects.length || known.some(({ optional }) => optional),
-    takesNull: known.some(({ takesNull }) => takesNull),
-    takesEmpty: known.some(({ takesEmpty }) => takesEmpty),
-    inside: merged(known.flatMap(({ inside }) => inside ?? [])),
+    acceptsNull: known.some(({ acceptsNull }) => acceptsNull),
+    acceptsEmpty: known.some(({ acceptsEmpty }) => acceptsEmpty),
+    shape: mergeShapes(known.flatMap(({ shape }) => shape ?? [])),
   }
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 
 /** A list of at most so many items, or an object of at most so many fields. */
-export function atMost<Schema extends z.ZodType>(most: number, what: string, schema: Schema): z.ZodPreprocess<Schema> {
+export function withMaxSize<Schema extends z.ZodType>(most: number, what: string, schema: Schema): z.ZodPreprocess<Schema> {
   return z.preprocess((given, context) => {
     if (sizeOf(given) <= most) return given
     context.addIssue({ code: 'custom', message: `at most ${most} ${what}` })
@@ -19,7 +19,7 @@ function sizeOf(given: unknown): number {
 }
 
 /** An object of which no field is lost: a record passes over the name that means an object's prototype. */
-export function withoutProto<Schema extends z.ZodType>(schema: Schema): z.ZodPreprocess<Schema> {
+export function rejectProto<Schema extends z.ZodType>(schema: Schema): z.ZodPreprocess<Schema> {
   return z.preprocess((given, context) => {
     if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return given
     context.addIssue({ code: 'custom', path: ['__proto__'], message: 'cannot be a name here' })

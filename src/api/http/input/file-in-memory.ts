@@ -13,32 +13,32 @@ export interface FilesInMemory {
 }
 
 /** Rejects with a Refusal `storage-full` or `unavailable`, or with what is wrong with the request. */
-export async function withWholeFile<T>(
+export async function withFileInMemory<T>(
   { bytes }: UploadedFile,
   { memory: shares, mayTake }: FilesInMemory,
   workspaceId: string,
   use: (file: Buffer) => Promise<T>,
 ): Promise<T> {
   if (!mayTake()) throw new Refusal('storage-full', 'the service cannot store anything now, try again later')
-  const memory = shares.of(workspaceId)
+  const memory = shares.forOwner(workspaceId)
   const chunks: Buffer[] = []
   let held = 0
   try {
     for await (const chunk of bytes) {
       // Twice: joining them needs their size once more.
-      if (!memory.take(chunk.length * 2)) throw noRoom()
+      if (!memory.acquire(chunk.length * 2)) throw noRoomRefusal()
       held += chunk.length * 2
       chunks.push(chunk)
     }
     const file = Buffer.concat(chunks.splice(0), held / 2)
-    memory.give(held - file.length)
+    memory.release(held - file.length)
     held = file.length
     return await use(file)
   } finally {
-    memory.give(held)
+    memory.release(held)
   }
 }
 
-function noRoom(): Refusal {
+function noRoomRefusal(): Refusal {
   return new Refusal('unavailable', 'too many files are on their way in, try again later', { retry_after: 5 })
 }

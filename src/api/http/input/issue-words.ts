@@ -8,27 +8,27 @@ import type { z } from 'zod'
 import { assertNever } from '../../../mail/assert-never.js'
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
-type Of<Code> = Extract<RawIssue, { readonly code: Code }>
+type IssueOf<Code> = Extract<RawIssue, { readonly code: Code }>
 
 /** Of a field or a parameter that the schema does not have. */
 export const UNKNOWN_FIELD = 'is not a known field'
 /** Of a union without words of its own; `input.ts` names the types that it takes where they are known. */
-export const NO_FORM = 'has none of the forms that are allowed'
+export const NO_MATCHING_FORM = 'has none of the forms that are allowed'
 
-export const inOurWords: z.core.$ZodErrorMap = (issue) => {
+export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${kindNamed(issue.expected)}, found ${kindOf(issue.input)}`
+      return `must be ${describeType(issue.expected)}, found ${describeTypeOf(issue.input)}`
     case 'invalid_value':
       return `allowed: ${issue.values.map(String).join(', ')}`
     case 'too_big':
-      return tooBig(issue)
+      return describeTooBig(issue)
     case 'too_small':
-      return tooSmall(issue)
+      return describeTooSmall(issue)
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_format':
-      return formats[issue.format] ?? `must have the format ${issue.format}`
+      return formatMessages[issue.format] ?? `must have the format ${issue.format}`
     case 'unrecognized_keys':
       return UNKNOWN_FIELD
     case 'invalid_key':
@@ -36,7 +36,7 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_element':
       return 'has an item that is not allowed'
     case 'invalid_union':
-      return NO_FORM
+      return NO_MATCHING_FORM
     case 'custom':
       return 'has a value that is not allowed'
     default:
@@ -45,11 +45,11 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
 }
 
 /** A type as schemas call it. */
-export function kindNamed(type: string): string {
-  return kinds[type] ?? type
+export function describeType(type: string): string {
+  return typeWords[type] ?? type
 }
 
-const kinds: Readonly<Record<string, string>> = {
+const typeWords: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
   int: 'a whole number',
@@ -61,13 +61,13 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Of JSON. */
-function kindOf(value: unknown): string {
+function describeTypeOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'boolean' ? String(value) : kindNamed(typeof value)
+  return typeof value === 'boolean' ? String(value) : describeType(typeof value)
 }
 
-const formats: Readonly<Record<string, string>> = {
+const formatMessages: Readonly<Record<string, string>> = {
   regex: 'has characters that are not allowed, or not the form that is',
   email: 'must be a mail address, such as bob@example.com',
   url: 'must be a URL',
@@ -75,26 +75,26 @@ const formats: Readonly<Record<string, string>> = {
   datetime: 'must be ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
 }
 
-function tooBig({ origin, maximum, inclusive = true, input }: Of<'too_big'>): string {
+function describeTooBig({ origin, maximum, inclusive = true, input }: IssueOf<'too_big'>): string {
   if (isNumber(origin)) return `must be ${inclusive ? 'at most' : 'less than'} ${maximum}`
-  return `must have at most ${counted(maximum, origin)}${foundSize(input)}`
+  return `must have at most ${formatCount(maximum, origin)}${formatFoundSize(input)}`
 }
 
-function tooSmall({ origin, minimum, inclusive = true, input }: Of<'too_small'>): string {
+function describeTooSmall({ origin, minimum, inclusive = true, input }: IssueOf<'too_small'>): string {
   if (isNumber(origin)) return `must be ${inclusive ? 'at least' : 'more than'} ${minimum}`
   if (minimum === 1) return 'must not be empty'
-  return `must have at least ${counted(minimum, origin)}${foundSize(input)}`
+  return `must have at least ${formatCount(minimum, origin)}${formatFoundSize(input)}`
 }
 
 function isNumber(origin: string): boolean {
   return origin === 'number' || origin === 'int' || origin === 'bigint'
 }
 
-function counted(count: number | bigint, origin: string): string {
+function formatCount(count: number | bigint, origin: string): string {
   const unit = origin === 'string' ? 'character' : origin === 'object' || origin === 'record' ? 'field' : 'item'
   return `${count} ${unit}${Number(count) === 1 ? '' : 's'}`
 }
 
-function foundSize(input: unknown): string {
+function formatFoundSize(input: unknown): string {
   return typeof input === 'string' || Array.isArray(input) ? `, found ${input.length}` : ''
 }

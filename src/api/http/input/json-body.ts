@@ -10,13 +10,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../../../mail/refusal.js'
 import type { ReservableMemory } from '../../../platform/memory/reservation.js'
 import {
-  announcesBody,
+  hasBody,
   type Body,
   type BodyPace,
   checkLength,
   readBody,
-  reserveBody,
-  welcomeBody,
+  reserveBodyMemory,
+  sendContinue,
 } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, and some. */
@@ -42,11 +42,11 @@ export async function readJson(
   limit = MAX_BODY,
 ): Promise<JsonBody> {
   const { headers } = request
-  const unsaid = headers['content-type'] === undefined && !announcesBody(request)
-  if (!unsaid) checkType(request)
+  const unsaid = headers['content-type'] === undefined && !hasBody(request)
+  if (!unsaid) checkContentType(request)
   checkLength(request, limit, 'too-large')
-  const reserved = await reserveBody(request, memory, pace.memoryWait)
-  welcomeBody(request, response)
+  const reserved = await reserveBodyMemory(request, memory, pace.memoryWait)
+  sendContinue(request, response)
   const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
   try {
     return { raw, release, value: unsaid ? undefined : parseJson(raw) }
@@ -58,22 +58,22 @@ export async function readJson(
 
 /** Throws a Refusal `invalid-json`, and nothing else. */
 export function parseJson(raw: Buffer): unknown {
-  if (!isUtf8(raw)) throw invalid('the body cannot be read: it is not UTF-8')
+  if (!isUtf8(raw)) throw invalidJsonRefusal('the body cannot be read: it is not UTF-8')
   checkShape(raw)
   try {
     return JSON.parse(raw.toString()) as unknown
   } catch {
-    throw invalid('the body cannot be read: it is no JSON')
+    throw invalidJsonRefusal('the body cannot be read: it is no JSON')
   }
 }
 
-function invalid(message: string): Refusal {
+function invalidJsonRefusal(message: string): Refusal {
   return new Refusal('invalid-json', message)
 }
 
 const jsonType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
-function checkType({ headers }: IncomingMessage): void {
+function checkContentType({ headers }: IncomingMessage): void {
   const type = headers['content-type'] ?? ''
   if (type !== 'application/json' && !jsonType.test(type)) {
     throw new Refusal('unsupported-media-type', 'Content-Type: allowed is application/json in UTF-8', {
@@ -100,30 +100,30 @@ export function checkShape(raw: Buffer): void {
   let values = 0
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at]
-    if (byte === QUOTE) at = endOfString(raw, at)
+    if (byte === QUOTE) at = findStringEnd(raw, at)
     else if (byte === COMMA) values += 1
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1
       values += 1
-      if (depth > MAX_DEPTH) throw invalid(`the body nests deeper than ${MAX_DEPTH} levels`)
+      if (depth > MAX_DEPTH) throw invalidJsonRefusal(`the body nests deeper than ${MAX_DEPTH} levels`)
     }
-    if (values > MAX_VALUES) throw invalid(`the body holds more than ${MAX_VALUES} values`)
+    if (values > MAX_VALUES) throw invalidJsonRefusal(`the body holds more than ${MAX_VALUES} values`)
   }
 }
 
 /** Bytes that are looked at one by one before the next search. */
-const STEPS = 128
+const SCAN_BYTES = 128
 
 /**
  * The place of the closing quote of the string that opens at `start`; the end where none
  * closes it. Searching alone would stop at every quote that is escaped, and HTML is full of
  * them; going byte by byte alone would walk through whole attachments.
  */
-function endOfString(raw: Buffer, start: number): number {
+function findStringEnd(raw: Buffer, start: number): number {
   let at = start + 1
   while (at < raw.length) {
-    for (const stop = Math.min(raw.length, at + STEPS); at < stop; at += raw[at] === BACKSLASH ? 2 : 1) {
+    for (const stop = Math.min(raw.length, at + SCAN_BYTES); at < stop; at += raw[at] === BACKSLASH ? 2 : 1) {
       if (raw[at] === QUOTE) return at
     }
     const quote = raw.indexOf(QUOTE, at)

@@ -17,25 +17,25 @@ export const sliceQuery = z.strictObject({
   offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to pass over. Default 0.' }),
 })
 
-const malformed = 'allowed: the next_cursor of an answer'
+const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
 /** Of places that match `form`. */
-function cursor<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
-  const schema = z.string(malformed).transform((given, context): Place => {
+function cursorSchema<Place>(form: RegExp, parse: (text: string) => Place): z.ZodOptional<z.ZodType<Place, string>> {
+  const schema = z.string(CURSOR_RULE).transform((given, context): Place => {
     const place = Buffer.from(given, 'base64url').toString('latin1')
-    if (given === cursorAt(place) && form.test(place)) return parse(place)
-    context.addIssue({ code: 'custom', message: malformed })
+    if (given === encodeCursor(place) && form.test(place)) return parse(place)
+    context.addIssue({ code: 'custom', message: CURSOR_RULE })
     return z.NEVER
   })
   return schema.optional().meta({ description: '`next_cursor` of the page before.' })
 }
 
 /** In a list in the order of ids. */
-export const idCursor = cursor(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
+export const idCursor = cursorSchema(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, (text) => text)
 /** In a list in the order of a number that grows. */
-export const seqCursor = cursor(/^[1-9]\d{0,14}$/, Number)
+export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
-function cursorAt(place: string | number): string {
+function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 
@@ -46,7 +46,7 @@ export interface Page<Shown> {
 }
 
 /** `rows`: one more than `limit`, where there are more. */
-export function page<Row, Shown>(
+export function buildPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,
   show: (row: Row) => Shown,
@@ -57,12 +57,12 @@ export function page<Row, Shown>(
   return {
     data: shown.map(show),
     has_more: last !== undefined,
-    next_cursor: last === undefined ? null : cursorAt(placeOf(last)),
+    next_cursor: last === undefined ? null : encodeCursor(placeOf(last)),
   }
 }
 
 /** The schema of a page's answer. */
-export function pageOf<Item extends z.ZodType>(
+export function pageSchema<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ data: z.ZodArray<Item>; has_more: z.ZodBoolean; next_cursor: z.ZodNullable<z.ZodString> }> {
   return z.strictObject({
@@ -73,11 +73,11 @@ export function pageOf<Item extends z.ZodType>(
 }
 
 /** Of lists that come in two forms: with `limit` and `offset`, or in numbered pages with totals. */
-const MOST_PASSED = 10_000_000
-const MOST_AT_ONCE = 100
+const MAX_OFFSET = 10_000_000
+const MAX_LIMIT = 100
 const DEFAULT_PER_PAGE = 50
 
-interface TwoForms {
+interface ListQuery {
   readonly limit?: number | undefined
   readonly offset?: number | undefined
   readonly page?: number | undefined
@@ -87,33 +87,33 @@ interface TwoForms {
 type OptionalNumber = z.ZodOptional<z.ZodType<number, string>>
 
 /** Fields of such a list's query; what they are together, `oneForm` looks at. */
-export function twoForms(
+export function listQueryFields(
   defaultLimit: number,
 ): Readonly<Record<'limit' | 'offset' | 'page' | 'per_page', OptionalNumber>> {
   return {
-    limit: wholeNumber(1, MOST_AT_ONCE)
+    limit: wholeNumber(1, MAX_LIMIT)
       .optional()
       .meta({ description: `How many at most, without \`page\`. Default ${defaultLimit}.` }),
-    offset: wholeNumber(0, MOST_PASSED)
+    offset: wholeNumber(0, MAX_OFFSET)
       .optional()
       .meta({ description: 'How many to pass over, without `page`. Default 0.' }),
-    page: wholeNumber(1, MOST_PASSED).optional().meta({ description: 'Which page, from 1. Default 1.' }),
-    per_page: wholeNumber(1, MOST_AT_ONCE)
+    page: wholeNumber(1, MAX_OFFSET).optional().meta({ description: 'Which page, from 1. Default 1.' }),
+    per_page: wholeNumber(1, MAX_LIMIT)
       .optional()
       .meta({ description: `How many on a page. Default ${DEFAULT_PER_PAGE}.` }),
   }
 }
 
 /** Either form, not both; further than `MOST_PASSED` down the list nobody can ask. */
-export function oneForm({ limit, offset, page, per_page }: TwoForms, context: z.RefinementCtx): void {
-  const problem = (field: string, message: string): void => {
+export function checkListForm({ limit, offset, page, per_page }: ListQuery, context: z.RefinementCtx): void {
+  const addProblem = (field: string, message: string): void => {
     context.addIssue({ code: 'custom', path: [field], message })
   }
   if (page === undefined && per_page === undefined) return
-  if (limit !== undefined) problem('limit', 'cannot stand beside page and per_page')
-  if (offset !== undefined) problem('offset', 'cannot stand beside page and per_page')
-  const { offset: passed } = pageSlice(page, per_page)
-  if (passed > MOST_PASSED) problem('page', `at most ${MOST_PASSED} can be passed over`)
+  if (limit !== undefined) addProblem('limit', 'cannot stand beside page and per_page')
+  if (offset !== undefined) addProblem('offset', 'cannot stand beside page and per_page')
+  const { offset: passed } = toSlice(page, per_page)
+  if (passed > MAX_OFFSET) addProblem('page', `at most ${MAX_OFFSET} can be passed over`)
 }
 
 export interface Slice {
@@ -121,7 +121,7 @@ export interface Slice {
   readonly limit: number
 }
 
-export interface Meta {
+export interface PageMeta {
   readonly total: number
   readonly page: number
   readonly page_size: number
@@ -129,17 +129,17 @@ export interface Meta {
 }
 
 /** What is asked for, and in the page form what is told beside it. */
-export interface Asked {
+export interface ListRequest {
   readonly slice: Slice
   /** Null: the limit form. */
-  readonly metaOf: ((total: number) => Meta) | null
+  readonly metaOf: ((total: number) => PageMeta) | null
 }
 
-export function askedFor({ limit, offset = 0, page, per_page }: TwoForms, defaultLimit: number): Asked {
+export function toListRequest({ limit, offset = 0, page, per_page }: ListQuery, defaultLimit: number): ListRequest {
   if (page === undefined && per_page === undefined) {
     return { slice: { offset, limit: limit ?? defaultLimit }, metaOf: null }
   }
-  const slice = pageSlice(page, per_page)
+  const slice = toSlice(page, per_page)
   const size = slice.limit
   return { slice, metaOf: (total) => ({ total, page: page ?? 1, page_size: size, pages: Math.ceil(total / size) }) }
 }
@@ -149,14 +149,14 @@ export function sliceOf<Row>(rows: readonly Row[], { offset, limit }: Slice): re
   return rows.slice(offset, offset + limit)
 }
 
-function pageSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
+function toSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
   return { offset: (page - 1) * perPage, limit: perPage }
 }
 
 const meta = z.object({ total: z.int(), page: z.int(), page_size: z.int(), pages: z.int() })
 
 /** The schema of an answer in numbered pages. */
-export function numberedPageOf<Item extends z.ZodType>(
+export function numberedPageSchema<Item extends z.ZodType>(
   item: Item,
 ): z.ZodObject<{ success: z.ZodLiteral<true>; data: z.ZodArray<Item>; meta: typeof meta }> {
   return z.object({ success: z.literal(true), data: z.array(item), meta })

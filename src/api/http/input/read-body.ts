@@ -7,16 +7,16 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
-import { leastPace, type TransferPace, TransferWatch } from '../../../platform/connections/transfer-pace.js'
+import { minTransferPace, type TransferPace, TransferWatch } from '../../../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../../../platform/memory/budget.js'
 import { BytePieces } from '../../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../../platform/memory/free-memory.js'
 import { RecentRate } from '../../../platform/memory/holders.js'
 import {
-  RESERVED_FROM,
+  RESERVE_FROM_BYTES,
   type ReservableMemory,
-  type Reservation,
-  reserve,
+  type MemoryReservation,
+  reserveMemory,
 } from '../../../platform/memory/reservation.js'
 
 export interface Body {
@@ -30,14 +30,14 @@ export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
-const nothing: Body = { raw: Buffer.alloc(0), release: () => undefined }
+const emptyBody: Body = { raw: Buffer.alloc(0), release: () => undefined }
 
 /** The body comes so slowly that it would hold its memory for minutes. */
 export class BodyTooSlow extends Error {
   override name = 'BodyTooSlow'
 }
 
-export type BodyMemory = Pick<MemoryBudget, 'take' | 'give' | 'enter'>
+export type BodyMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>
 
 export interface BodyPace extends TransferPace {
   /** Milliseconds for which a long body waits for memory before it is read. */
@@ -45,7 +45,7 @@ export interface BodyPace extends TransferPace {
 }
 
 /** Half a minute for a network that stands still. A body must be whole in `doorTimes.request` in any case. */
-export const bodyPace: BodyPace = { ...leastPace, patience: 30_000, memoryWait: 20_000 }
+export const bodyPace: BodyPace = { ...minTransferPace, patience: 30_000, memoryWait: 20_000 }
 
 /**
  * The memory for a body that says that it is long; null: it is short or does not say, and takes its
@@ -54,20 +54,20 @@ export const bodyPace: BodyPace = { ...leastPace, patience: 30_000, memoryWait: 
  *
  * Known limit: a client that leaves after it has sent more than is read ahead is noticed when its turn comes.
  */
-export async function reserveBody(
+export async function reserveBodyMemory(
   request: IncomingMessage,
   memory: ReservableMemory,
-  patience: number,
-): Promise<Reservation | null> {
-  const length = lengthOf(request)
-  if (length <= RESERVED_FROM) return null
+  timeout: number,
+): Promise<MemoryReservation | null> {
+  const length = contentLengthOf(request)
+  if (length <= RESERVE_FROM_BYTES) return null
   const gone = new AbortController()
-  const leave = (): void => gone.abort()
-  request.once('close', leave)
-  if (request.destroyed) leave()
-  const reserved = await reserve(memory, length, { patience, signal: gone.signal })
-  request.off('close', leave)
-  if (reserved === null) throw gone.signal.aborted ? clientGone() : noRoom()
+  const abort = (): void => gone.abort()
+  request.once('close', abort)
+  if (request.destroyed) abort()
+  const reserved = await reserveMemory(memory, length, { timeout, signal: gone.signal })
+  request.off('close', abort)
+  if (reserved === null) throw gone.signal.aborted ? clientGoneError() : noRoomRefusal()
   return reserved
 }
 
@@ -78,21 +78,21 @@ export function readBody(
   budget: BodyMemory,
   pace: TransferPace,
 ): Promise<Body> {
-  if (lengthOf(request) > limit) return Promise.reject(tooLarge(limit))
-  if (!announcesBody(request)) return Promise.resolve(nothing)
-  if (request.destroyed) return Promise.reject(clientGone())
+  if (contentLengthOf(request) > limit) return Promise.reject(tooLargeRefusal(limit))
+  if (!hasBody(request)) return Promise.resolve(emptyBody)
+  if (request.destroyed) return Promise.reject(clientGoneError())
   return new Promise((resolve, reject) => {
-    const pieces = new BytePieces(lengthOf(request) || null)
+    const pieces = new BytePieces(contentLengthOf(request) || null)
     let only: Buffer | null = null
     const rate = new RecentRate()
     let failed = false
     const ended = watchTransfer({ pieces, rate }, budget, pace, fail)
 
-    function take(chunk: Buffer): void {
+    function addChunk(chunk: Buffer): void {
       rate.add(chunk.length)
-      if (pieces.bytes + chunk.length > limit) fail(tooLarge(limit))
-      else if (!budget.take(chunk.length)) fail(noRoom())
-      else if (failed) budget.give(chunk.length)
+      if (pieces.bytes + chunk.length > limit) fail(tooLargeRefusal(limit))
+      else if (!budget.acquire(chunk.length)) fail(noRoomRefusal())
+      else if (failed) budget.release(chunk.length)
       else {
         only = pieces.bytes === 0 ? chunk : null
         pieces.add(chunk)
@@ -101,27 +101,27 @@ export function readBody(
     function fail(error: Error): void {
       failed = true
       ended()
-      request.off('data', take).off('end', done)
-      budget.give(pieces.bytes)
+      request.off('data', addChunk).off('end', finish)
+      budget.release(pieces.bytes)
       pieces.clear()
       reject(error)
     }
-    function done(): void {
+    function finish(): void {
       ended()
       const raw = only ?? pieces.join()
       const { length } = raw
       const release = (): void => {
-        budget.give(length)
+        budget.release(length)
         freeMemory(raw)
       }
       resolve({ raw, release })
       pieces.clear()
     }
-    function left(): void {
-      if (!request.complete) fail(clientGone())
+    function onClose(): void {
+      if (!request.complete) fail(clientGoneError())
     }
 
-    request.on('data', take).once('end', done).once('error', left).once('close', left)
+    request.on('data', addChunk).once('end', finish).once('error', onClose).once('close', onClose)
   })
 }
 
@@ -132,14 +132,14 @@ function watchTransfer(
   pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {
-  const leave = budget.enter({
+  const leave = budget.addHolder({
     get held() {
       return pieces.bytes
     },
     get rate() {
       return rate.get()
     },
-    giveWay: () => fail(noRoom()),
+    evict: () => fail(noRoomRefusal()),
   })
   const ended = watchPace(pieces, pace, fail)
   return () => {
@@ -154,47 +154,47 @@ export function watchPace(
   pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {
-  const watch = new TransferWatch(come, pace, () => fail(tooSlow(pace.bytesPerSecond)))
+  const watch = new TransferWatch(come, pace, () => fail(tooSlowError(pace.bytesPerSecond)))
   return () => watch.end()
 }
 
 /** A request without one is at its end with its header (RFC 9112 section 6.3). */
-export function announcesBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** Throws a Refusal of that kind for a body that announces itself as longer. */
 export function checkLength(request: IncomingMessage, limit: number, kind: RefusalKind): void {
-  if (lengthOf(request) > limit) throw tooLarge(limit, kind)
+  if (contentLengthOf(request) > limit) throw tooLargeRefusal(limit, kind)
 }
 
 /** Tells a client that waits for our word to go on. */
-export function welcomeBody(request: IncomingMessage, response: ServerResponse): void {
-  if (waitsForUs(request)) response.writeContinue()
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+  if (expectsContinue(request)) response.writeContinue()
 }
 
 /** RFC 9110 section 10.1.1: HTTP/1.0 does not know the expectation, and no other one means this. */
-function waitsForUs({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+function expectsContinue({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
 }
 
 /** As it was announced. */
-function lengthOf({ headers }: IncomingMessage): number {
+function contentLengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0)
 }
 
-function tooSlow(bytesPerSecond: number): BodyTooSlow {
+function tooSlowError(bytesPerSecond: number): BodyTooSlow {
   return new BodyTooSlow(`the body comes too slowly: at least ${bytesPerSecond} bytes a second`)
 }
 
-export function clientGone(): ClientGone {
+export function clientGoneError(): ClientGone {
   return new ClientGone('the connection closed before the end of the body')
 }
 
-function tooLarge(limit: number, kind: RefusalKind = 'too-large'): Refusal {
+function tooLargeRefusal(limit: number, kind: RefusalKind = 'too-large'): Refusal {
   return new Refusal(kind, `the body is larger than ${limit} bytes`, { limit })
 }
 
-function noRoom(): Refusal {
+function noRoomRefusal(): Refusal {
   return new Refusal('unavailable', 'too many requests are on their way in, try again later', { retry_after: 1 })
 }

@@ -10,10 +10,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import busboy, { type Busboy, type FileInfo } from 'busboy'
-import { shown } from '../../../mail/address.js'
+import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
-import { checkLength, clientGone, watchPace, welcomeBody } from './read-body.js'
+import { checkLength, clientGoneError, watchPace, sendContinue } from './read-body.js'
 
 export interface FileLimit {
   /** Bytes of the file. */
@@ -31,15 +31,15 @@ export interface UploadedFile {
   readonly bytes: AsyncIterable<Buffer>
 }
 
-export interface Upload {
+export interface UploadOptions {
   readonly limit: FileLimit
   readonly pace: TransferPace
   /** Asked when all is read, before the bytes end: throws what keeps the client from it by then. */
-  readonly admitAgain: () => void
+  readonly reauthorize: () => void
 }
 
 /** The form around the file: its boundaries and header fields. */
-const FORM = 16_384
+const MAX_FORM_OVERHEAD = 16_384
 
 /**
  * What `take` makes of the file. Rejects with a Refusal (unsupported-media-type,
@@ -49,44 +49,44 @@ const FORM = 16_384
 export async function readUpload<T>(
   request: IncomingMessage,
   response: ServerResponse,
-  upload: Upload,
+  upload: UploadOptions,
   take: (file: UploadedFile) => Promise<T>,
 ): Promise<T> {
   const { limit, pace } = upload
-  const form = formOf(request)
-  checkLength(request, limit.bytes + FORM, limit.tooLarge)
-  welcomeBody(request, response)
-  const reading = new FormReading(form)
+  const form = createFormParser(request)
+  checkLength(request, limit.bytes + MAX_FORM_OVERHEAD, limit.tooLarge)
+  sendContinue(request, response)
+  const reading = new FormReader(form)
   const count = (chunk: Buffer): void => {
     reading.bytes += chunk.length
   }
   const endWatch = watchPace(reading, pace, (error) => reading.fail(error))
-  const left = (): void => {
-    if (!request.complete) reading.fail(clientGone())
+  const onClose = (): void => {
+    if (!request.complete) reading.fail(clientGoneError())
   }
-  request.on('data', count).once('error', left).once('close', left)
+  request.on('data', count).once('error', onClose).once('close', onClose)
   request.pipe(form)
   try {
-    const { stream, info } = await reading.file()
-    const bytes = wholeFile(stream, reading, upload)
+    const { stream, info } = await reading.waitForFile()
+    const bytes = readEntireFile(stream, reading, upload)
     const contentType = info.mimeType.toLowerCase()
     return await take({ filename: info.filename ?? null, contentType, bytes })
   } finally {
     endWatch()
-    request.off('data', count).off('error', left).off('close', left).unpipe(form)
+    request.off('data', count).off('error', onClose).off('close', onClose).unpipe(form)
     form.destroy()
     request.resume() // what is left of it is for whoever sends the answer
   }
 }
 
-const OTHER_TYPE = 'Content-Type: allowed is multipart/form-data with a boundary'
+const CONTENT_TYPE_RULE = 'Content-Type: allowed is multipart/form-data with a boundary'
 
 /** Throws a Refusal `unsupported-media-type`. */
-function formOf({ headers }: IncomingMessage): Busboy {
+function createFormParser({ headers }: IncomingMessage): Busboy {
   const type = headers['content-type'] ?? ''
   const encoding = headers['content-encoding'] ?? 'identity'
   if (!/^multipart\/form-data\s*;/i.test(type) || encoding.toLowerCase() !== 'identity') {
-    throw new Refusal('unsupported-media-type', OTHER_TYPE, { content_type: shown(type) })
+    throw new Refusal('unsupported-media-type', CONTENT_TYPE_RULE, { content_type: formatForDisplay(type) })
   }
   try {
     return busboy({
@@ -95,7 +95,7 @@ function formOf({ headers }: IncomingMessage): Busboy {
       limits: { parts: 10, fieldNameSize: 100, fieldSize: 1_024, headerPairs: 20 },
     })
   } catch {
-    throw new Refusal('unsupported-media-type', OTHER_TYPE, { content_type: shown(type) })
+    throw new Refusal('unsupported-media-type', CONTENT_TYPE_RULE, { content_type: formatForDisplay(type) })
   }
 }
 
@@ -105,38 +105,38 @@ interface FilePart {
 }
 
 /** One form on its way in: its file, its end, and the first thing that is wrong with it. */
-class FormReading {
+class FormReader {
   /** That have come, the form's own included. */
   bytes = 0
   /** Null: nothing is wrong yet. */
   fault: Error | null = null
   private stream: Readable | null = null
   private readonly part: Promise<FilePart>
-  private readonly ended: Promise<void>
-  private readonly broken: Promise<never>
+  private readonly formEnd: Promise<void>
+  private readonly formFailure: Promise<never>
   private reject: (error: Error) => void = () => undefined
 
   constructor(form: Busboy) {
-    this.broken = new Promise((_resolve, reject) => {
+    this.formFailure = new Promise((_resolve, reject) => {
       this.reject = reject
     })
     // Nobody may be waiting when it breaks.
-    this.broken.catch(() => undefined)
+    this.formFailure.catch(() => undefined)
     this.part = new Promise((resolve) => {
       form.on('file', (name, stream, info) => {
         // An end before its time is told by the form.
         stream.on('error', () => undefined)
-        if (name !== 'file' || this.stream !== null) return this.fail(foreignPart(name))
+        if (name !== 'file' || this.stream !== null) return this.fail(unknownPartRefusal(name))
         this.stream = stream
         resolve({ stream, info })
       })
     })
-    this.ended = new Promise((resolve) => {
+    this.formEnd = new Promise((resolve) => {
       form.once('close', resolve)
     })
-    form.on('field', (name) => this.fail(name === 'file' ? noFilePart() : foreignPart(name)))
-    form.on('partsLimit', () => this.fail(malformed()))
-    form.on('error', () => this.fail(malformed()))
+    form.on('field', (name) => this.fail(name === 'file' ? notAFileRefusal() : unknownPartRefusal(name)))
+    form.on('partsLimit', () => this.fail(malformedFormRefusal()))
+    form.on('error', () => this.fail(malformedFormRefusal()))
   }
 
   fail(error: Error): void {
@@ -146,56 +146,56 @@ class FormReading {
   }
 
   /** Rejects where there is none. */
-  file(): Promise<FilePart> {
-    const none = this.ended.then(() => Promise.reject(missing()))
+  waitForFile(): Promise<FilePart> {
+    const none = this.formEnd.then(() => Promise.reject(missingFileRefusal()))
     none.catch(() => undefined)
-    return Promise.race([this.broken, this.part, none])
+    return Promise.race([this.formFailure, this.part, none])
   }
 
   /** Resolves when the form was read to its end and is well. */
-  end(): Promise<void> {
-    return Promise.race([this.broken, this.ended])
+  waitForEnd(): Promise<void> {
+    return Promise.race([this.formFailure, this.formEnd])
   }
 }
 
-async function* wholeFile(
+async function* readEntireFile(
   stream: Readable,
-  reading: FormReading,
-  { limit, admitAgain }: Upload,
+  reading: FormReader,
+  { limit, reauthorize }: UploadOptions,
 ): AsyncGenerator<Buffer> {
   let size = 0
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > limit.bytes) throw tooLargeFile(limit)
+      if (size > limit.bytes) throw fileTooLargeRefusal(limit)
       yield chunk
     }
   } catch (error) {
     // What the stream itself says of a form that breaks off says nothing to a client.
-    throw error instanceof Refusal ? error : (reading.fault ?? malformed())
+    throw error instanceof Refusal ? error : (reading.fault ?? malformedFormRefusal())
   }
-  await reading.end()
-  admitAgain()
+  await reading.waitForEnd()
+  reauthorize()
 }
 
-function missing(): Refusal {
+function missingFileRefusal(): Refusal {
   const errors = [{ field: 'file', message: 'is required', value: null }]
   return new Refusal('missing-field', 'file: is required', { errors })
 }
 
-function tooLargeFile({ bytes, tooLarge }: FileLimit): Refusal {
+function fileTooLargeRefusal({ bytes, tooLarge }: FileLimit): Refusal {
   return new Refusal(tooLarge, `file: is larger than ${bytes} bytes`, { field: 'file', limit: bytes })
 }
 
-function foreignPart(name: string | undefined): Refusal {
-  const field = shown(name ?? '')
+function unknownPartRefusal(name: string | undefined): Refusal {
+  const field = formatForDisplay(name ?? '')
   return new Refusal('invalid-parameter', `${field}: is not a known part, allowed: one part "file"`, { field })
 }
 
-function noFilePart(): Refusal {
+function notAFileRefusal(): Refusal {
   return new Refusal('invalid-parameter', 'file: must be a file, with a filename', { field: 'file' })
 }
 
-function malformed(): Refusal {
+function malformedFormRefusal(): Refusal {
   return new Refusal('invalid-parameter', 'the form cannot be read: it is no multipart/form-data', { field: 'file' })
 }

@@ -4,21 +4,21 @@
  * Each kind says in words what it allows; `input.ts` adds the field and what was found.
  */
 import { z } from 'zod'
-import { LONGEST_PASSWORD } from '../../../accounts/people/passwords.js'
+import { MAX_PASSWORD_BYTES } from '../../../accounts/people/passwords.js'
 import { parseNetwork } from '../../../config/places.js'
-import { type Address, addressOrNull, type DomainName, domainNameOrNull, shown } from '../../../mail/address.js'
+import { type Address, tryParseAddress, type DomainName, tryParseDomainName, formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
-import { momentOf } from '../../../sending/schedule.js'
-import { ofAddress } from './input.js'
+import { parseTimestamp } from '../../../sending/schedule.js'
+import { addressIssue } from './input.js'
 
 /** In characters, of an address or a domain name: more than any has in U-labels. */
-const LONGEST_NAME = 320
-const LONGEST_URL = 2_048
+const MAX_ADDRESS_LENGTH = 320
+const MAX_URL = 2_048
 /** Of a network or a moment. */
-const LONGEST_PLACE = 64
+const MAX_SHORT_TEXT = 64
 
 /** A text that means something: parsed where it is not longer than such texts are, or refused with what is allowed. */
-function text<T>(
+function textSchema<T>(
   allowed: string,
   longest: number,
   parse: (given: string) => T | null,
@@ -32,59 +32,59 @@ function text<T>(
   })
 }
 
-export const address: z.ZodType<Address, string> = text(
+export const address: z.ZodType<Address, string> = textSchema(
   'allowed: a mail address, local@domain',
-  LONGEST_NAME,
-  addressOrNull,
-  ofAddress,
+  MAX_ADDRESS_LENGTH,
+  tryParseAddress,
+  addressIssue,
 )
 
 /**
  * In the query of a URL, where `+` stands for a blank: no address has a bare blank, so
  * that one in it was meant as the plus sign that somebody forgot to encode.
  */
-export const addressInQuery: z.ZodType<Address, string> = text(
+export const addressInQuery: z.ZodType<Address, string> = textSchema(
   'allowed: a mail address, local@domain',
-  LONGEST_NAME,
-  (given) => addressOrNull(given) ?? addressOrNull(given.replaceAll(' ', '+')),
-  ofAddress,
+  MAX_ADDRESS_LENGTH,
+  (given) => tryParseAddress(given) ?? tryParseAddress(given.replaceAll(' ', '+')),
+  addressIssue,
 ).meta({ example: 'bob@example.com' })
 
-export const domainName: z.ZodType<DomainName, string> = text('allowed: a domain name', LONGEST_NAME, domainNameOrNull)
+export const domainName: z.ZodType<DomainName, string> = textSchema('allowed: a domain name', MAX_ADDRESS_LENGTH, tryParseDomainName)
 
 /** As CIDR. */
-export const network: z.ZodType<string, string> = text(
+export const network: z.ZodType<string, string> = textSchema(
   'allowed: an IPv4 or IPv6 address, or a network such as 192.0.2.0/24',
-  LONGEST_PLACE,
+  MAX_SHORT_TEXT,
   (given) => parseNetwork(given) ?? null,
 )
 
 /** Epoch milliseconds. */
-export const moment: z.ZodType<number, string> = text(
+export const moment: z.ZodType<number, string> = textSchema(
   'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
-  LONGEST_PLACE,
-  momentOf,
+  MAX_SHORT_TEXT,
+  parseTimestamp,
 )
 
 /** A name that people give. Half of a surrogate pair would come back from the database as something else. */
-export const name: z.ZodType<string, string> = text(
+export const name: z.ZodType<string, string> = textSchema(
   'allowed: 1 to 100 characters, no control characters',
   100,
   (given) => (given.trim() === '' || /[\p{Cc}\p{Cs}]/u.test(given) ? null : given),
 )
 
 /** Of somebody's picture: nothing that a page could be made to run, and no secrets in it. */
-export const httpsUrl: z.ZodType<string, string> = text('allowed: an https URL', LONGEST_URL, (given) => {
+export const httpsUrl: z.ZodType<string, string> = textSchema('allowed: an https URL', MAX_URL, (given) => {
   if (/[\s\p{Cc}<>"]/u.test(given) || !URL.canParse(given)) return null
   const { protocol, username, password } = new URL(given)
   return protocol === 'https:' && username === '' && password === '' ? given : null
 })
 
 /** One that somebody gives; whether it is good is judged where it is chosen. */
-export const password: z.ZodType<string, string> = text(
-  `allowed: 1 to ${LONGEST_PASSWORD} bytes`,
-  LONGEST_PASSWORD,
-  (given) => (given === '' || Buffer.byteLength(given) > LONGEST_PASSWORD ? null : given),
+export const password: z.ZodType<string, string> = textSchema(
+  `allowed: 1 to ${MAX_PASSWORD_BYTES} bytes`,
+  MAX_PASSWORD_BYTES,
+  (given) => (given === '' || Buffer.byteLength(given) > MAX_PASSWORD_BYTES ? null : given),
 )
 
 /** A moment in an answer. */
@@ -93,5 +93,5 @@ export const uuid = z.uuid()
 
 /** What is not there, or is another workspace's: nobody is told which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {
-  return new Refusal(kind, `no such ${what}: ${shown(id)}`, { id: shown(id) })
+  return new Refusal(kind, `no such ${what}: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }

@@ -47,7 +47,7 @@ export const statusOfCode = {
 
 export type ErrorCode = keyof typeof statusOfCode
 
-export const codes: Readonly<Record<RefusalKind, ErrorCode>> = {
+export const codeOfRefusal: Readonly<Record<RefusalKind, ErrorCode>> = {
   'malformed-message': 'validation_error',
   'bare-line-break': 'validation_error',
   'line-too-long': 'validation_error',
@@ -107,12 +107,12 @@ export interface ErrorBody {
 }
 
 /** The answer to whatever was thrown; `report` gets what the client is not told. */
-export function answer(error: unknown, report: (error: unknown) => void): ErrorBody {
-  if (error instanceof Refusal) return refused(error)
+export function toErrorBody(error: unknown, report: (error: unknown) => void): ErrorBody {
+  if (error instanceof Refusal) return toRefusalBody(error)
   report(error)
   return error instanceof StorageFault
-    ? body('service_unavailable', 'the service cannot store anything now, try again later')
-    : body('internal_server_error', 'internal error')
+    ? buildErrorBody('service_unavailable', 'the service cannot store anything now, try again later')
+    : buildErrorBody('internal_server_error', 'internal error')
 }
 
 /** What an error says in the header as well: when to come again, what is allowed instead. */
@@ -120,26 +120,26 @@ export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Re
   const { retry_after: retryAfter, allowed } = details
   const headers: Record<string, string> = {}
   if (status === 429 || status === 503) {
-    headers['Retry-After'] = String(typeof retryAfter === 'number' ? retryAfter : UNKNOWN_WAIT)
+    headers['Retry-After'] = String(typeof retryAfter === 'number' ? retryAfter : DEFAULT_RETRY_AFTER)
   }
   if (status === 405 && Array.isArray(allowed)) headers['Allow'] = allowed.join(', ')
   return headers
 }
 
 /** Seconds, where nobody has said how long. */
-const UNKNOWN_WAIT = 5
+const DEFAULT_RETRY_AFTER = 5
 
-function refused({ kind, message, details: given }: Refusal): ErrorBody {
-  const code = codes[kind]
+function toRefusalBody({ kind, message, details: given }: Refusal): ErrorBody {
+  const code = codeOfRefusal[kind]
   if (statusOfCode[code] !== 429) {
-    if (Object.keys(given).length === 0) return body(code, message)
-    return body(code, message, { details: inTheInterfacesForm(code, message, given) })
+    if (Object.keys(given).length === 0) return buildErrorBody(code, message)
+    return buildErrorBody(code, message, { details: toApiDetails(code, message, given) })
   }
-  const details = { retry_after: UNKNOWN_WAIT, ...given }
-  return body(code, message, { details, retry_after: Number(details.retry_after) })
+  const details = { retry_after: DEFAULT_RETRY_AFTER, ...given }
+  return buildErrorBody(code, message, { details, retry_after: Number(details.retry_after) })
 }
 
-const ofValidation: ReadonlySet<ErrorCode> = new Set([
+const validationCodes: ReadonlySet<ErrorCode> = new Set([
   'validation_error',
   'missing_required_field',
   'invalid_email_address',
@@ -148,18 +148,18 @@ const ofValidation: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** Refusals of lower rooms name one field and value; the interface lists them in `errors`. */
-function inTheInterfacesForm(
+function toApiDetails(
   code: ErrorCode,
   message: string,
   details: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  if (!ofValidation.has(code) || details['errors'] !== undefined) return details
+  if (!validationCodes.has(code) || details['errors'] !== undefined) return details
   const { field = '', value = null, ...others } = details
   const prefix = `${String(field)}: `
   const rule = message.startsWith(prefix) ? message.slice(prefix.length) : message
   return { ...others, errors: [{ field, message: rule, value }] }
 }
 
-function body(code: ErrorCode, message: string, more: Partial<ErrorBody['error']> = {}): ErrorBody {
+function buildErrorBody(code: ErrorCode, message: string, more: Partial<ErrorBody['error']> = {}): ErrorBody {
   return { error: { code, message, status: statusOfCode[code], ...more } }
 }

@@ -5,37 +5,37 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Characters of a large text, and of one step. */
-const LARGE = 262_144
+const LARGE_TEXT = 262_144
 
 type Fields = Readonly<Record<string, unknown>>
 
 export function hasLargeText(body: unknown): body is Fields {
-  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.values(body).some(isLarge)
+  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.values(body).some(isLargeText)
 }
 
-function isLarge(value: unknown): value is string {
-  return typeof value === 'string' && value.length > LARGE
+function isLargeText(value: unknown): value is string {
+  return typeof value === 'string' && value.length > LARGE_TEXT
 }
 
 /** The same value as JSON.stringify gives, in UTF-8. */
-export async function jsonInSteps(body: Fields): Promise<Buffer> {
+export async function stringifyInSteps(body: Fields): Promise<Buffer> {
   const pieces: Buffer[] = []
   let separator = '{'
   for (const [name, value] of Object.entries(body)) {
-    const json = isLarge(value) ? '' : JSON.stringify(value)
+    const json = isLargeText(value) ? '' : JSON.stringify(value)
     if (json === undefined) continue
     pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:${json}`))
     separator = ','
-    if (isLarge(value)) await addText(pieces, value)
+    if (isLargeText(value)) await appendText(pieces, value)
   }
   return Buffer.concat([...pieces, Buffer.from('}')])
 }
 
 /** A pair of surrogates that two steps share is two escapes, and one character to a reader. */
-async function addText(pieces: Buffer[], text: string): Promise<void> {
+async function appendText(pieces: Buffer[], text: string): Promise<void> {
   pieces.push(QUOTE)
-  for (let at = 0; at < text.length; at += LARGE) {
-    pieces.push(Buffer.from(JSON.stringify(text.slice(at, at + LARGE)).slice(1, -1)))
+  for (let at = 0; at < text.length; at += LARGE_TEXT) {
+    pieces.push(Buffer.from(JSON.stringify(text.slice(at, at + LARGE_TEXT)).slice(1, -1)))
     await nextTurn()
   }
   pieces.push(QUOTE)

@@ -9,16 +9,16 @@
  *
  * Where the disk does not take the file, the answer stays in memory, within its bounds.
  */
-import { limitKey } from '../../../accounts/client-address.js'
+import { addressKeyOf } from '../../../accounts/client-address.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../platform/spool-file.js'
 import { headersOf, type Reply, send } from '../../emails/send.js'
 import type { ApiContext } from '../server/api-state.js'
-import { taken } from './taken.js'
+import { waitForDrain } from './taken.js'
 
 /** Bytes of an answer that counts, and of a piece of it. */
-const LARGE = 65_536
+const LARGE_BYTES = 65_536
 
 export interface LargeAnswerLimits {
   /** Bytes that wait in memory, and in memory or files. */
@@ -26,7 +26,7 @@ export interface LargeAnswerLimits {
   readonly held: MemoryShares
   readonly spool: Spool
   /** Milliseconds until what is left of an answer goes to a file. */
-  readonly moment: number
+  readonly spoolAfter: number
   /** Milliseconds for an answer to be read, and bytes a second of those that take longer. */
   readonly patience: number
   readonly pace: number
@@ -37,12 +37,12 @@ export interface LargeAnswers {
   readonly send: (ctx: ApiContext, reply: Reply) => Promise<void> | void
 }
 
-export function largeAnswers(limits: LargeAnswerLimits): LargeAnswers {
+export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
   return {
     send: (ctx, reply) => {
       const { payload } = reply
       // No character has more than three bytes.
-      if (payload.length <= LARGE / 3 || Buffer.byteLength(payload) <= LARGE) return send(ctx, reply)
+      if (payload.length <= LARGE_BYTES / 3 || Buffer.byteLength(payload) <= LARGE_BYTES) return send(ctx, reply)
       const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
       if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, { ...reply, payload: bytes })
       return sendLarge(ctx, reply, { bytes }, limits)
@@ -51,98 +51,98 @@ export function largeAnswers(limits: LargeAnswerLimits): LargeAnswers {
 }
 
 /** Emptied when the bytes are needed no more: frames that wait keep what they refer to. */
-interface Held {
+interface PendingBytes {
   bytes: Buffer | null
 }
 
-function sendLarge(ctx: ApiContext, reply: Reply, held: Held, limits: LargeAnswerLimits): Promise<void> {
+function sendLarge(ctx: ApiContext, reply: Reply, held: PendingBytes, limits: LargeAnswerLimits): Promise<void> {
   const { req, res, state } = ctx
-  const { visit } = state
+  const { identity } = state
   const size = held.bytes?.length ?? 0
-  const owner = visit.principal?.workspaceId ?? limitKey(visit.remoteAddress)
-  const [memory, all] = [limits.memory.of(owner), limits.held.of(owner)]
-  if (!memory.take(size)) throw noRoom()
-  if (!all.take(size)) {
-    memory.give(size)
-    throw noRoom()
+  const owner = identity.principal?.workspaceId ?? addressKeyOf(identity.remoteAddress)
+  const [memory, all] = [limits.memory.forOwner(owner), limits.held.forOwner(owner)]
+  if (!memory.acquire(size)) throw noRoomRefusal()
+  if (!all.acquire(size)) {
+    memory.release(size)
+    throw noRoomRefusal()
   }
   ctx.respond = false
   state.bytes = size
-  const { requestId, rate } = visit
+  const { requestId, rate } = identity
   res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, requestId, rate))
   const timer = setTimeout(() => req.socket.destroy(), limits.patience + (size / limits.pace) * 1_000)
-  const outgoing = new Outgoing(ctx, held, limits, () => memory.give(size))
+  const outgoing = new OutgoingAnswer(ctx, held, limits, () => memory.release(size))
   return outgoing.send(size).finally(() => {
     clearTimeout(timer)
-    all.give(size)
+    all.release(size)
   })
 }
 
-class Outgoing {
+class OutgoingAnswer {
   private file: SpoolFile | null = null
-  private readonly begun = performance.now()
+  private readonly startedAt = performance.now()
   /** The disk does not take it. */
-  private stays = false
+  private spoolFailed = false
 
   constructor(
     private readonly ctx: ApiContext,
-    private readonly held: Held,
+    private readonly pendingBytes: PendingBytes,
     private readonly limits: LargeAnswerLimits,
-    private readonly giveMemory: () => void,
+    private readonly releaseMemory: () => void,
   ) {}
 
   async send(size: number): Promise<void> {
     try {
-      for (let at = 0; at < size; at += LARGE) {
-        const piece = await this.piece(at)
-        if (this.isGone()) return
-        if (!this.ctx.res.write(piece)) await this.clientTakes()
-        if (this.isGone()) return
+      for (let at = 0; at < size; at += LARGE_BYTES) {
+        const piece = await this.readPiece(at)
+        if (this.isClientGone()) return
+        if (!this.ctx.res.write(piece)) await this.waitForClient()
+        if (this.isClientGone()) return
       }
       this.ctx.res.end()
     } finally {
-      if (this.held.bytes !== null) this.giveMemory()
-      this.held.bytes = null
+      if (this.pendingBytes.bytes !== null) this.releaseMemory()
+      this.pendingBytes.bytes = null
       await this.file?.close()
     }
   }
 
-  private isGone(): boolean {
+  private isClientGone(): boolean {
     const { res, req } = this.ctx
     return res.destroyed || req.socket.destroyed
   }
 
-  private async piece(at: number): Promise<Buffer> {
-    const { bytes } = this.held
-    if (bytes !== null) return bytes.subarray(at, at + LARGE)
-    const read = await this.file?.read(at, LARGE)
+  private async readPiece(at: number): Promise<Buffer> {
+    const { bytes } = this.pendingBytes
+    if (bytes !== null) return bytes.subarray(at, at + LARGE_BYTES)
+    const read = await this.file?.read(at, LARGE_BYTES)
     if (read === undefined || read.length === 0) throw new Error('an answer is shorter in its file')
     return read
   }
 
   /** Its own time limit ends the waiting: see the timer of the answer. */
-  private async clientTakes(): Promise<void> {
-    const waiting = taken(this.ctx.res, this.limits.patience)
-    if (this.held.bytes !== null && !this.stays) {
-      const left = this.limits.moment - (performance.now() - this.begun)
-      if (!(await within(waiting, left))) await this.toFile(this.held.bytes)
+  private async waitForClient(): Promise<void> {
+    const waiting = waitForDrain(this.ctx.res, this.limits.patience)
+    if (this.pendingBytes.bytes !== null && !this.spoolFailed) {
+      const left = this.limits.spoolAfter - (performance.now() - this.startedAt)
+      if (!(await endsWithin(waiting, left))) await this.moveToFile(this.pendingBytes.bytes)
     }
     await waiting
   }
 
-  private async toFile(bytes: Buffer): Promise<void> {
+  private async moveToFile(bytes: Buffer): Promise<void> {
     try {
-      this.file = await this.limits.spool.keep(bytes)
-      this.held.bytes = null
-      this.giveMemory()
+      this.file = await this.limits.spool.write(bytes)
+      this.pendingBytes.bytes = null
+      this.releaseMemory()
     } catch {
-      this.stays = true
+      this.spoolFailed = true
     }
   }
 }
 
 /** Does it end within so many milliseconds? */
-async function within(work: Promise<void>, milliseconds: number): Promise<boolean> {
+async function endsWithin(work: Promise<void>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, Math.max(0, milliseconds), false)
@@ -152,6 +152,6 @@ async function within(work: Promise<void>, milliseconds: number): Promise<boolea
   return inTime
 }
 
-function noRoom(): Refusal {
+function noRoomRefusal(): Refusal {
   return new Refusal('unavailable', 'too many large answers are not read yet, try again later', { retry_after: 1 })
 }

@@ -11,16 +11,16 @@ import type { RateState } from '../../../accounts/limits/rate-limit.js'
 import { headersOf, JSON_TYPE } from '../../emails/send.js'
 import type { ErrorBody, ErrorCode } from './answer.js'
 
-export interface Outside {
+export interface PreRequestAnswer {
   readonly status: number
   readonly code: ErrorCode
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const unreadable: Outside = { status: 400, code: 'validation_error', message: 'this is no HTTP/1.1 request' }
+const unreadableRequest: PreRequestAnswer = { status: 400, code: 'validation_error', message: 'this is no HTTP/1.1 request' }
 
-const ofParser: Readonly<Record<string, Outside>> = {
+const parserAnswers: Readonly<Record<string, PreRequestAnswer>> = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'validation_error', message: 'the header is larger than 16384 bytes' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
     status: 413,
@@ -30,20 +30,20 @@ const ofParser: Readonly<Record<string, Outside>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'validation_error', message: 'the request did not come in time' },
 }
 
-export const plainHttp: Outside = {
+export const plainHttpOnTls: PreRequestAnswer = {
   status: 400,
   code: 'validation_error',
   message: 'this port speaks HTTPS: begin the address with https://',
 }
 
-export const connectMethod: Outside = {
+export const connectNotAllowed: PreRequestAnswer = {
   status: 405,
   code: 'method_not_allowed',
   message: 'CONNECT is not allowed here',
   headers: { Allow: 'DELETE, GET, HEAD, PATCH, POST' },
 }
 
-export const noRoomForConnection: Outside = {
+export const tooManyConnections: PreRequestAnswer = {
   status: 503,
   code: 'service_unavailable',
   message: 'too many connections, try again later',
@@ -51,13 +51,13 @@ export const noRoomForConnection: Outside = {
 }
 
 /** What a client is told whose bytes the parser refused; null: it is gone, or there is nothing to say. */
-export function outsideAnswerTo(error: NodeJS.ErrnoException): Outside | null {
+export function preRequestAnswerTo(error: NodeJS.ErrnoException): PreRequestAnswer | null {
   const { code = '' } = error
-  return ofParser[code] ?? (code.startsWith('HPE_') ? unreadable : null)
+  return parserAnswers[code] ?? (code.startsWith('HPE_') ? unreadableRequest : null)
 }
 
-export function outsideText(
-  { status, code, message, headers = {} }: Outside,
+export function formatPreRequestAnswer(
+  { status, code, message, headers = {} }: PreRequestAnswer,
   requestId: string,
   rate: RateState,
 ): string {
@@ -70,7 +70,7 @@ export function outsideText(
 /** How long a client has to read it and to close its side. */
 const LINGER = 1_000
 
-export function endWith(socket: Socket, text: string): void {
+export function sendAndClose(socket: Socket, text: string): void {
   if (!socket.writable) {
     socket.destroy()
     return

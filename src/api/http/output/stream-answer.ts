@@ -13,11 +13,11 @@ import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { streamHeadersOf } from '../../emails/send.js'
 import type { StreamAnswer } from '../route.js'
 import type { ApiContext } from '../server/api-state.js'
-import { taken } from './taken.js'
+import { waitForDrain } from './taken.js'
 
-export interface Streaming {
+export interface StreamLimits {
   /** Places, of which each such answer takes one. */
-  readonly places: MemoryShares
+  readonly slots: MemoryShares
   /** Milliseconds that a client may take for a piece. */
   readonly patience: number
 }
@@ -26,11 +26,11 @@ export interface Streaming {
 export async function sendStream(
   ctx: ApiContext,
   { type, headers, pieces }: StreamAnswer,
-  { places, patience }: Streaming,
+  { slots, patience }: StreamLimits,
 ): Promise<void> {
-  const { visit } = ctx.state
-  const place = places.of(visit.principal?.workspaceId ?? visit.remoteAddress)
-  if (!place.take(1)) {
+  const { identity } = ctx.state
+  const place = slots.forOwner(identity.principal?.workspaceId ?? identity.remoteAddress)
+  if (!place.acquire(1)) {
     throw new Refusal('unavailable', 'too many long answers are under way, try again later', { retry_after: 5 })
   }
   const reading = pieces[Symbol.asyncIterator]()
@@ -38,17 +38,17 @@ export async function sendStream(
     let next = await reading.next()
     const { res } = ctx
     ctx.respond = false
-    res.writeHead(200, streamHeadersOf(type, headers, visit))
+    res.writeHead(200, streamHeadersOf(type, headers, identity))
     ctx.state.bytes = 0
     while (next.done !== true && ctx.method !== 'HEAD') {
       ctx.state.bytes += next.value.length
-      if (!res.write(next.value)) await taken(res, patience)
+      if (!res.write(next.value)) await waitForDrain(res, patience)
       if (res.destroyed || ctx.req.socket.destroyed) return
       next = await reading.next()
     }
     res.end()
   } finally {
     await reading.return?.()
-    place.give(1)
+    place.release(1)
   }
 }

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
  * milliseconds is cut off. The socket is asked too: an answer that waits behind another one on a
  * connection that breaks is never told of its end.
  */
-export function taken(response: ServerResponse, patience: number): Promise<void> {
+export function waitForDrain(response: ServerResponse, patience: number): Promise<void> {
   const { socket } = response.req
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.destroy(), patience)

@@ -7,39 +7,39 @@
  * Never in a line: the key but for its first characters, the query, the body.
  */
 import { keyPrefixOf } from '../../../accounts/keys/api-keys.js'
-import { shown } from '../../../mail/address.js'
+import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
-import type { ClientLines } from '../../../platform/connections/client-lines.js'
+import type { ClientLog } from '../../../platform/connections/client-lines.js'
 import type { Log } from '../../../platform/log.js'
 import type { ApiContext } from './api-state.js'
 
 export interface AccessLogDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
-  readonly lines: ClientLines
+  readonly lines: ClientLog
   readonly clock: Clock
 }
 
 /** `path`: without the version. */
-export function noteWhenOver(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
+export function logOnClose(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
   const { log } = deps
-  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => note(ctx, path, isProbe, deps))
+  if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isProbe, deps))
 }
 
-type Line = { client: string } & Record<string, unknown>
+type LogLine = { client: string } & Record<string, unknown>
 
 /** Put together field by field: this is paid by every request. */
-function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
-  const { visit, route, bytes = 0, code } = ctx.state
-  const { principal, requestId, startedAt } = visit
+function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
+  const { identity, route, bytes = 0, code } = ctx.state
+  const { principal, requestId, startedAt } = identity
   const { method, res } = ctx
-  const line: Line = { client: visit.remoteAddress, method }
-  if (route === undefined) line['path'] = shown(path)
+  const line: LogLine = { client: identity.remoteAddress, method }
+  if (route === undefined) line['path'] = formatForDisplay(path)
   else line['route'] = route
   if (res.headersSent) line['status'] = res.statusCode
   line['ms'] = clock() - startedAt
   line['bytes'] = bytes
-  const key = keyPrefix(ctx)
+  const key = findKeyPrefix(ctx)
   if (key !== null) line['key'] = key
   if (principal !== null) line['workspace'] = principal.workspaceId
   if (code !== undefined) line['code'] = code
@@ -50,20 +50,20 @@ function note(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clo
   else log.info(line, 'request')
 }
 
-const wrongKeys: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
+const wrongKeyKinds: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
 
 /** A request is refused because of its key. */
-export function noteWrongKey(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
-  const { visit } = ctx.state
-  if (error !== visit.fault || !(error instanceof Refusal) || !wrongKeys.has(error.kind)) return
+export function logFailedLogin(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
+  const { identity } = ctx.state
+  if (error !== identity.fault || !(error instanceof Refusal) || !wrongKeyKinds.has(error.kind)) return
   if (error.details['origin'] !== undefined) return // a page in a browser: its key was not looked at
-  const { remoteAddress: client, requestId } = visit
-  const key = keyPrefix(ctx)
+  const { remoteAddress: client, requestId } = identity
+  const key = findKeyPrefix(ctx)
   const about = { client, ...(key === null ? {} : { key }), listener: 'api', reason: error.message, requestId }
   lines.warn(about, 'a login failed')
 }
 
-function keyPrefix({ req }: ApiContext): string | null {
+function findKeyPrefix({ req }: ApiContext): string | null {
   const { authorization } = req.headers
   return authorization === undefined ? null : keyPrefixOf(authorization.replace(/^Bearer +/i, ''))
 }

@@ -1,10 +1,10 @@
 /** What the pipeline knows of a request, beside what Koa does. */
 import type { ParameterizedContext } from 'koa'
 import type { ErrorCode } from '../output/answer.js'
-import type { Visit } from '../visit.js'
+import type { RequestIdentity } from '../visit.js'
 
 export interface ApiState {
-  visit: Visit
+  identity: RequestIdentity
   /** As it is registered, such as `/emails/:id`; absent: no route was found. */
   route?: string
   /** Of the answer's body. */

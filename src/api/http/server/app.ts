@@ -10,30 +10,30 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Koa from 'koa'
 import { Refusal } from '../../../mail/refusal.js'
-import type { ClientLines } from '../../../platform/connections/client-lines.js'
+import type { ClientLog } from '../../../platform/connections/client-lines.js'
 import { uuidv7 } from '../../../platform/ids.js'
 import type { Log } from '../../../platform/log.js'
 import { JSON_TYPE, type Reply, send } from '../../emails/send.js'
 import type { Peer } from '../client-address.js'
 import { BodyTooSlow, ClientGone } from '../input/read-body.js'
-import { handle, type MountDeps } from '../mount.js'
-import { answer, type ErrorBody, errorHeaders } from '../output/answer.js'
-import { type Outside, outsideText } from '../output/outside-answer.js'
-import { isForPage, type Pages, pageDoor } from '../page-door.js'
+import { createHandler, type MountDeps } from '../mount.js'
+import { toErrorBody, type ErrorBody, errorHeaders } from '../output/answer.js'
+import { type PreRequestAnswer, formatPreRequestAnswer } from '../output/outside-answer.js'
+import { isPageRequest, type Pages, createPageRouter } from '../page-door.js'
 import type { Route } from '../route.js'
-import { type Dispatch, dispatchTo, type Endpoint, methodNotAllowed, resourcePath } from '../routing.js'
-import { type Reception, tolerated } from '../visit.js'
-import { noteWhenOver, noteWrongKey } from './access-log.js'
+import { type Dispatch, createDispatch, type Endpoint, methodNotAllowed, toResourcePath } from '../routing.js'
+import { type IdentityResolver, checkRate } from '../visit.js'
+import { logOnClose, logFailedLogin } from './access-log.js'
 import type { ApiContext, ApiState } from './api-state.js'
-import type { Readiness } from './readiness.js'
+import type { CheckReadiness } from './readiness.js'
 
 export interface AppDeps extends MountDeps {
-  readonly reception: Reception
-  readonly ready: Readiness
+  readonly identityResolver: IdentityResolver
+  readonly checkReadiness: CheckReadiness
   readonly peerOf: (request: IncomingMessage) => Peer
   readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
   /** Lines about clients without a key. */
-  readonly lines: ClientLines
+  readonly lines: ClientLog
 }
 
 export interface ApiApp {
@@ -46,7 +46,7 @@ export interface ApiApp {
   /** From now on requests are answered 503, and their connections end. */
   readonly drain: () => void
   /** The text of an answer where there is no request. */
-  readonly outside: (what: Outside, address: string) => string
+  readonly formatPreRequestAnswer: (what: PreRequestAnswer, address: string) => string
 }
 
 type Phase =
@@ -56,22 +56,22 @@ type Phase =
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
 
-export function apiApp(deps: AppDeps): ApiApp {
-  const { reception, clock, peerOf } = deps
+export function createApiApp(deps: AppDeps): ApiApp {
+  const { identityResolver, clock, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
   app.use(async (ctx: ApiContext) => {
-    const path = resourcePath(ctx.req.url ?? '')
+    const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const look = isHealth || phase.kind !== 'serving' ? reception.glance : reception.receive
-    ctx.state.visit = look(ctx.req, peerOf(ctx.req))
-    noteWhenOver(ctx, path, isHealth, deps)
+    const look = isHealth || phase.kind !== 'serving' ? identityResolver.identifyAnonymous : identityResolver.identify
+    ctx.state.identity = look(ctx.req, peerOf(ctx.req))
+    logOnClose(ctx, path, isHealth, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
-      if (isHealth) await health(ctx, phase, deps)
-      else await served(ctx, phase, path)
+      if (isHealth) await answerHealth(ctx, phase, deps)
+      else await serveRequest(ctx, phase, path)
     } catch (error) {
-      fail(ctx, error, deps)
+      answerError(ctx, error, deps)
     }
   })
   app.on('error', (err: unknown, ctx: ApiContext) => {
@@ -81,14 +81,14 @@ export function apiApp(deps: AppDeps): ApiApp {
   return {
     listener: app.callback(),
     serve: (routes, document, pages) => {
-      const answerTo = (error: unknown, requestId: string): ErrorBody => told(error, deps, requestId)
-      const showPage = pages === undefined ? null : pageDoor(pages, { ...deps, answerTo })
-      phase = { kind: 'serving', dispatch: dispatchTo(endpointsOf(routes, document, deps)), showPage }
+      const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
+      const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
+      phase = { kind: 'serving', dispatch: createDispatch(endpointsOf(routes, document, deps)), showPage }
     },
     drain: () => {
       phase = { kind: 'draining' }
     },
-    outside: (what, address) => outsideText(what, uuidv7(clock()), reception.rateOf(address)),
+    formatPreRequestAnswer: (what, address) => formatPreRequestAnswer(what, uuidv7(clock()), identityResolver.rateOf(address)),
   }
 }
 
@@ -99,7 +99,7 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
     path: '/openapi.json',
     run: async (ctx) => {
       ctx.state.route = '/openapi.json'
-      tolerated(ctx.state.visit)
+      checkRate(ctx.state.identity)
       await deps.answers.send(ctx, reply)
     },
   }
@@ -108,7 +108,7 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
 
 function endpointOf(route: Route, deps: AppDeps): Endpoint {
   const { method, path } = route
-  const run = handle(route, deps)
+  const run = createHandler(route, deps)
   return {
     method,
     path,
@@ -120,58 +120,58 @@ function endpointOf(route: Route, deps: AppDeps): Endpoint {
 }
 
 /** The longest request target; RFC 9112 section 3 asks for 8,000 octets at least. */
-const LONGEST_URL = 8_192
+const MAX_URL = 8_192
 
-async function served(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
-  if (phase.kind !== 'serving') throw notServing(phase.kind)
+async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
+  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
   const { url = '', headers, httpVersionMinor } = ctx.req
-  if (url.length > LONGEST_URL) {
-    const message = `the address is longer than ${LONGEST_URL} bytes`
-    return send(ctx, errorReply({ error: { code: 'validation_error', message, status: 414 } }))
+  if (url.length > MAX_URL) {
+    const message = `the address is longer than ${MAX_URL} bytes`
+    return send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
   }
   // RFC 9112 section 3.2. Node would refuse it too, but without a word.
   if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
-  if (phase.showPage !== null && isForPage(ctx.req)) await phase.showPage(ctx)
+  if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
   else await phase.dispatch(ctx, path)
 }
 
-async function health(ctx: ApiContext, phase: Phase, { ready }: AppDeps): Promise<void> {
+async function answerHealth(ctx: ApiContext, phase: Phase, { checkReadiness }: AppDeps): Promise<void> {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
-  if (phase.kind !== 'serving') throw notServing(phase.kind)
-  const problem = await ready()
+  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
+  const problem = await checkReadiness()
   if (problem !== null) throw new Refusal('unavailable', problem, { retry_after: 5 })
   send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
 }
 
-function notServing(kind: 'starting' | 'draining'): Refusal {
+function notServingRefusal(kind: 'starting' | 'draining'): Refusal {
   const what = kind === 'starting' ? 'starting' : 'shutting down'
   return new Refusal('unavailable', `the service is ${what}, try again later`, { retry_after: 1 })
 }
 
-function fail(ctx: ApiContext, error: unknown, deps: AppDeps): void {
+function answerError(ctx: ApiContext, error: unknown, deps: AppDeps): void {
   ctx.respond = false
   if (error instanceof ClientGone) return
-  const { requestId } = ctx.state.visit
+  const { requestId } = ctx.state.identity
   if (ctx.res.headersSent) {
     // Nobody may take the half of it for the whole.
     deps.log.error({ err: error, requestId }, 'an answer broke off')
     ctx.res.destroy()
     return
   }
-  noteWrongKey(ctx, error, deps)
-  const body = error instanceof BodyTooSlow ? tooSlow(error) : told(error, deps, requestId)
+  logFailedLogin(ctx, error, deps)
+  const body = error instanceof BodyTooSlow ? toTooSlowBody(error) : toLoggedErrorBody(error, deps, requestId)
   ctx.state.code = body.error.code
-  send(ctx, errorReply(body))
+  send(ctx, toErrorReply(body))
 }
 
-function told(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
-  return answer(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
+function toLoggedErrorBody(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
+  return toErrorBody(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
 }
 
-function tooSlow({ message }: BodyTooSlow): ErrorBody {
+function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {
   return { error: { code: 'validation_error', message, status: 408 } }
 }
 
-function errorReply(body: ErrorBody): Reply {
+function toErrorReply(body: ErrorBody): Reply {
   return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
 }

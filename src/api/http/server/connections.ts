@@ -11,13 +11,13 @@ import ipaddr from 'ipaddr.js'
 import { originOf } from '../../../accounts/client-address.js'
 import type { Clock } from '../../../platform/clock.js'
 import {
-  type ConnectionLimit,
+  type ConnectionLimiter,
   type ConnectionLimitSettings,
-  connectionLimit,
-  type Shortage,
-  type Standing,
+  createConnectionLimiter,
+  type ReachedLimit,
+  type ConnectionState,
 } from '../../../platform/connections/connection-limit.js'
-import { type IsProxy, type Peer, THIS_MACHINE } from '../client-address.js'
+import { type IsProxy, type Peer, LOOPBACK_ADDRESS } from '../client-address.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
 
@@ -37,22 +37,22 @@ export interface ConnectionsSettings extends ConnectionLimitSettings {
   /** Milliseconds after which a connection without a request gives way to another. */
   readonly givesWayAfter: number
   /** Called for a client that is turned away, and for one whose connection gave way. */
-  readonly note: (reason: Shortage | 'idle', client: string) => void
+  readonly onShortage: (reason: ReachedLimit | 'idle', client: string) => void
 }
 
 export class Connections {
   private readonly settings: ConnectionsSettings
-  private readonly limit: ConnectionLimit
+  private readonly limit: ConnectionLimiter
   /** With the way to count each of them out. */
   private readonly open = new Map<Connection, () => void>()
   /** TLS handshakes that are under way. */
-  private readonly securing = new Map<string, Connection>()
+  private readonly handshaking = new Map<string, Connection>()
   /** By the socket that requests name: with TLS it is another one. */
   private readonly bySocket = new WeakMap<Socket, Connection>()
 
   constructor(settings: ConnectionsSettings) {
     this.settings = settings
-    this.limit = connectionLimit(settings)
+    this.limit = createConnectionLimiter(settings)
   }
 
   get size(): number {
@@ -61,54 +61,54 @@ export class Connections {
 
   /** Counts it until it closes. False: there is no place for it. */
   enter(socket: Socket, kind: EndpointKind): boolean {
-    const peer = this.peerAt(socket, kind)
-    const { clock, note } = this.settings
+    const peer = this.buildPeer(socket, kind)
+    const { clock, onShortage } = this.settings
     const connection: Connection = { socket, peer, since: clock(), response: null }
-    const place = this.limit.enter(peer.trusted ? null : originOf(peer.address), {
-      standing: () => this.standingOf(connection),
-      giveWay: () => {
-        note('idle', peer.address)
+    const place = this.limit.acquire(peer.trusted ? null : originOf(peer.address), {
+      state: () => this.stateOf(connection),
+      evict: () => {
+        onShortage('idle', peer.address)
         socket.destroy()
       },
     })
     if (typeof place === 'string') {
-      note(place, peer.address)
+      onShortage(place, peer.address)
       return false
     }
-    this.keep(connection, kind, () => place.leave())
+    this.register(connection, kind, () => place.release())
     return true
   }
 
-  private keep(connection: Connection, kind: EndpointKind, leave: () => void): void {
+  private register(connection: Connection, kind: EndpointKind, leave: () => void): void {
     const { socket } = connection
-    const ends = endsOf(socket)
+    const ends = connectionKeyOf(socket)
     this.open.set(connection, leave)
-    if (kind === 'tls') this.securing.set(ends, connection)
+    if (kind === 'tls') this.handshaking.set(ends, connection)
     else this.bySocket.set(socket, connection)
     socket.once('close', () => {
-      this.leave(connection)
-      if (this.securing.get(ends) === connection) this.securing.delete(ends)
+      this.remove(connection)
+      if (this.handshaking.get(ends) === connection) this.handshaking.delete(ends)
     })
   }
 
   /** A request has come. */
-  asked(connection: Connection, response: ServerResponse): void {
+  markRequest(connection: Connection, response: ServerResponse): void {
     connection.since = this.settings.clock()
     connection.response = response
   }
 
-  private standingOf({ response, since }: Connection): Standing | null {
-    const fresh = this.settings.clock() - since < this.settings.givesWayAfter
-    if (response === null) return { rank: 'unproved', since, fresh }
-    if (!isUnderWay(response)) return { rank: 'idle', since, fresh: false }
-    return response.writableEnded && !fresh ? { rank: 'unread', since, fresh } : null
+  private stateOf({ response, since }: Connection): ConnectionState | null {
+    const isFresh = this.settings.clock() - since < this.settings.givesWayAfter
+    if (response === null) return { rank: 'unproved', since, isFresh }
+    if (!isUnderWay(response)) return { rank: 'idle', since, isFresh: false }
+    return response.writableEnded && !isFresh ? { rank: 'unread', since, isFresh } : null
   }
 
   /** The handshake is done: requests will name this socket. */
-  secured(socket: Socket): void {
-    const ends = endsOf(socket)
-    const connection = this.securing.get(ends)
-    this.securing.delete(ends)
+  markSecured(socket: Socket): void {
+    const ends = connectionKeyOf(socket)
+    const connection = this.handshaking.get(ends)
+    this.handshaking.delete(ends)
     if (connection === undefined) socket.destroy()
     else this.bySocket.set(socket, connection)
   }
@@ -118,7 +118,7 @@ export class Connections {
     return this.bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
   }
 
-  of(socket: Socket): Connection | undefined {
+  findBySocket(socket: Socket): Connection | undefined {
     return this.bySocket.get(socket)
   }
 
@@ -127,27 +127,27 @@ export class Connections {
     for (const { response } of this.open.keys()) {
       if (!isUnderWay(response)) continue
       if (!response.headersSent) response.shouldKeepAlive = false
-      response.once('close', () => this.endUnlessAwaited())
+      response.once('close', () => this.destroyUnlessAwaited())
     }
-    this.endUnlessAwaited()
+    this.destroyUnlessAwaited()
   }
 
   destroyAll(): void {
     for (const { socket } of [...this.open.keys()]) socket.destroy()
   }
 
-  private endUnlessAwaited(): void {
+  private destroyUnlessAwaited(): void {
     const open = [...this.open.keys()]
     if (!open.some(({ response }) => isUnderWay(response))) this.destroyAll()
   }
 
-  private peerAt({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
-    if (kind === 'unix') return { address: THIS_MACHINE, trusted: true, tls: false }
+  private buildPeer({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
+    if (kind === 'unix') return { address: LOOPBACK_ADDRESS, trusted: true, tls: false }
     const address = ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : remoteAddress
     return { address, trusted: kind === 'http' || this.settings.isProxy(address), tls: kind === 'tls' }
   }
 
-  private leave(connection: Connection): void {
+  private remove(connection: Connection): void {
     const countOut = this.open.get(connection)
     this.open.delete(connection)
     countOut?.()
@@ -159,6 +159,6 @@ export function isUnderWay(response: ServerResponse | null): response is ServerR
 }
 
 /** What tells one TCP connection from all others of the same time. */
-function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+function connectionKeyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
 }

@@ -5,16 +5,16 @@ import type { Socket } from 'node:net'
 export const TLS_HANDSHAKE = 0x16
 
 /** A client that says nothing within `limit` milliseconds is disconnected, and never told of. */
-export function firstByte(socket: Socket, limit: number, told: (byte: number) => void): void {
+export function peekFirstByte(socket: Socket, limit: number, told: (byte: number) => void): void {
   const timer = setTimeout(() => socket.destroy(), limit)
-  const look = (): void => {
+  const peek = (): void => {
     const first: Buffer | null = socket.read(1)
     if (first === null) return
     clearTimeout(timer)
-    socket.off('readable', look)
+    socket.off('readable', peek)
     socket.unshift(first)
     told(first[0] ?? 0)
   }
   socket.once('close', () => clearTimeout(timer))
-  socket.on('readable', look)
+  socket.on('readable', peek)
 }

@@ -7,8 +7,8 @@
  */
 import { chmod } from 'node:fs/promises'
 import { type AddressInfo, type ListenOptions, Server } from 'node:net'
-import { clearSocketFile } from '../../../platform/socket-file.js'
-import { type ApiServer, apiServer, type ServerDeps, secureOptions, type TlsPair } from './api-server.js'
+import { removeStaleSocket } from '../../../platform/socket-file.js'
+import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions, type TlsPair } from './api-server.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }
@@ -24,15 +24,15 @@ export interface ApiListener {
 }
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function listenForRequests(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
+export async function startApiListener(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
   const servers: ApiServer[] = []
   const stop = (limit: number): Promise<void> => stopAll(servers, deps, limit)
   const endpoints: ApiEndpoint[] = []
   try {
     for (const endpoint of listen) {
-      const opened = apiServer(endpoint.kind, deps)
+      const opened = createApiServer(endpoint.kind, deps)
       servers.push(opened)
-      endpoints.push(await bound(opened.server, endpoint))
+      endpoints.push(await bindServer(opened.server, endpoint))
     }
   } catch (error) {
     await stop(0)
@@ -41,7 +41,7 @@ export async function listenForRequests(listen: readonly ApiEndpoint[], deps: Se
   return {
     endpoints,
     updateSecureContext: (tls) => {
-      for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(secureOptions(tls))
+      for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
     },
     stop,
   }
@@ -50,21 +50,21 @@ export async function listenForRequests(listen: readonly ApiEndpoint[], deps: Se
 /** Whoever is in the group of the daemon: the proxy. */
 const SOCKET_MODE = 0o660
 
-async function bound(server: Server, endpoint: ApiEndpoint): Promise<ApiEndpoint> {
+async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEndpoint> {
   if (endpoint.kind === 'unix') {
-    await clearSocketFile(endpoint.path)
-    await listening(server, { path: endpoint.path })
+    await removeStaleSocket(endpoint.path)
+    await waitForListening(server, { path: endpoint.path })
     await chmod(endpoint.path, SOCKET_MODE)
     return endpoint
   }
   const { host, port: wanted } = endpoint
   // `[::]` beside `0.0.0.0` on one port.
-  await listening(server, { host, port: wanted, ipv6Only: host.includes(':') })
+  await waitForListening(server, { host, port: wanted, ipv6Only: host.includes(':') })
   const { address, port } = server.address() as AddressInfo // bound to a port, never to a path
   return { kind: endpoint.kind, host: address, port }
 }
 
-function listening(server: Server, where: ListenOptions): Promise<void> {
+function waitForListening(server: Server, where: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(where, () => {
@@ -77,7 +77,7 @@ function listening(server: Server, where: ListenOptions): Promise<void> {
 /** Closing a Unix socket removes its file. */
 async function stopAll(servers: readonly ApiServer[], { app, connections }: ServerDeps, limit: number): Promise<void> {
   app.drain()
-  const closed = servers.map(({ server }) => new Promise<void>((resolve) => shut(server, resolve)))
+  const closed = servers.map(({ server }) => new Promise<void>((resolve) => closeServer(server, resolve)))
   connections.drain()
   const timer = setTimeout(() => connections.destroyAll(), limit)
   await Promise.all(closed)
@@ -87,6 +87,6 @@ async function stopAll(servers: readonly ApiServer[], { app, connections }: Serv
 }
 
 /** What HTTP's own `close` does before it would close connections whose next request is on its way. */
-function shut(server: Server, closed: () => void): void {
+function closeServer(server: Server, closed: () => void): void {
   Server.prototype.close.call(server, () => closed())
 }

@@ -15,24 +15,24 @@ export interface ReadinessDeps {
 }
 
 /** Why nothing new can be stored, for a reader; null: it can. */
-export type Readiness = () => Promise<string | null>
+export type CheckReadiness = () => Promise<string | null>
 
-const DISK = 'the disk is nearly full: nothing new is accepted until there is room'
-const DATABASE = 'the database takes no writes: nothing new is accepted until it does'
+const DISK_NEARLY_FULL = 'the disk is nearly full: nothing new is accepted until there is room'
+const DATABASE_UNWRITABLE = 'the database takes no writes: nothing new is accepted until it does'
 
-const FRESH = 1_000
+const MAX_AGE = 1_000
 
-export function readiness({ hasRoom, probe, clock }: ReadinessDeps): Readiness {
+export function createReadinessCheck({ hasRoom, probe, clock }: ReadinessDeps): CheckReadiness {
   let problem: Promise<string | null> | null = null
   let askedAt = 0
 
   return async () => {
-    if (!hasRoom()) return DISK
-    if (problem === null || clock() - askedAt >= FRESH) {
+    if (!hasRoom()) return DISK_NEARLY_FULL
+    if (problem === null || clock() - askedAt >= MAX_AGE) {
       askedAt = clock()
       problem = probe().then(
         () => null,
-        () => DATABASE,
+        () => DATABASE_UNWRITABLE,
       )
     }
     return problem

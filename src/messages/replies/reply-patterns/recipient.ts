@@ -1,8 +1,8 @@
 /** The mailbox and its domain. Only here can a reply suppress an address: keep these narrow. */
 import type { ReplyPattern } from './pattern.js'
-import { absent, gap, gone, inactive, linking, mailbox, mailboxNoun, negation, sentence } from './vocabulary.js'
+import { absentWords, gap, goneWords, inactiveWords, linkingVerb, mailbox, mailboxNoun, negation, phrasePattern } from './vocabulary.js'
 
-const spare = '(?:more |free |disk |storage |mail ?box |enough )?'
+const spareWords = '(?:more |free |disk |storage |mail ?box |enough )?'
 
 /** What a full mailbox says of itself in the words of pace: to be read before those. */
 export const patternsOfFullMailbox: readonly ReplyPattern[] = [
@@ -44,7 +44,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
       /(exceed|reach)\w{0,5}.{0,40}\b(quota|storage (allocation|limit|space)|mailbox (size|limit|capacity))/i,
       /(exceed|reach|over|above)\w{0,5} .{0,30}\b(disk|storage|mail ?box|inbox|account|folder) (space|allocation|limit|size|capacity|usage|allowance)/i,
       /mailbox (size|limit) .{0,20}(exceed|reach)|mailbox exceeds|recipient's mailbox exceeded/i,
-      sentence(mailbox, '.{0,40}(no|not|insufficient|out of|lacks) ', spare, spare, '(space|storage|room)\\b'),
+      phrasePattern(mailbox, '.{0,40}(no|not|insufficient|out of|lacks) ', spareWords, spareWords, '(space|storage|room)\\b'),
       /(insufficient|not enough|no) (\w{1,20} )?(space|storage|room) (left )?(in|on|for) (the |this |user|recipient|his )?.{0,20}(mail ?box|inbox|account|folder|user)/i,
       /(boîte|boite|messagerie|espace) .{0,40}(pleine?|satur)|(postfach|mailbox|konto) .{0,30}(voll|überfüllt|überschritten)/i,
       /(buz[oó]n|casilla|cuenta) .{0,20}(llen|exced)|(casella|spazio) .{0,20}(pien|esaurit|superat)/i,
@@ -55,9 +55,9 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'mailbox-disabled',
     texts: [
-      sentence(mailbox, gap, linking, ' ', inactive),
-      sentence('\\b', inactive, ' (recipient|mail ?box|account|user|address)'),
-      sentence(mailbox, '.{0,60}\\binactivity'),
+      phrasePattern(mailbox, gap, linkingVerb, ' ', inactiveWords),
+      phrasePattern('\\b', inactiveWords, ' (recipient|mail ?box|account|user|address)'),
+      phrasePattern(mailbox, '.{0,60}\\binactivity'),
       /(mail ?box|user|recipient|account|address)\b.{0,30}(cannot|can.t|can not|unable to|not able to|refuses to|no longer) (accept|receiv)\w{0,3} (any |new )?(e-?mail|mail|message)s?\b(?!.{0,30}(from|time|moment|size|larger|your))/i,
       /(compte|bo[iî]te) .{0,20}(desactiv|désactiv|suspendu)|(konto|postfach) .{0,20}(gesperrt|deaktiviert)/i,
       /(cuenta|conta|casella|buz[oó]n) .{0,20}(d?es(h?abilit|ativ|activ)|disabilit|disattiv|suspen|sospes|inactiv|inativ)/i,
@@ -80,14 +80,14 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     reason: 'bad-mailbox',
     texts: [
       // Adjective first.
-      sentence(
+      phrasePattern(
         '(?<!sender |from )\\b(unknown|unrecogni[sz]ed|invalid|illegal|wrong|incorrect|bad|non-?exist[ae]nt|no such|undefined|inexistent|unrouteable|undeliverable) ',
         '(local |final |virtual |gateway |e-?mail |mail |destination |delivery |smtp |recipient |rcpt )?',
         mailboxNoun,
         '(?! ?(name|id)? ?(or|and|/) ?pass| domain| syntax| format| ip|.{0,40}(from|sender|header|helo|mail from)\\b)',
       ),
       /no such (address|name)|no valid recipients/i,
-      sentence(
+      phrasePattern(
         '\\bno (?:\\w{1,20} ){0,2}',
         '(mail[ -]?box|account|user|recipient|person|alias)\\S{0,3} (available|here|by|with|of|for|found|named|exists?|matching|under|at|on|in|like)\\b(?! (enough|your))',
       ),
@@ -99,11 +99,11 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     reason: 'bad-mailbox',
     texts: [
       // Noun first.
-      sentence(mailbox, gap, ' (?:', negation, ')(?: \\w{1,20})? exist'),
-      sentence(mailbox, gap, linking, ':? ', absent),
-      sentence(mailbox, gap, ' (?:could not|couldn.t|cannot|can.t|can not|not) be (?:found|located|identified)'),
-      sentence(mailbox, gap, linking, ' ', gone),
-      sentence(
+      phrasePattern(mailbox, gap, ' (?:', negation, ')(?: \\w{1,20})? exist'),
+      phrasePattern(mailbox, gap, linkingVerb, ':? ', absentWords),
+      phrasePattern(mailbox, gap, ' (?:could not|couldn.t|cannot|can.t|can not|not) be (?:found|located|identified)'),
+      phrasePattern(mailbox, gap, linkingVerb, ' ', goneWords),
+      phrasePattern(
         '(?:not|isn.t|is no|no longer) (?:an? |one of |our )?(?:currently )?(valid|known|existing|registered|active|working|deliverable|legitimate|recogni[sz]ed|real|current) (?:(?!ip|mx|dns|sender|return|host|server|client|from)\\w{1,20} )?',
         '(?:user|mail ?box|recipient|account|address)',
       ),

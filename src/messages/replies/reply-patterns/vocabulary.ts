@@ -21,25 +21,25 @@ export const mailboxNoun = `(?:${nouns}|local[ -]part)`
 export const gap =
   '(?: (?!domain|host|mx\\b|server|relay|sender|client|dns|ip\\b|command|message|polic|password|credential|auth|login|access|from\\b|by\\b|but\\b|\\W?\\d{1,3}\\.\\d)\\S{1,80}){0,5}'
 
-export const linking =
+export const linkingVerb =
   "(?:'s| is| was| are| were| has| have| has been| have been)?(?: been| now| currently| temporarily| permanently| either)?"
 
 export const negation =
   '(?:does|do|did|is|was|are|has) ?(?:not|n.t|no)|do[se]{1,2}n.?t|dose not|don.t|didn.t|isn.t|wasn.t'
 
 /** Of a mailbox that is none. */
-export const absent =
+export const absentWords =
   '(?:unknown|undefined|non-?exist\\w{1,4}|inexist\\w{1,4}|unrouteable|un-?recogni[sz]ed|invalid|illegal|incorrect|not (?:an? )?(?:known|found|listed|recogni[sz]ed|exist\\w{0,3}|be found|defined|registered|valid|in (?:our|the|this|my)|here\\b|on this|local\\b|hosted|deliverable))'
 
 /** Of a mailbox that was one. */
-export const gone =
+export const goneWords =
   '(?:deleted|removed|moved|renamed|retired|no longer (?:on|valid|available|exists?|in use|here|with|used|active|monitored|registered|work\\w{0,3}|employed|known))'
 
 /** Of a mailbox that is not used. */
-export const inactive =
+export const inactiveWords =
   '(?:disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not (?:yet )?activ(?:e|ated)\\b|dormant|abandoned|on hold|(?:temporarily )?limited)'
 
 /** One part after another, in whichever case. */
-export function sentence(...parts: readonly string[]): RegExp {
+export function phrasePattern(...parts: readonly string[]): RegExp {
   return new RegExp(parts.join(''), 'i')
 }

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { refusingEmpty, withoutAbsent } from '../../../../src/api/http/input/absent-fields.js'
-import { atMost } from '../../../../src/api/http/input/bounded.js'
-import { type FieldError, parse } from '../../../../src/api/http/input/input.js'
+import { refuseEmptyList, removeAbsentFields } from '../../../../src/api/http/input/absent-fields.js'
+import { withMaxSize } from '../../../../src/api/http/input/bounded.js'
+import { type FieldError, parseInput } from '../../../../src/api/http/input/input.js'
 import { exampleOf } from '../../../../src/api/openapi/example.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { arbitraryOf } from '../../../helpers/arbitrary-of-schema.js'
@@ -17,10 +17,10 @@ const schema = z
     needed: z.string(),
     text: z.string().optional(),
     usual: z.enum(['a', 'b']).default('a'),
-    list: atMost(5, 'texts', z.array(z.string()).min(1)).optional(),
+    list: withMaxSize(5, 'texts', z.array(z.string()).min(1)).optional(),
     clearable: z.string().nullable().optional(),
     emptied: z.array(z.string()).optional(),
-    granted: refusingEmpty(z.array(z.string()).min(1).optional()),
+    granted: refuseEmptyList(z.array(z.string()).min(1).optional()),
     object: inner.optional(),
     objects: z.array(inner).optional(),
     either: z.union([z.string(), inner, z.strictObject({ other: z.number(), left: z.string().optional() })]).optional(),
@@ -57,15 +57,15 @@ t.test('null and the empty list count as absent where a field is optional and do
     ['text', 'text'],
     [undefined, undefined],
   ]
-  for (const [given, kept] of rows) t.strictSame(withoutAbsent(schema, given), kept, JSON.stringify(given))
+  for (const [given, kept] of rows) t.strictSame(removeAbsentFields(schema, given), kept, JSON.stringify(given))
   const right = { needed: 'x' }
-  t.equal(withoutAbsent(schema, right), right, 'what is right is not copied')
+  t.equal(removeAbsentFields(schema, right), right, 'what is right is not copied')
   const hostile = JSON.parse('{"needed": "x", "text": null, "__proto__": {"text": 1}}') as object
-  t.ok(Object.hasOwn(withoutAbsent(schema, hostile) as object, '__proto__'), 'no field is lost on the way')
-  t.equal(withoutAbsent(z.string(), null), null)
+  t.ok(Object.hasOwn(removeAbsentFields(schema, hostile) as object, '__proto__'), 'no field is lost on the way')
+  t.equal(removeAbsentFields(z.string(), null), null)
   const many = (count: number) => ({ objects: Array(count).fill({ needed: 'x', left: null }) })
-  t.match(withoutAbsent(schema, many(1_000)), { objects: [{ left: undefined }] })
-  t.strictSame(withoutAbsent(schema, many(1_001)), many(1_001), 'what is too long anyway is not looked at')
+  t.match(removeAbsentFields(schema, many(1_000)), { objects: [{ left: undefined }] })
+  t.strictSame(removeAbsentFields(schema, many(1_001)), many(1_001), 'what is too long anyway is not looked at')
 })
 
 /** How zod puts it. */
@@ -140,7 +140,7 @@ function wrongValues(schema: z.ZodType): readonly unknown[] {
 
 function problemsOf(schema: z.ZodType, value: unknown): readonly FieldError[] {
   try {
-    parse(schema, value)
+    parseInput(schema, value)
     return []
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -163,17 +163,17 @@ t.test('such requests are taken by the door', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   const bare = { ...email, ...nothing, html: null, priority: null, tracking: null, template_data: [] }
   await t.test('fields that are null or an empty list', async (t) => {
-    const { id } = created(t, await app.rest('POST', '/v1/emails', { body: bare }))
+    const { id } = requireCreated(t, await app.rest('POST', '/v1/emails', { body: bare }))
     const record = (await app.rest('GET', `/v1/emails/${id}`)).json<Record<string, unknown>>()
     t.match(record, { cc: [], bcc: [], reply_to: [], priority: 'normal', tracking: { open: true, click: true } })
     const batch = (await app.rest('POST', '/v1/emails/batch', { body: [bare] })).json<object>()
     t.match(batch, { success_count: 1, error_count: 0 })
     const again = { ...email, to: record['to'], cc: record['cc'], reply_to: record['reply_to'], tags: record['tags'] }
-    created(t, await app.rest('POST', '/v1/emails', { body: again }))
+    requireCreated(t, await app.rest('POST', '/v1/emails', { body: again }))
   })
   await t.test('addresses in each of their forms', async (t) => await formsOfAddresses(t, app, email))
   await t.test('what clears a value still clears it', async (t) => {
-    const made = created(
+    const made = requireCreated(
       t,
       await app.rest('POST', '/v1/contacts', { body: { email: 'c@b.test', first_name: 'Bob', last_name: [] } }),
     )
@@ -200,7 +200,7 @@ async function formsOfAddresses(t: Test, app: TestDaemon, email: Readonly<Record
   ]
   for (const form of forms) {
     for (const field of ['to', 'cc', 'bcc', 'reply_to']) {
-      const { id } = created(t, await app.rest('POST', '/v1/emails', { body: { ...email, [field]: form } }))
+      const { id } = requireCreated(t, await app.rest('POST', '/v1/emails', { body: { ...email, [field]: form } }))
       const record = (await app.rest('GET', `/v1/emails/${id}`)).json<Record<string, readonly string[]>>()
       t.equal(record[field]?.[0], 'carol@b.test', `${field}: ${JSON.stringify(form)}`)
     }
@@ -211,7 +211,7 @@ async function formsOfAddresses(t: Test, app: TestDaemon, email: Readonly<Record
   })
 }
 
-function created(t: Test, answer: RestAnswer): { readonly id: string } {
+function requireCreated(t: Test, answer: RestAnswer): { readonly id: string } {
   t.equal(answer.status, 201, answer.text)
   return answer.json<{ id: string }>()
 }

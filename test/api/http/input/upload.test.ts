@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { json, type Route, type UploadCall, uploadRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { type ApiDoor, type ApiDoorOptions, apiDoor, faultsIn, withKey } from '../../../helpers/api-door.js'
-import { until } from '../../../helpers/until.js'
+import { type TestApi, type TestApiOptions, startTestApi, findFaults, withKey } from '../../../helpers/api-door.js'
+import { waitUntil } from '../../../helpers/until.js'
 import type { WireAnswer } from '../../../helpers/wire.js'
 
 const LIMIT = 100_000
@@ -16,7 +16,7 @@ interface Taken {
 }
 
 /** A door whose one route takes files; `taken` is what became of each. */
-async function uploadDoor(t: Test, options: ApiDoorOptions = {}): Promise<{ door: ApiDoor; taken: readonly Taken[] }> {
+async function uploadDoor(t: Test, options: TestApiOptions = {}): Promise<{ door: TestApi; taken: readonly Taken[] }> {
   const taken: Taken[] = []
   const receive = async ({ file }: UploadCall) => {
     const one: Taken = { bytes: 0, outcome: 'reading' }
@@ -30,13 +30,13 @@ async function uploadDoor(t: Test, options: ApiDoorOptions = {}): Promise<{ door
     }
     return json(200, { filename: file.filename, type: file.contentType, bytes: one.bytes })
   }
-  return { door: await apiDoor(t, { ...options, routes: [fileRoute(receive)] }), taken }
+  return { door: await startTestApi(t, { ...options, routes: [fileRoute(receive)] }), taken }
 }
 
-function fileRoute(receive: (call: UploadCall) => Promise<ReturnType<typeof json>>): Route {
+function fileRoute(run: (call: UploadCall) => Promise<ReturnType<typeof json>>): Route {
   const limit = { bytes: LIMIT, tooLarge: 'attachment-too-large' } as const
   const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], fileDescription: '' } as const
-  return uploadRoute({ method: 'POST', path: '/files', ...about, limit, receive })
+  return uploadRoute({ method: 'POST', path: '/files', ...about, limit, run })
 }
 
 const BOUNDARY = 'xyz'
@@ -46,12 +46,12 @@ const start = (head = 'name="file"; filename="a.txt"', more = ''): string =>
 const end = `\r\n--${BOUNDARY}--\r\n`
 const partOf = (content: string, head?: string, more?: string): string => `${start(head, more)}${content}`
 
-function upload(door: ApiDoor, body: string, ...fields: readonly string[]): Promise<WireAnswer> {
+function upload(door: TestApi, body: string, ...fields: readonly string[]): Promise<WireAnswer> {
   return send(door, body, [withKey, formType, ...fields])
 }
 
-async function send(door: ApiDoor, body: string, fields: readonly string[]): Promise<WireAnswer> {
-  const wire = await door.wire()
+async function send(door: TestApi, body: string, fields: readonly string[]): Promise<WireAnswer> {
+  const wire = await door.connect()
   wire.send(head(fields, Buffer.byteLength(body)) + body)
   const answer = await wire.answer()
   wire.socket.destroy()
@@ -125,16 +125,16 @@ t.test('what is no such form is refused, and says why', async (t) => {
 
 t.test('a client that breaks off, or is too slow, leaves nothing behind', async (t) => {
   const { door, taken } = await uploadDoor(t, { pace: { patience: 300, bytesPerSecond: 1_000 } })
-  const gone = await door.wire()
+  const gone = await door.connect()
   gone.send(head([withKey, formType], 500) + partOf('abc'))
-  await until('the beginning', () => taken[0]?.bytes === 3)
+  await waitUntil('the beginning', () => taken[0]?.bytes === 3)
   gone.socket.destroy()
-  await until('its end', () => taken[0]?.outcome === 'broken')
-  const slow = await door.wire()
+  await waitUntil('its end', () => taken[0]?.outcome === 'broken')
+  const slow = await door.connect()
   slow.send(head([withKey, formType], 50_000) + partOf('abc'))
   t.equal((await slow.answer()).status, 408)
   t.equal(taken[1]?.outcome, 'broken')
-  t.same(faultsIn(door.log), [], 'and is no fault of ours')
+  t.same(findFaults(door.log), [], 'and is no fault of ours')
 })
 
 t.test('a key that ends while the file comes takes the file with it', async (t) => {
@@ -143,10 +143,10 @@ t.test('a key that ends while the file comes takes the file with it', async (t) 
     if (revoked) throw new Refusal('bad-credentials', 'the key is revoked')
   }
   const { door, taken } = await uploadDoor(t, { keyCheck })
-  const wire = await door.wire()
+  const wire = await door.connect()
   const form = partOf('abc') + end
   wire.send(head([withKey, formType], form.length) + form.slice(0, -5))
-  await until('the beginning', () => taken[0]?.bytes === 3)
+  await waitUntil('the beginning', () => taken[0]?.bytes === 3)
   revoked = true
   wire.send(form.slice(-5))
   t.equal((await wire.answer()).status, 401)
@@ -156,7 +156,7 @@ t.test('a key that ends while the file comes takes the file with it', async (t) 
 t.test('a client is asked for the body only when it may bring it, and a connection goes on after a file', async (t) => {
   const { door } = await uploadDoor(t)
   const form = partOf('abc') + end
-  const wire = await door.wire()
+  const wire = await door.connect()
   wire.send(head([withKey, formType, 'Expect: 100-continue'], form.length))
   t.equal((await wire.answer()).status, 100)
   wire.send(form)
@@ -180,9 +180,9 @@ t.test('a file is not read faster than it is taken', async (t) => {
     }
     return json(200, { come })
   }
-  const door = await apiDoor(t, { routes: [fileRoute(receive)] })
+  const door = await startTestApi(t, { routes: [fileRoute(receive)] })
   const answer = upload(door, partOf('x'.repeat(LIMIT)) + end)
-  await until('the beginning', () => come > 0)
+  await waitUntil('the beginning', () => come > 0)
   const first = come
   await wait(20)
   t.equal(come, first)
@@ -210,5 +210,5 @@ t.test('no bytes in the place of a form bring anything but a refusal or a file',
     }),
     { numRuns: 150 },
   )
-  t.same(faultsIn(door.log), [])
+  t.same(findFaults(door.log), [])
 })

@@ -1,8 +1,8 @@
 /** Answers in pieces: made while they are read, for clients that read slowly, leave, or are too many. */
 import t, { type Test } from 'tap'
 import type { StreamAnswer } from '../../../../src/api/http/route.js'
-import { type ApiDoor, apiDoor, request, testRoute, withKey } from '../../../helpers/api-door.js'
-import { until } from '../../../helpers/until.js'
+import { type TestApi, startTestApi, request, testRoute, withKey } from '../../../helpers/api-door.js'
+import { waitUntil } from '../../../helpers/until.js'
 import type { Wire } from '../../../helpers/wire.js'
 
 const PIECE = 'x'.repeat(100_000)
@@ -13,7 +13,7 @@ interface Making {
 }
 
 interface Stream {
-  readonly door: ApiDoor
+  readonly door: TestApi
   /** One for each answer. */
   readonly making: readonly Making[]
 }
@@ -38,21 +38,21 @@ async function streamDoor(t: Test, { count = 3, broken = -1, patience = 60_000 }
     return { kind: 'stream', type: 'text/csv', headers: { 'X-Extra': '1' }, pieces: pieces(one) }
   }
   const routes = [testRoute({ method: 'GET', path: '/list', run })]
-  return { door: await apiDoor(t, { routes, streamPatience: patience }), making }
+  return { door: await startTestApi(t, { routes, streamPatience: patience }), making }
 }
 
 const get = request('GET /v1/list', withKey)
 
 /** A client that takes nothing by itself. */
-async function lazy(door: ApiDoor): Promise<Wire> {
-  const wire = await door.wire()
+async function lazy(door: TestApi): Promise<Wire> {
+  const wire = await door.connect()
   wire.socket.pause()
   wire.send(get)
   return wire
 }
 
-async function everything(door: ApiDoor): Promise<string> {
-  const wire = await door.wire()
+async function everything(door: TestApi): Promise<string> {
+  const wire = await door.connect()
   let text = ''
   wire.socket.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1')
@@ -82,7 +82,7 @@ t.test('it comes whole, with the header of every answer', async (t) => {
 t.test('of an answer that nobody reads only what fits the connection is made; then it is cut off', async (t) => {
   const { door, making } = await streamDoor(t, { count: 10_000, patience: 200 })
   const wire = await lazy(door)
-  await until('it is given up', () => making[0]?.ended)
+  await waitUntil('it is given up', () => making[0]?.ended)
   t.ok((making[0]?.pieces ?? 0) < 200, String(making[0]?.pieces))
   wire.socket.resume()
   await wire.closed
@@ -91,9 +91,9 @@ t.test('of an answer that nobody reads only what fits the connection is made; th
 t.test('whoever leaves ends it', async (t) => {
   const { door, making } = await streamDoor(t, { count: 1_000_000 })
   const wire = await lazy(door)
-  await until('it has begun', () => making[0]?.pieces)
+  await waitUntil('it has begun', () => making[0]?.pieces)
   wire.socket.destroy()
-  await until('it is ended', () => making[0]?.ended)
+  await waitUntil('it is ended', () => making[0]?.ended)
   t.same(
     door.log.filter(({ level }) => level >= 50),
     [],
@@ -117,13 +117,13 @@ t.test('a fault before the first piece is answered, a later one ends the connect
 t.test('there are only so many at a time, and each place is free again afterwards', async (t) => {
   const { door, making } = await streamDoor(t, { count: 10_000 })
   const readers = [await lazy(door), await lazy(door)]
-  await until('both have begun', () => making.length === 2)
+  await waitUntil('both have begun', () => making.length === 2)
   const third = await door.ask('GET /v1/list', withKey)
   t.match(third, { status: 503, headers: { 'retry-after': '5' } })
   for (const { socket } of readers) socket.destroy()
-  await until('both are over', () => making.slice(0, 2).every(({ ended }) => ended))
+  await waitUntil('both are over', () => making.slice(0, 2).every(({ ended }) => ended))
   const wire = await lazy(door)
-  await until('another one may begin', () => (making[3]?.pieces ?? 0) > 0)
+  await waitUntil('another one may begin', () => (making[3]?.pieces ?? 0) > 0)
   wire.socket.destroy()
 })
 
@@ -131,5 +131,5 @@ t.test('HEAD has its header alone', async (t) => {
   const { door, making } = await streamDoor(t)
   const { status, headers } = await door.ask('HEAD /v1/list', withKey)
   t.match({ status, headers }, { status: 200, headers: { 'content-type': 'text/csv' } })
-  await until('it is ended', () => making[0]?.ended)
+  await waitUntil('it is ended', () => making[0]?.ended)
 })

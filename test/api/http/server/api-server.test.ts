@@ -7,13 +7,13 @@ import t from 'tap'
 import { z } from 'zod'
 import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { memoryBudget } from '../../../../src/platform/memory/budget.js'
+import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
-import { Missed, StorageFault } from '../../../../src/storage/writer/write.js'
-import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../../../helpers/api-door.js'
+import { WriteConflict, StorageFault } from '../../../../src/storage/writer/write.js'
+import { startTestApi, findFaults, post, request, testRoute, testRoutes, withKey } from '../../../helpers/api-door.js'
 import { temporaryFolder } from '../../../helpers/database.js'
-import { message, testDaemon } from '../../../helpers/test-daemon.js'
-import { until } from '../../../helpers/until.js'
+import { messageText, testDaemon } from '../../../helpers/test-daemon.js'
+import { waitUntil } from '../../../helpers/until.js'
 import type { WireAnswer } from '../../../helpers/wire.js'
 
 interface Told {
@@ -24,7 +24,7 @@ interface Told {
   readonly retry_after?: number
 }
 
-function told({ body }: WireAnswer): Told {
+function errorOf({ body }: WireAnswer): Told {
   return (JSON.parse(body) as { readonly error: Told }).error
 }
 
@@ -46,7 +46,7 @@ t.test('a daemon answers under every prefix, in the one form of errors, with its
 })
 
 t.test('the route is looked for first, then the key, then what the request says', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [
     [404, 'GET /v1/nothing'],
     [404, 'GET /v1/v1/things', withKey],
@@ -89,15 +89,15 @@ t.test('the route is looked for first, then the key, then what the request says'
       line,
     )
     t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('access-control')))
-    if (status >= 400) t.equal(told(answer).status, status)
+    if (status >= 400) t.equal(errorOf(answer).status, status)
   }
   t.equal((await door.ask('PUT /v1/things')).headers['allow'], 'GET, HEAD, POST')
   t.equal((await door.ask('PUT /v1/things/1/poke')).headers['allow'], 'POST')
-  t.same(faultsIn(door.log), [], 'nothing of it is worth a line in the log')
+  t.same(findFaults(door.log), [], 'nothing of it is worth a line in the log')
 })
 
 t.test('a sane request id is kept, another one replaced', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const idOf = async (given: string) =>
     (await door.ask('GET /healthz', `X-Request-Id: ${given}`)).headers['x-request-id']
   t.equal(await idOf('mine-1_2.3:4'), 'mine-1_2.3:4')
@@ -105,8 +105,8 @@ t.test('a sane request id is kept, another one replaced', async (t) => {
 })
 
 t.test('a key is taken from the Authorization field alone', async (t) => {
-  const door = await apiDoor(t)
-  const code = async (line: string, ...fields: readonly string[]) => told(await door.ask(line, ...fields)).code
+  const door = await startTestApi(t)
+  const code = async (line: string, ...fields: readonly string[]) => errorOf(await door.ask(line, ...fields)).code
   for (const line of ['GET /v1/things?key=ph_own', 'GET /v1/things?access_token=ph_own']) {
     t.equal(await code(line), 'missing_api_key', line)
   }
@@ -129,9 +129,9 @@ t.test('a key is taken from the Authorization field alone', async (t) => {
 })
 
 t.test('a page of somebody else may not use a key, whatever its key is worth', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const status = async (host: string, ...fields: readonly string[]) => {
-    const client = await door.wire()
+    const client = await door.connect()
     client.send(['GET /v1/things HTTP/1.1', `Host: ${host}`, ...fields, '', ''].join('\r\n'))
     return (await client.answer()).status
   }
@@ -153,7 +153,7 @@ t.test('a page of somebody else may not use a key, whatever its key is worth', a
 })
 
 t.test('who asks too often is told when to come again, in three places', async (t) => {
-  const door = await apiDoor(t, { requests: 2, strangers: 2 })
+  const door = await startTestApi(t, { requests: 2, unauthenticatedRequests: 2 })
   const mine = () => door.ask('GET /v1/things', withKey)
   t.equal((await mine()).headers['x-ratelimit-remaining'], '1')
   t.equal((await mine()).headers['x-ratelimit-remaining'], '0')
@@ -161,7 +161,7 @@ t.test('who asks too often is told when to come again, in three places', async (
   t.equal(refused.status, 429)
   const wait = Number(refused.headers['retry-after'])
   t.ok(wait >= 1 && wait <= 61, String(wait))
-  t.match(told(refused), {
+  t.match(errorOf(refused), {
     code: 'rate_limit_exceeded',
     retry_after: wait,
     details: { retry_after: wait, limit: 2, remaining: 0, reset_at: /^20.*Z$/ },
@@ -186,9 +186,9 @@ t.test('a route of signed links asks for no key, counts whoever comes, and takes
     query: z.strictObject({ word: z.string() }),
     answers: {},
     refusals: [],
-    follow: ({ params, query }) => json(200, { ...params, ...query }),
+    run: ({ params, query }) => json(200, { ...params, ...query }),
   })
-  const door = await apiDoor(t, { routes: [link], requests: 2, strangers: 3 })
+  const door = await startTestApi(t, { routes: [link], requests: 2, unauthenticatedRequests: 3 })
   const follow = (...fields: readonly string[]): Promise<WireAnswer> => door.ask('GET /v1/links/7?word=x', ...fields)
   const first = await follow()
   t.same([first.status, JSON.parse(first.body)], [200, { id: '7', word: 'x' }])
@@ -202,12 +202,12 @@ t.test('a route of signed links asks for no key, counts whoever comes, and takes
 })
 
 t.test('query parameters are known ones, each once', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const fields = async (path: string) => {
     const answer = await door.ask(`GET ${path}`, withKey)
     t.equal(answer.status, 400, path)
-    t.equal(told(answer).code, 'validation_error')
-    const errors = (told(answer).details?.['errors'] ?? []) as readonly { readonly field: string }[]
+    t.equal(errorOf(answer).code, 'validation_error')
+    const errors = (errorOf(answer).details?.['errors'] ?? []) as readonly { readonly field: string }[]
     return errors.map(({ field }) => field)
   }
   t.same(await fields('/v1/things/search?word=a&word=b'), ['word'])
@@ -220,9 +220,9 @@ t.test('query parameters are known ones, each once', async (t) => {
 })
 
 t.test('a body is JSON, of a size, and whole', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const say = async (text: string) => {
-    const client = await door.wire()
+    const client = await door.connect()
     client.send(text)
     return client.answer()
   }
@@ -236,8 +236,8 @@ t.test('a body is JSON, of a size, and whole', async (t) => {
   )
   t.equal((await say(`${chunked}4\r\n{"te\r\nc\r\nxt":"hello"}\r\n0\r\n\r\n`)).body, '{"length":5}')
   const missing = await say(request('POST /v1/things', withKey, 'Content-Length: 0'))
-  t.match(told(missing), { code: 'missing_required_field', details: { errors: [{ field: '', value: null }] } })
-  t.equal(told(await say(request('POST /v1/things', withKey, 'Content-Type: application/json'))).code, 'invalid_json')
+  t.match(errorOf(missing), { code: 'missing_required_field', details: { errors: [{ field: '', value: null }] } })
+  t.equal(errorOf(await say(request('POST /v1/things', withKey, 'Content-Type: application/json'))).code, 'invalid_json')
   for (const type of [
     'text/plain',
     'application/json; charset=latin1',
@@ -252,8 +252,8 @@ t.test('a body is JSON, of a size, and whole', async (t) => {
 })
 
 t.test('what nobody reads is never taken for the next request', async (t) => {
-  const door = await apiDoor(t)
-  const client = await door.wire()
+  const door = await startTestApi(t)
+  const client = await door.connect()
   const next = request('GET /v1/things', withKey)
   const withBody = (line: string, ...fields: readonly string[]) =>
     `${request(line, 'Content-Type: text/plain', `Content-Length: ${next.length}`, ...fields)}${next}`
@@ -271,18 +271,18 @@ t.test('what nobody reads is never taken for the next request', async (t) => {
 })
 
 t.test('a body that is too large is answered at once, and its connection ends', async (t) => {
-  const door = await apiDoor(t)
-  const declared = await door.wire()
+  const door = await startTestApi(t)
+  const declared = await door.connect()
   declared.send(
     request('POST /v1/things', withKey, 'Content-Type: application/json', `Content-Length: ${23 * 1_048_576 + 1}`),
   )
   const early = await declared.answer()
-  t.match(told(early), { code: 'payload_too_large', status: 413 })
+  t.match(errorOf(early), { code: 'payload_too_large', status: 413 })
   t.equal(early.headers['connection'], 'close')
   declared.socket.end()
   await declared.closed
 
-  const chunked = await door.wire()
+  const chunked = await door.connect()
   chunked.send(request('POST /v1/things', withKey, 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   const megabyte = Buffer.alloc(1_048_576, 0x20)
   for (let sent = 0; sent < 24; sent += 1) {
@@ -294,7 +294,7 @@ t.test('a body that is too large is answered at once, and its connection ends', 
   chunked.socket.end()
   await chunked.closed
 
-  const stranger = await door.wire()
+  const stranger = await door.connect()
   stranger.send(request('POST /v1/things', 'Content-Type: application/json', `Content-Length: ${22 * 1_048_576}`))
   const refused = await stranger.answer()
   t.equal(refused.status, 401, 'a stranger cannot make us read 22 MB')
@@ -303,8 +303,8 @@ t.test('a body that is too large is answered at once, and its connection ends', 
 })
 
 t.test('who goes on sending what nobody reads is cut off', async (t) => {
-  const door = await apiDoor(t)
-  const client = await door.wire()
+  const door = await startTestApi(t)
+  const client = await door.connect()
   client.send(request('POST /v1/things', 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   t.equal((await client.answer()).status, 401)
   const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
@@ -319,13 +319,13 @@ t.test('who goes on sending what nobody reads is cut off', async (t) => {
 })
 
 t.test('100 Continue is said to those whose body is wanted', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const body = '{"text":"hello"}'
   const expecting = post('/v1/things', '', 'Expect: 100-continue').replace(
     'Content-Length: 0',
     `Content-Length: ${body.length}`,
   )
-  const client = await door.wire()
+  const client = await door.connect()
   client.send(expecting)
   t.equal((await client.answer()).status, 100)
   client.send(body)
@@ -335,11 +335,11 @@ t.test('100 Continue is said to those whose body is wanted', async (t) => {
     ['HTTP/1.0', `${expecting.replace('HTTP/1.1', 'HTTP/1.0')}${body}`],
     ['another expectation', `${expecting.replace('100-continue', 'the-impossible')}${body}`],
   ] as const) {
-    const unasked = await door.wire()
+    const unasked = await door.connect()
     unasked.send(wrong)
     t.not((await unasked.answer()).status, 100, what)
   }
-  const other = await door.wire()
+  const other = await door.connect()
   other.send(expecting.replace('ph_own', 'ph_other'))
   const refused = await other.answer()
   t.equal(refused.status, 401)
@@ -353,95 +353,95 @@ t.test('a key that is revoked while a body is on its way does not act', async (t
     acted += 1
     return json(201, {})
   }
-  const memory = memoryBudget(2_000)
-  const door = await apiDoor(t, {
+  const memory = createMemoryBudget(2_000)
+  const door = await startTestApi(t, {
     memory,
     routes: [testRoute({ method: 'POST', path: '/things', body: z.strictObject({ text: z.string() }), run })],
     keyCheck: () => {
       if (revoked) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
     },
   })
-  const client = await door.wire()
+  const client = await door.connect()
   const whole = post('/v1/things', '{"text":"hello"}')
   client.send(whole.slice(0, -1))
-  await until('it was let in', () => memory.used() > 0)
+  await waitUntil('it was let in', () => memory.usedBytes() > 0)
   revoked = true
   client.send(whole.slice(-1))
-  t.match(told(await client.answer()), { code: 'invalid_api_key', status: 401 })
-  t.same([acted, memory.used()], [0, 0])
+  t.match(errorOf(await client.answer()), { code: 'invalid_api_key', status: 401 })
+  t.same([acted, memory.usedBytes()], [0, 0])
 })
 
 t.test('a body that is on its way gives its memory back where others need it, and is answered 503', async (t) => {
-  const whole = memoryBudget(2_000)
+  const whole = createMemoryBudget(2_000)
   const holders: MemoryHolder[] = []
-  const enter = (holder: MemoryHolder): (() => void) => {
+  const addHolder = (holder: MemoryHolder): (() => void) => {
     holders.push(holder)
-    return whole.enter(holder)
+    return whole.addHolder(holder)
   }
-  const door = await apiDoor(t, { memory: { ...whole, enter } })
-  const holding = await door.wire()
+  const door = await startTestApi(t, { memory: { ...whole, addHolder } })
+  const holding = await door.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
   holding.send(post('/v1/things', body).slice(0, -1))
-  await until('the body is in memory', () => whole.used() === body.length - 1)
+  await waitUntil('the body is in memory', () => whole.usedBytes() === body.length - 1)
   t.match(holders, [{ held: body.length - 1, rate: null }])
-  holders[0]?.giveWay()
-  t.match(told(await holding.answer()), { code: 'service_unavailable', status: 503 })
-  t.equal(whole.used(), 0)
+  holders[0]?.evict()
+  t.match(errorOf(await holding.answer()), { code: 'service_unavailable', status: 503 })
+  t.equal(whole.usedBytes(), 0)
 })
 
 t.test('bodies in memory have one budget, and every byte comes back', async (t) => {
-  const memory = memoryBudget(2_000)
-  const door = await apiDoor(t, { memory })
-  const holding = await door.wire()
+  const memory = createMemoryBudget(2_000)
+  const door = await startTestApi(t, { memory })
+  const holding = await door.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
   holding.send(post('/v1/things', body).slice(0, -1))
-  await until('the body is in memory', () => memory.used() === body.length - 1)
-  const other = await door.wire()
+  await waitUntil('the body is in memory', () => memory.usedBytes() === body.length - 1)
+  const other = await door.connect()
   other.send(post('/v1/things', body))
   const refused = await other.answer()
-  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
   t.equal(refused.headers['retry-after'], '1')
   holding.send('}')
   t.equal((await holding.answer()).status, 201)
-  t.equal(memory.used(), 0)
+  t.equal(memory.usedBytes(), 0)
   other.send(post('/v1/things', body))
   t.equal((await other.answer()).status, 201, 'the same connection goes on')
   for (const wrong of [body.replace('"text"', '"texx"'), body.replace('}', '{')]) {
     other.send(post('/v1/things', wrong))
     t.equal((await other.answer()).status, 400)
-    t.equal(memory.used(), 0)
+    t.equal(memory.usedBytes(), 0)
   }
   const larger = post('/v1/things', `{"text":"${'x'.repeat(3_000)}"}`)
   other.send(larger.slice(0, -1))
   t.equal((await other.answer()).status, 503, 'before its body is there')
   other.send(`${larger.slice(-1)}${post('/v1/things', body)}`)
   t.equal((await other.answer()).status, 201, 'what is left of it is thrown away')
-  const leaving = await door.wire()
+  const leaving = await door.connect()
   leaving.send(post('/v1/things', body).slice(0, -1))
-  await until('the body is in memory', () => memory.used() > 0)
+  await waitUntil('the body is in memory', () => memory.usedBytes() > 0)
   leaving.socket.destroy()
-  await until('it is given back', () => memory.used() === 0)
-  t.same(faultsIn(door.log), [], 'a client that leaves is no news')
+  await waitUntil('it is given back', () => memory.usedBytes() === 0)
+  t.same(findFaults(door.log), [], 'a client that leaves is no news')
 })
 
 t.test('a long body waits for memory before any of it is read, and is read when there is room', async (t) => {
-  const memory = memoryBudget(1_000_000)
-  const door = await apiDoor(t, { memory })
+  const memory = createMemoryBudget(1_000_000)
+  const door = await startTestApi(t, { memory })
   const body = `{"text":"${'x'.repeat(600_000)}"}`
-  const holding = await door.wire()
+  const holding = await door.connect()
   holding.send(post('/v1/things', body).slice(0, -1))
-  await until('it has its memory', () => memory.used() === body.length)
-  const asking = await door.wire()
+  await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
+  const asking = await door.connect()
   asking.send(post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length))
-  const sending = await door.wire()
-  await until('it waits', () => memory.waiting() === 1)
+  const sending = await door.connect()
+  await waitUntil('it waits', () => memory.countWaiting() === 1)
   sending.send(post('/v1/things', body))
-  await until('both wait', () => memory.waiting() === 2)
+  await waitUntil('both wait', () => memory.countWaiting() === 2)
   t.equal(
     (await door.ask('POST /v1/things', withKey, 'Content-Type: application/json', 'Content-Length: 0')).status,
     400,
   )
-  const short = await door.wire()
+  const short = await door.connect()
   short.send(post('/v1/things', `{"text":"${'x'.repeat(200_000)}"}`))
   t.equal((await short.answer()).status, 201, 'a short body waits behind no long one')
   holding.send('}')
@@ -451,96 +451,96 @@ t.test('a long body waits for memory before any of it is read, and is read when 
   asking.send(body)
   t.equal((await asking.answer()).status, 201)
   t.equal((await sending.answer()).status, 201)
-  t.same([memory.used(), memory.waiting()], [0, 0])
+  t.same([memory.usedBytes(), memory.countWaiting()], [0, 0])
 })
 
 t.test('a long body that finds no room in time is answered 503, and who leaves is not waited for', async (t) => {
-  const memory = memoryBudget(1_000_000)
-  const door = await apiDoor(t, { memory, pace: { memoryWait: 300 } })
+  const memory = createMemoryBudget(1_000_000)
+  const door = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
   const body = `{"text":"${'x'.repeat(600_000)}"}`
   const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
-  const holding = await door.wire()
+  const holding = await door.connect()
   holding.send(post('/v1/things', body).slice(0, -1))
-  await until('it has its memory', () => memory.used() === body.length)
-  const leaving = await door.wire()
+  await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
+  const leaving = await door.connect()
   leaving.send(head)
-  await until('it waits', () => memory.waiting() === 1)
+  await waitUntil('it waits', () => memory.countWaiting() === 1)
   leaving.socket.destroy()
-  await until('its place is free', () => memory.waiting() === 0)
-  const late = await door.wire()
+  await waitUntil('its place is free', () => memory.countWaiting() === 0)
+  const late = await door.connect()
   late.send(head)
   const refused = await late.answer()
-  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
   t.equal(refused.headers['retry-after'], '1')
   holding.send('}')
   t.equal((await holding.answer()).status, 201)
-  const breaking = await door.wire()
+  const breaking = await door.connect()
   breaking.send(post('/v1/things', body).slice(0, -1))
-  await until('it has its memory', () => memory.used() === body.length)
+  await waitUntil('it has its memory', () => memory.usedBytes() === body.length)
   breaking.socket.destroy()
-  await until('what it did not use is back too', () => memory.used() === 0)
-  t.equal(memory.waiting(), 0)
-  t.same(faultsIn(door.log), [])
+  await waitUntil('what it did not use is back too', () => memory.usedBytes() === 0)
+  t.equal(memory.countWaiting(), 0)
+  t.same(findFaults(door.log), [])
 })
 
 t.test('one workspace has a share of the memory of bodies, and others have room beside it', async (t) => {
-  const memory = memoryBudget(2_000)
-  const door = await apiDoor(t, { memory, share: 1_000 })
+  const memory = createMemoryBudget(2_000)
+  const door = await startTestApi(t, { memory, share: 1_000 })
   const body = `{"text":"${'x'.repeat(900)}"}`
-  const holding = await door.wire()
+  const holding = await door.connect()
   holding.send(post('/v1/things', body).slice(0, -1))
-  await until('the body is in memory', () => memory.used() === body.length - 1)
-  const own = await door.wire()
+  await waitUntil('the body is in memory', () => memory.usedBytes() === body.length - 1)
+  const own = await door.connect()
   own.send(post('/v1/things', body))
   t.equal((await own.answer()).status, 503)
-  const other = await door.wire()
+  const other = await door.connect()
   other.send(post('/v1/things', body).replace('ph_own', 'ph_other_workspace'))
   t.equal((await other.answer()).status, 201)
   holding.send('}')
   t.equal((await holding.answer()).status, 201)
   own.send(post('/v1/things', body))
   t.equal((await own.answer()).status, 201, 'it was given back')
-  t.equal(memory.used(), 0)
+  t.equal(memory.usedBytes(), 0)
 })
 
 t.test('a body that trickles is told so and holds nothing any more', async (t) => {
-  const memory = memoryBudget(100_000)
-  const door = await apiDoor(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
-  const client = await door.wire()
+  const memory = createMemoryBudget(100_000)
+  const door = await startTestApi(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
+  const client = await door.connect()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
-  t.match(told(await client.answer()), { code: 'validation_error', status: 408 })
-  t.equal(memory.used(), 0)
+  t.match(errorOf(await client.answer()), { code: 'validation_error', status: 408 })
+  t.equal(memory.usedBytes(), 0)
 })
 
 t.test('large answers that are not read have one budget, and a time', async (t) => {
-  const answers = memoryBudget(40_000_000)
+  const answers = createMemoryBudget(40_000_000)
   const bytes = Buffer.alloc(30_000_000)
   const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
-  const door = await apiDoor(t, { answers, routes: [...things, large] })
-  const slow = await door.wire()
+  const door = await startTestApi(t, { answers, routes: [...testRoutes, large] })
+  const slow = await door.connect()
   slow.socket.pause()
   slow.send(request('GET /large', withKey) + request('GET /v1/things', withKey))
-  await until('it is on its way', () => answers.used() === bytes.length)
+  await waitUntil('it is on its way', () => answers.usedBytes() === bytes.length)
   const refused = await door.ask('GET /large', withKey)
-  t.match(told(refused), { code: 'service_unavailable', status: 503 })
+  t.match(errorOf(refused), { code: 'service_unavailable', status: 503 })
   t.equal(refused.headers['retry-after'], '1')
   t.equal((await door.ask('GET /v1/things', withKey)).status, 200, 'a small one needs no room')
   slow.socket.destroy()
-  await until('it is given back', () => answers.used() === 0)
+  await waitUntil('it is given back', () => answers.usedBytes() === 0)
   t.equal((await door.ask('GET /large', withKey)).status, 200)
-  await until('it is given back', () => answers.used() === 0)
+  await waitUntil('it is given back', () => answers.usedBytes() === 0)
 
-  const hasty = await apiDoor(t, { answers, routes: [large], answerLimit: 50 })
-  const never = await hasty.wire()
+  const hasty = await startTestApi(t, { answers, routes: [large], answerLimit: 50 })
+  const never = await hasty.connect()
   never.socket.pause()
   never.send(request('GET /large', withKey))
-  await until('it was begun', () => answers.used() > 0)
-  await until('it was given up', () => answers.used() === 0 && hasty.connections.size === 0)
+  await waitUntil('it was begun', () => answers.usedBytes() > 0)
+  await waitUntil('it was given up', () => answers.usedBytes() === 0 && hasty.connections.size === 0)
 })
 
 t.test('who reads a large answer slowly takes no memory, shuts out nobody, and gets every byte', async (t) => {
-  const answers = memoryBudget(40_000_000)
-  const unread = memoryBudget(120_000_000)
+  const answers = createMemoryBudget(40_000_000)
+  const unread = createMemoryBudget(120_000_000)
   const made: WeakRef<Buffer>[] = []
   const bytesOf = (n: number): Buffer => Buffer.alloc(30_000_000, `answer ${n} `)
   const run = (): Answer => {
@@ -550,34 +550,34 @@ t.test('who reads a large answer slowly takes no memory, shuts out nobody, and g
   }
   const spoolFolder = temporaryFolder(t)
   const routes = [testRoute({ method: 'GET', path: '/large', run })]
-  const door = await apiDoor(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
+  const door = await startTestApi(t, { answers, unread, spoolFolder, answerMoment: 20, routes })
   const slow = []
   for (let n = 0; n < 3; n += 1) {
-    const wire = await door.wire()
+    const wire = await door.connect()
     wire.socket.pause()
     wire.send(request('GET /large', withKey, 'Connection: close'))
-    await until('it waits in a file', () => made.length === n + 1 && answers.used() === 0)
+    await waitUntil('it waits in a file', () => made.length === n + 1 && answers.usedBytes() === 0)
     slow.push(wire)
   }
-  t.equal(unread.used(), 90_000_000)
+  t.equal(unread.usedBytes(), 90_000_000)
   t.same(readdirSync(spoolFolder), [], 'which has no name')
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
-  await until('nothing holds the bytes', () => {
+  await waitUntil('nothing holds the bytes', () => {
     gc()
     return made.every((one) => one.deref() === undefined)
   })
-  const quick = await door.wire()
+  const quick = await door.connect()
   quick.socket.removeAllListeners('data')
   quick.socket.resume()
   quick.send(request('GET /large', withKey, 'Connection: close'))
   await quick.closed
   t.equal(made.length, 4, 'a fourth one reads')
-  await until('it is over', () => unread.used() === 90_000_000)
-  const fourth = await door.wire()
+  await waitUntil('it is over', () => unread.usedBytes() === 90_000_000)
+  const fourth = await door.connect()
   fourth.socket.pause()
   fourth.send(request('GET /large', withKey))
-  await until('it waits too', () => unread.used() === 120_000_000)
+  await waitUntil('it waits too', () => unread.usedBytes() === 120_000_000)
   t.equal((await door.ask('GET /large', withKey)).status, 503, 'the files are bounded as well')
   fourth.socket.destroy()
   for (const [n, wire] of slow.entries()) {
@@ -589,13 +589,13 @@ t.test('who reads a large answer slowly takes no memory, shuts out nobody, and g
     const text = Buffer.concat(chunks)
     t.ok(text.subarray(text.indexOf('\r\n\r\n') + 4).equals(bytesOf(n)), `answer ${n}`)
   }
-  await until('all is given back', () => unread.used() === 0 && answers.used() === 0)
+  await waitUntil('all is given back', () => unread.usedBytes() === 0 && answers.usedBytes() === 0)
 
   rmSync(spoolFolder, { recursive: true })
-  const left = await door.wire()
+  const left = await door.connect()
   left.socket.pause()
   left.send(request('GET /large', withKey, 'Connection: close'))
-  await until('it was begun', () => answers.used() > 0)
+  await waitUntil('it was begun', () => answers.usedBytes() > 0)
   const body = new Promise<number>((resolve) => {
     let size = 0
     left.socket.removeAllListeners('data')
@@ -606,7 +606,7 @@ t.test('who reads a large answer slowly takes no memory, shuts out nobody, and g
   })
   left.socket.resume()
   t.ok((await body) > 30_000_000, 'without a file it comes from memory')
-  t.equal(answers.used(), 0)
+  t.equal(answers.usedBytes(), 0)
 })
 
 t.test('what is our fault says nothing of us outside, and everything in the log', async (t) => {
@@ -620,10 +620,10 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
     })
   const circle: { self?: unknown } = {}
   circle.self = circle
-  const door = await apiDoor(t, {
+  const door = await startTestApi(t, {
     routes: [
       failing('/bug', new TypeError('secret detail')),
-      failing('/missed', new Missed('select secret')),
+      failing('/missed', new WriteConflict('select secret')),
       failing('/thrown-text', 'secret'),
       failing('/fault', new StorageFault('SQLITE_FULL', 'secret disk')),
       failing('/stored', new Refusal('storage-full', 'too many messages')),
@@ -633,7 +633,7 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
   for (const path of ['/bug', '/missed', '/thrown-text', '/circle']) {
     const answer = await door.ask(`GET ${path}`, withKey, 'X-Request-Id: bug-1')
     t.same(
-      [answer.status, told(answer)],
+      [answer.status, errorOf(answer)],
       [500, { code: 'internal_server_error', message: 'internal error', status: 500 }],
     )
     t.equal(answer.headers['x-request-id'], 'bug-1')
@@ -649,9 +649,9 @@ t.test('what is our fault says nothing of us outside, and everything in the log'
 })
 
 t.test('each request is one line for who looks for it, without its key', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   await door.ask('POST /v1/things', withKey, 'X-Request-Id: traced')
-  const line = await until('the line', () => door.log.find(({ msg }) => msg === 'request'))
+  const line = await waitUntil('the line', () => door.log.find(({ msg }) => msg === 'request'))
   t.match(line, { level: 30, method: 'POST', route: '/things', status: 400, requestId: 'traced', workspace: 'ws_own' })
   t.ok(Number(line['ms']) >= 0)
   t.notMatch(JSON.stringify(door.log), /ph_own/)
@@ -666,10 +666,10 @@ t.test('the line of a request has the bytes of its answer, also of one that goes
       run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(size) }),
     }),
   )
-  const door = await apiDoor(t, { routes })
+  const door = await startTestApi(t, { routes })
   for (const size of sizes) {
     t.equal((await door.ask(`GET /of-${size}`, withKey)).status, 200)
-    const line = await until('the line', () =>
+    const line = await waitUntil('the line', () =>
       door.log.find(({ msg, route }) => msg === 'request' && route === `/of-${size}`),
     )
     t.equal(line['bytes'], size)
@@ -681,7 +681,7 @@ t.test('health is whether new work can be taken, and asking often costs little',
   let probes = 0
   let works = true
   let now = 1_000_000
-  const door = await apiDoor(t, {
+  const door = await startTestApi(t, {
     serving: false,
     hasRoom: () => room,
     probe: () => {
@@ -695,7 +695,7 @@ t.test('health is whether new work can be taken, and asking often costs little',
     (await door.ask('GET /v1/readyz', withKey)).status,
   ]
   t.same(await states(), [503, 503], 'starting')
-  t.match(told(await door.ask('GET /v1/things', withKey)), { code: 'service_unavailable', message: /starting/ })
+  t.match(errorOf(await door.ask('GET /v1/things', withKey)), { code: 'service_unavailable', message: /starting/ })
   door.serve()
   t.same(await states(), [200, 200])
   t.same(await states(), [200, 200])
@@ -716,13 +716,13 @@ t.test('health is whether new work can be taken, and asking often costs little',
 })
 
 t.test('a daemon that stops closes this door at once, also while a message still comes in at the other', async (t) => {
-  const app = await testDaemon(t, { patience: { door: 10_000, delivery: 100 } })
+  const app = await testDaemon(t, { stopTimeouts: { listeners: 10_000, delivery: 100 } })
   t.equal((await app.rest('GET', '/readyz')).status, 200)
-  const session = await app.session()
-  for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.say(line)
+  const session = await app.openSession()
+  for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.sendCommand(line)
   const stopping = app.stop()
   await t.rejects(app.rest('GET', '/readyz'))
-  t.match(await session.say(`${message({})}.`), /^250/)
+  t.match(await session.sendCommand(`${messageText({})}.`), /^250/)
   await stopping
 })
 
@@ -736,17 +736,17 @@ t.test('stopping lets requests be answered, takes no new ones, and ends the rest
     running += 1
     return held.then(() => json(200, { done: true }))
   }
-  const door = await apiDoor(t, { routes: [...things, testRoute({ method: 'GET', path: '/slow', run })] })
-  const [busy, kept, fresh] = [await door.wire(), await door.wire(), await door.wire()]
+  const door = await startTestApi(t, { routes: [...testRoutes, testRoute({ method: 'GET', path: '/slow', run })] })
+  const [busy, kept, fresh] = [await door.connect(), await door.connect(), await door.connect()]
   kept.send(request('GET /v1/things', withKey))
   t.equal((await kept.answer()).headers['connection'], 'keep-alive')
   busy.send(request('GET /slow', withKey))
-  await until('it is under way', () => running === 1)
+  await waitUntil('it is under way', () => running === 1)
   const stopped = door.listener.stop(20_000)
-  await t.rejects(door.wire(), 'nobody new comes in')
+  await t.rejects(door.connect(), 'nobody new comes in')
   kept.send(request('GET /v1/things', withKey))
   const late = await kept.answer()
-  t.same([late.status, late.headers['connection'], told(late).code], [503, 'close', 'service_unavailable'])
+  t.same([late.status, late.headers['connection'], errorOf(late).code], [503, 'close', 'service_unavailable'])
   finish()
   const last = await busy.answer()
   t.same([last.status, last.headers['connection']], [200, 'close'], 'what was under way is answered')
@@ -759,10 +759,10 @@ t.test('stopping waits for nobody beyond its limit', async (t) => {
     running += 1
     return new Promise<never>(() => undefined)
   }
-  const door = await apiDoor(t, { routes: [testRoute({ method: 'GET', path: '/hung', run })] })
-  const client = await door.wire()
+  const door = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/hung', run })] })
+  const client = await door.connect()
   client.send(request('GET /hung', withKey))
-  await until('it is under way', () => running === 1)
+  await waitUntil('it is under way', () => running === 1)
   await Promise.all([door.listener.stop(10), client.closed])
-  await until('it is counted out', () => door.connections.size === 0)
+  await waitUntil('it is counted out', () => door.connections.size === 0)
 })

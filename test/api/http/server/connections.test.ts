@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { json } from '../../../../src/api/http/route.js'
-import { apiDoor, faultsIn, post, request, testRoute, things, withKey } from '../../../helpers/api-door.js'
-import { selfSigned } from '../../../helpers/certificates.js'
+import { startTestApi, findFaults, post, request, testRoute, testRoutes, withKey } from '../../../helpers/api-door.js'
+import { createSelfSigned } from '../../../helpers/certificates.js'
 import { temporaryFolder } from '../../../helpers/database.js'
-import { until } from '../../../helpers/until.js'
+import { waitUntil } from '../../../helpers/until.js'
 import { openWire, type WireAnswer } from '../../../helpers/wire.js'
 
 function code({ status, body }: WireAnswer): string {
@@ -19,9 +19,9 @@ function code({ status, body }: WireAnswer): string {
 const from = ({ body }: WireAnswer): unknown => (JSON.parse(body) as { readonly remoteAddress?: unknown }).remoteAddress
 
 t.test('plain HTTP at the TLS port gets an answer that a person can read', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   for (const line of ['GET /v1/things', 'DELETE /v1/things', 'POST /v1/emails', 'PRI *']) {
-    const client = await door.wire({ port: door.port() })
+    const client = await door.connect({ port: door.port() })
     client.send(request(line, withKey))
     const answer = await client.answer()
     t.equal(code(answer), '400 400 validation_error', line)
@@ -33,45 +33,45 @@ t.test('plain HTTP at the TLS port gets an answer that a person can read', async
   const deaf = connect({ host: '127.0.0.1', port: door.port(), allowHalfOpen: true })
   t.teardown(() => deaf.destroy())
   deaf.write(request('GET /v1/things'))
-  await until('one that never closes is closed', () => door.connections.size === 0)
+  await waitUntil('one that never closes is closed', () => door.connections.size === 0)
 })
 
 t.test('scanners and clients that break off neither end the door nor fill its log', async (t) => {
-  const door = await apiDoor(t, { times: { handshake: 400 } })
+  const door = await startTestApi(t, { times: { handshake: 400 } })
   const openings = ['', '\x16', '\x16\x03\x01\x00\x05hello', '\x00\x01', 'SSH-2.0-scan\r\n', '\x80\x2e\x01']
   for (const opening of openings) {
-    const scanner = await door.wire({ port: door.port() })
+    const scanner = await door.connect({ port: door.port() })
     scanner.send(opening)
     await scanner.closed
-    const leaving = await door.wire({ port: door.port() })
+    const leaving = await door.connect({ port: door.port() })
     leaving.send(opening)
     leaving.socket.resetAndDestroy()
     await leaving.closed
   }
-  const half = await door.wire()
+  const half = await door.connect()
   half.send('GET /v1/thi')
   half.socket.destroy()
-  await until('all are gone', () => door.connections.size === 0)
+  await waitUntil('all are gone', () => door.connections.size === 0)
   t.equal((await door.ask('GET /v1/things', withKey)).status, 200)
-  t.same(faultsIn(door.log), [])
+  t.same(findFaults(door.log), [])
 })
 
 t.test('TLS begins with 1.2, and a new certificate counts from the next handshake on', async (t) => {
-  const door = await apiDoor(t)
-  await t.rejects(door.wire({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.1' }))
-  const old = await door.wire({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.2' })
-  const renewed = await selfSigned(['localhost'])
+  const door = await startTestApi(t)
+  await t.rejects(door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.1' }))
+  const old = await door.connect({ port: door.port(), ca: door.certificate.cert, maxVersion: 'TLSv1.2' })
+  const renewed = await createSelfSigned(['localhost'])
   door.listener.updateSecureContext(renewed)
-  await t.rejects(door.wire())
-  const client = await door.wire({ port: door.port(), ca: renewed.cert })
+  await t.rejects(door.connect())
+  const client = await door.connect({ port: door.port(), ca: renewed.cert })
   t.equal(client.socket instanceof TLSSocket && client.socket.getProtocol(), 'TLSv1.3')
-  await t.rejects(door.wire({ port: door.port(), ca: renewed.cert, maxVersion: 'TLSv1.1' }), 'the floor stays')
+  await t.rejects(door.connect({ port: door.port(), ca: renewed.cert, maxVersion: 'TLSv1.1' }), 'the floor stays')
   old.send(request('GET /v1/things', withKey))
   t.equal((await old.answer()).status, 200)
 })
 
 t.test('what is no request is told so in the one form, and its connection ends', async (t) => {
-  const door = await apiDoor(t)
+  const door = await startTestApi(t)
   const get = request('GET /v1/things', withKey)
   const rows: readonly (readonly [what: string, text: string, answer: string])[] = [
     ['words', 'hello\r\n\r\n', '400 400 validation_error'],
@@ -98,7 +98,7 @@ t.test('what is no request is told so in the one form, and its connection ends',
     ['CONNECT', request('CONNECT evil.test:443'), '405 405 method_not_allowed'],
   ]
   for (const [what, text, expected] of rows) {
-    const client = await door.wire()
+    const client = await door.connect()
     client.send(text)
     const answer = await client.answer()
     t.equal(code(answer), expected, what)
@@ -106,12 +106,12 @@ t.test('what is no request is told so in the one form, and its connection ends',
     await client.closed
   }
   t.equal(code(await door.ask(`GET /v1/things?${'x'.repeat(9_000)}`, withKey)), '414 414 validation_error')
-  const client = await door.wire()
+  const client = await door.connect()
   client.send('GET /v1/things HTTP/1.1\r\n\r\n')
   t.equal(code(await client.answer()), '400 400 validation_error', 'Host is required')
   client.send('GET /v1/things HTTP/1.0\r\n\r\n')
   t.equal(code(await client.answer()), '401 401 missing_api_key', 'but not in HTTP/1.0')
-  t.same(faultsIn(door.log), [])
+  t.same(findFaults(door.log), [])
 })
 
 t.test('a request that was read well is answered before what came after it is refused', async (t) => {
@@ -124,45 +124,45 @@ t.test('a request that was read well is answered before what came after it is re
     running += 1
     return held.then(() => json(200, {}))
   }
-  const door = await apiDoor(t, { routes: [testRoute({ method: 'GET', path: '/slow', run })] })
-  const client = await door.wire()
+  const door = await startTestApi(t, { routes: [testRoute({ method: 'GET', path: '/slow', run })] })
+  const client = await door.connect()
   client.send(`${request('GET /slow', withKey)}no request at all\r\n\r\n`)
-  await until('the first is under way', () => running === 1)
-  await until('the second is refused', () => door.log.some(({ msg }) => msg === 'a client of the API failed'))
+  await waitUntil('the first is under way', () => running === 1)
+  await waitUntil('the second is refused', () => door.log.some(({ msg }) => msg === 'a client of the API failed'))
   finish()
   t.equal((await client.answer()).status, 200)
   await client.closed
 })
 
 t.test('who takes too long is told 408, or only disconnected', async (t) => {
-  const hasty = await apiDoor(t, { times: { header: 60 } })
-  const silent = await hasty.wire()
+  const hasty = await startTestApi(t, { times: { header: 60 } })
+  const silent = await hasty.connect()
   t.equal(code(await silent.answer()), '408 408 validation_error', 'no header')
-  const slow = await hasty.wire()
+  const slow = await hasty.connect()
   slow.send('GET /v1/things HTTP/1.1\r\nHost: ')
   t.equal(code(await slow.answer()), '408 408 validation_error', 'half a header')
   await Promise.all([silent.closed, slow.closed])
 
-  const strict = await apiDoor(t, { times: { header: 120, request: 120 } })
+  const strict = await startTestApi(t, { times: { header: 120, request: 120 } })
   const bodies = [post('/v1/things', '{"text":"hello"}').slice(0, -1)]
   bodies.push(request('POST /v1/things', withKey, 'Content-Type: application/json', 'Transfer-Encoding: chunked'))
   for (const text of bodies) {
-    const client = await strict.wire()
+    const client = await strict.connect()
     client.send(text)
     t.equal(code(await client.answer()), '408 408 validation_error', 'half a body')
     await client.closed
   }
 
-  const closing = await apiDoor(t, { times: { handshake: 60 } })
-  await (await closing.wire({ port: closing.port() })).closed
-  const forgetful = await apiDoor(t, { times: { keepAlive: 60 } })
-  const kept = await forgetful.wire()
+  const closing = await startTestApi(t, { times: { handshake: 60 } })
+  await (await closing.connect({ port: closing.port() })).closed
+  const forgetful = await startTestApi(t, { times: { keepAlive: 60 } })
+  const kept = await forgetful.connect()
   kept.send(request('GET /v1/things', withKey))
   t.equal((await kept.answer()).status, 200)
   await kept.closed
   for (const door of [hasty, strict, closing, forgetful]) {
-    await until('all are gone', () => door.connections.size === 0)
-    t.same(faultsIn(door.log), [])
+    await waitUntil('all are gone', () => door.connections.size === 0)
+    t.same(findFaults(door.log), [])
   }
 })
 
@@ -172,34 +172,34 @@ t.test('an answer that nobody reads holds its connection for a while only', asyn
     path: '/large',
     run: () => ({ kind: 'bytes', type: 'x/y', bytes: Buffer.alloc(5e7) }),
   })
-  const door = await apiDoor(t, { routes: [large], times: { silence: 100 } })
-  const client = await door.wire()
+  const door = await startTestApi(t, { routes: [large], times: { inactivity: 100 } })
+  const client = await door.connect()
   client.socket.pause()
   client.send(request('GET /large', withKey))
-  await until('it is closed', () => door.connections.size === 0)
-  t.same(faultsIn(door.log), [])
+  await waitUntil('it is closed', () => door.connections.size === 0)
+  t.same(findFaults(door.log), [])
 })
 
 t.test('there are so many connections in all, and those that only wait make room', async (t) => {
   let now = 1_000_000
-  const door = await apiDoor(t, { maxConnections: 3, clock: () => now })
-  const asked = await door.wire()
+  const door = await startTestApi(t, { maxConnections: 3, clock: () => now })
+  const asked = await door.connect()
   asked.send(request('GET /v1/things', withKey))
   await asked.answer()
   now += 1
-  const silent = await door.wire()
-  const half = await door.wire({ port: door.port() })
-  const first = await door.wire()
+  const silent = await door.connect()
+  const half = await door.connect({ port: door.port() })
+  const first = await door.connect()
   await asked.closed
-  await t.rejects(door.wire(), 'the others have come just now')
+  await t.rejects(door.connect(), 'the others have come just now')
   now += 10_000
   first.send(request('GET /v1/things', withKey))
   t.equal((await first.answer()).status, 200)
-  await door.wire()
+  await door.connect()
   await silent.closed
-  await door.wire()
+  await door.connect()
   await half.closed
-  await door.wire()
+  await door.connect()
   await first.closed
   t.equal(door.connections.size, 3, 'who has brought no request goes first, then who is only kept')
   const idle = door.log.filter(({ msg, reason }) => msg === 'an API client was turned away' && reason === 'idle')
@@ -211,16 +211,16 @@ t.test('one address has so many connections, a proxy that is trusted has more', 
     { kind: 'tls', host: '127.0.0.1', port: 0 },
     { kind: 'http', host: '127.0.0.1', port: 0 },
   ] as const
-  const door = await apiDoor(t, { listen, maxConnectionsPerAddress: 2, maxConnections: 5 })
-  await door.wire()
-  await door.wire()
-  await t.rejects(door.wire())
+  const door = await startTestApi(t, { listen, maxConnectionsPerAddress: 2, maxConnections: 5 })
+  await door.connect()
+  await door.connect()
+  await t.rejects(door.connect())
   for (let more = 0; more < 3; more += 1) {
-    const proxied = await door.wire({ port: door.port(1) })
+    const proxied = await door.connect({ port: door.port(1) })
     proxied.send('GET /v1/things HTTP/1.1\r\n')
-    await until('it has a place', () => door.connections.size === 3 + more)
+    await waitUntil('it has a place', () => door.connections.size === 3 + more)
   }
-  const tooMany = await door.wire({ port: door.port(1) })
+  const tooMany = await door.connect({ port: door.port(1) })
   t.equal(code(await tooMany.answer()), '503 503 service_unavailable', 'plain HTTP gets a word')
   await tooMany.closed
 })
@@ -234,11 +234,11 @@ t.test('where a client comes from is told by proxies that are trusted, and by no
     { kind: 'unix', path },
   ] as const
   const forwarded = 'X-Forwarded-For: 198.51.100.9, 203.0.113.7'
-  const strict = await apiDoor(t, { listen })
+  const strict = await startTestApi(t, { listen })
   t.equal(from(await strict.ask('GET /v1/things', withKey, forwarded)), '127.0.0.1')
   t.equal((await strict.ask('GET /v1/things', withKey, 'X-Forwarded-Proto: http')).status, 200)
   for (const where of [{ port: strict.port(1) }, { path }]) {
-    const client = await strict.wire(where)
+    const client = await strict.connect(where)
     client.send(request('GET /v1/things', withKey, forwarded))
     t.equal(from(await client.answer()), '203.0.113.7')
     client.send(request('GET /v1/things', withKey))
@@ -248,14 +248,14 @@ t.test('where a client comes from is told by proxies that are trusted, and by no
     client.send(request('GET /v1/things', withKey, 'X-Forwarded-Proto: http'))
     t.match((await client.answer()).body, /HTTPS only/, 'the proxy says that the key came in the clear')
   }
-  const trusting = await apiDoor(t, { trustedProxies: ['127.0.0.0/8', '203.0.113.0/24'] })
+  const trusting = await startTestApi(t, { trustedProxies: ['127.0.0.0/8', '203.0.113.0/24'] })
   t.equal(from(await trusting.ask('GET /v1/things', withKey, forwarded)), '198.51.100.9')
 })
 
 t.test('a stranger counts by the address that the proxy tells', async (t) => {
   const listen = [{ kind: 'http', host: '127.0.0.1', port: 0 }] as const
-  const door = await apiDoor(t, { listen, strangers: 1 })
-  const client = await door.wire({ port: door.port() })
+  const door = await startTestApi(t, { listen, unauthenticatedRequests: 1 })
+  const client = await door.connect({ port: door.port() })
   const status = async (address: string) => {
     client.send(request('GET /v1/things', `X-Forwarded-For: ${address}`))
     return (await client.answer()).status
@@ -271,9 +271,9 @@ t.test('a Unix socket is open to the group, made anew after a crash, and gone af
   const folder = temporaryFolder(t)
   const path = join(folder, 'api.sock')
   const listen = [{ kind: 'unix', path }] as const
-  const door = await apiDoor(t, { listen })
+  const door = await startTestApi(t, { listen })
   t.equal(statSync(path).mode & 0o777, 0o660)
-  await t.rejects(apiDoor(t, { listen }), /is in use: another program answers there/)
+  await t.rejects(startTestApi(t, { listen }), /is in use: another program answers there/)
   const client = await openWire(t, { path })
   client.send(request('GET /v1/things', withKey))
   t.equal((await client.answer()).status, 200, 'it answers still')
@@ -281,26 +281,26 @@ t.test('a Unix socket is open to the group, made anew after a crash, and gone af
   t.notOk(existsSync(path))
 
   await staleSocket(path)
-  const again = await apiDoor(t, { listen })
+  const again = await startTestApi(t, { listen })
   t.same(again.listener.endpoints, listen)
   await again.listener.stop(0)
 
   writeFileSync(path, 'precious')
-  await t.rejects(apiDoor(t, { listen }), /is there and is no socket/)
-  await t.rejects(apiDoor(t, { listen: [{ kind: 'unix', path: join(folder, 'none', 'api.sock') }] }), {
+  await t.rejects(startTestApi(t, { listen }), /is there and is no socket/)
+  await t.rejects(startTestApi(t, { listen: [{ kind: 'unix', path: join(folder, 'none', 'api.sock') }] }), {
     code: 'ENOENT',
   })
 })
 
 t.test('an endpoint that cannot be bound leaves nothing open', async (t) => {
-  const taken = await apiDoor(t)
+  const taken = await startTestApi(t)
   const folder = temporaryFolder(t)
   const path = join(folder, 'api.sock')
   const listen = [
     { kind: 'unix', path },
     { kind: 'tls', host: '127.0.0.1', port: taken.port() },
   ] as const
-  await t.rejects(apiDoor(t, { listen, routes: things }), { code: 'EADDRINUSE' })
+  await t.rejects(startTestApi(t, { listen, routes: testRoutes }), { code: 'EADDRINUSE' })
   t.notOk(existsSync(path))
 })
 
@@ -308,7 +308,7 @@ t.test('an endpoint that cannot be bound leaves nothing open', async (t) => {
 async function staleSocket(path: string): Promise<void> {
   const other = `${path}.other`
   const server = createServer().listen(other)
-  await until('it listens', () => server.listening)
+  await waitUntil('it listens', () => server.listening)
   linkSync(other, path)
   await new Promise((resolve) => server.close(resolve))
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ruleOffences } from './helpers/house-rules.js'
+import { ruleOffences } from './helpers/code-rules.js'
 import { layeringOffences, type Source } from './helpers/layering.js'
 
 const source = (path: string, ...lines: readonly string[]): Source => ({

@@ -99,14 +99,15 @@ export function recordAuditEntry({ workspaceId, actor, action, target, at, detai
 export const BEFORE_NEWEST = Number.MAX_SAFE_INTEGER
 
 /** Newest first, those before the place `before`. */
-export const auditEntriesOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('audit_log')
-    .select(['seq', 'id', 'at', 'actor', 'action', 'target', 'details'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('seq', '<', slot('before'))
-    .orderBy('seq', 'desc')
-    .limit(slot('limit')),
+export const auditEntriesOfWorkspace = prepareRead<{ workspaceId: string; before: number; limit: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('audit_log')
+      .select(['seq', 'id', 'at', 'actor', 'action', 'target', 'details'])
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('seq', '<', slot('before'))
+      .orderBy('seq', 'desc')
+      .limit(slot('limit')),
 )
 
 const STEP_SIZE = 500

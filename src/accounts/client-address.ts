@@ -5,7 +5,7 @@
  * address. Its network is the /48 that a site is given; that of an IPv4 client is its /24.
  */
 import ipaddr from 'ipaddr.js'
-import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
+import type { ConnectionOrigin } from '../platform/connections/connection-limiter.js'
 
 /** The IPv4 address, the /64 of the IPv6 address, or the text itself where it is no address. */
 export function addressKeyOf(remoteAddress: string): string {

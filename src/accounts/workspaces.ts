@@ -4,10 +4,10 @@
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
-import { insertKey, type NewKey, generateKey } from './keys/api-keys.js'
+import { generateKey, insertKey, type NewKey } from './keys/api-keys.js'
 import { insertMember } from './people/members.js'
 import { insertUser, requireUser, userByEmail } from './people/users.js'
 import { buildUniqueSlug } from './slug.js'
@@ -180,7 +180,13 @@ export interface NewWorkspaceWithOwner {
 }
 
 /** A workspace with `email` as its owner (a new user, or one who is there) and a first key that may do all. */
-export function buildWorkspaceWithOwner(read: Read, name: string, given: Address, plan: string, now: number): NewWorkspaceWithOwner {
+export function buildWorkspaceWithOwner(
+  read: Read,
+  name: string,
+  given: Address,
+  plan: string,
+  now: number,
+): NewWorkspaceWithOwner {
   const email = given.toLowerCase()
   const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)

@@ -7,7 +7,7 @@
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { prepareRead, prepareWrite, type Read, queryBuilder, toWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
 import { seekOffset } from '../storage/stepped-walk.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'

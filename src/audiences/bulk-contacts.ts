@@ -8,7 +8,7 @@
  */
 import type { Read } from '../storage/prepared.js'
 import { prepareWrite } from '../storage/prepared.js'
-import { ConstraintViolated, WriteConflict, type Write } from '../storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
 import type { ContactDeps } from './put-contact.js'

@@ -7,7 +7,7 @@
  * `metadata.` before it). What an export of ours holds beyond that (`id`, the moments) is
  * passed over, and so are columns without a name. An empty cell says nothing.
  */
-import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
@@ -46,7 +46,10 @@ const kindByName = new Map(
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the names of columns. */
 export function parseContactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
   if (!cells.some((cell) => columnKindOf(cell) === 'email')) {
-    throw buildHeaderRefusal(line, `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`)
+    throw buildHeaderRefusal(
+      line,
+      `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`,
+    )
   }
   const columns = cells.map((cell) => parseColumn(unescapeFormula(cell), line))
   const seen = new Set<string>()
@@ -69,7 +72,12 @@ function parseColumn(name: string, line: number): ContactColumn {
   const kind = columnKindOf(name)
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
-  if (key === '__proto__' || key.length > MAX_KEY_LENGTH || /\p{Cc}/u.test(key) || key.includes(REPLACEMENT_CHARACTER)) {
+  if (
+    key === '__proto__' ||
+    key.length > MAX_KEY_LENGTH ||
+    /\p{Cc}/u.test(key) ||
+    key.includes(REPLACEMENT_CHARACTER)
+  ) {
     throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
   }
   return key === '' ? { kind: 'none' } : { kind: 'key', key }
@@ -119,7 +127,8 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
   for (const [at, column] of columns.entries()) {
     const cell = cells[at] ?? ''
     if (cell === '' || column.kind === 'none') continue
-    if (cell.includes(REPLACEMENT_CHARACTER)) throw new InvalidLineError(fieldOf(column), 'is not in UTF-8: save the file as CSV UTF-8', cell)
+    if (cell.includes(REPLACEMENT_CHARACTER))
+      throw new InvalidLineError(fieldOf(column), 'is not in UTF-8: save the file as CSV UTF-8', cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
   const { email } = parsedLine

@@ -8,7 +8,7 @@
  */
 import type { Address } from '../mail/address.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
-import { waitForStep, seekOffset } from '../storage/stepped-walk.js'
+import { seekOffset, waitForStep } from '../storage/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {

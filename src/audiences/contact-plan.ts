@@ -135,7 +135,12 @@ export class ContactPlan {
   }
 }
 
-const valueFields = ['first_name', 'last_name', 'subscribed', 'metadata'] as const satisfies readonly (keyof ContactValues)[]
+const valueFields = [
+  'first_name',
+  'last_name',
+  'subscribed',
+  'metadata',
+] as const satisfies readonly (keyof ContactValues)[]
 
 function isDifferent(one: Contact, other: Contact): boolean {
   return valueFields.some((field) => one[field] !== other[field])

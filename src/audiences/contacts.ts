@@ -5,7 +5,7 @@
  * so that of two at once exactly one comes in. Names and metadata are the customer's own.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read, queryBuilder, toWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 

@@ -20,7 +20,7 @@ import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/c
 import type { ImportJournal } from '../storage/import-journal.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
-import { type ContactColumn, parseContactColumns, parseContactLine, isRefusedLine } from './contact-columns.js'
+import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'
 import type { ContactDeps } from './put-contact.js'
 

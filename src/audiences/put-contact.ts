@@ -8,10 +8,17 @@ import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, WriteConflict, type Write } from '../storage/writer/write.js'
+import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
-import { type Contact, type ContactFields, changeContact, contactById, findContactInAudience, insertContact } from './contacts.js'
+import {
+  type Contact,
+  type ContactFields,
+  changeContact,
+  contactById,
+  findContactInAudience,
+  insertContact,
+} from './contacts.js'
 
 export interface ContactDeps {
   readonly read: Read
@@ -53,7 +60,8 @@ export async function addContact(
     await commit([...buildAudienceAssertion(contact), insertContact(contact)])
   } catch (error) {
     if (error instanceof ConstraintViolated) throw buildConflictRefusal(read, contact)
-    if (error instanceof WriteConflict && contact.audience_id !== null) requireAudience(read, workspaceId, contact.audience_id)
+    if (error instanceof WriteConflict && contact.audience_id !== null)
+      requireAudience(read, workspaceId, contact.audience_id)
     throw error
   }
   return contact

@@ -5,7 +5,7 @@
  * Each of its commits asks for the notice. It waits a bounded time, and says so where none came.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { announceChange, readAnnouncedChange, readAcknowledgedChange } from '../storage/change-notice.js'
+import { announceChange, readAcknowledgedChange, readAnnouncedChange } from '../storage/change-acknowledgement.js'
 import { isDataFolderHeld } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
 import type { Answer } from './command.js'

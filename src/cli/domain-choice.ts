@@ -1,9 +1,9 @@
 /** Which domain a command is about, and the answer that shows it. */
-import { type DomainDetails, readDomainDetails, type RotationResource } from '../domains/domain-resource.js'
+import { type DomainDetails, type RotationResource, readDomainDetails } from '../domains/domain-resource.js'
 import { domainByName, type SendingDomain } from '../domains/sending-domains.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
 import type { Database } from '../storage/database.js'
-import { type Answer, refuseExtraWords, type Call, CommandFailed, requiredWord } from './command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from './command.js'
 import { chooseWorkspace } from './workspace-choice.js'
 
 export interface ChosenDomain {

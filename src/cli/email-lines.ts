@@ -1,5 +1,5 @@
 /** The story of an email, for people. */
-import type { AttemptDetails, EmailDetails, RecipientDetails } from '../messages/email-story.js'
+import type { AttemptDetails, EmailDetails, RecipientDetails } from '../messages/email-details.js'
 
 export function emailLines(story: EmailDetails): string[] {
   return [

@@ -7,7 +7,7 @@ import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
-import { currentUser } from './owner.js'
+import { currentUser } from './process-user.js'
 
 const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 

@@ -14,7 +14,7 @@ import { isJournalStream } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile, openDatabase } from '../storage/open.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, UsageError } from './command.js'
+import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, UsageError } from './command.js'
 import { check } from './commands/check.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
@@ -30,8 +30,8 @@ import { zoneCommands } from './commands/zone-command.js'
 import { type NoticeWait, withNotice } from './daemon-notice.js'
 import { failureOf } from './failure.js'
 import { formatHelp, formatOverview, unknownCommandError } from './help.js'
-import { becomeOwner } from './owner.js'
 import { type CommandLine, parseLine } from './parse-line.js'
+import { becomeOwner } from './process-user.js'
 
 export interface ProgramIo {
   readonly argv: readonly string[]
@@ -63,7 +63,10 @@ const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', vers
 /** Resolves to the exit status. */
 export async function run(world: ProgramIo): Promise<number> {
   try {
-    const line = parseLine(world.argv, Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)))
+    const line = parseLine(
+      world.argv,
+      Object.assign({}, commonOptions, ...databaseCommands.map(({ options }) => options)),
+    )
     return answerHelpOrVersion(world, line) ?? (await dispatch(world, line))
   } catch (error) {
     const { status, text } = failureOf(error)
@@ -156,9 +159,15 @@ async function printAnswer(world: ProgramIo, line: CommandLine, answer: Answer):
 }
 
 /** Prints the answer; gives the exit status. */
-function printText({ print, printError }: ProgramIo, { options }: CommandLine, { json, lines, failed, warnings = [] }: Answer): number {
+function printText(
+  { print, printError }: ProgramIo,
+  { options }: CommandLine,
+  { json, lines, failed, warnings = [] }: Answer,
+): number {
   for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
-  print(options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${maskControls(line)}\n`).join(''))
+  print(
+    options['json'] === true ? `${JSON.stringify(json)}\n` : lines.map((line) => `${maskControls(line)}\n`).join(''),
+  )
   return failed === true ? 1 : 0
 }
 

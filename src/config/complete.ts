@@ -7,7 +7,7 @@
  * A relative path counts from the folder of the file that names it.
  */
 import { isAbsolute, join, resolve } from 'node:path'
-import { parseHostName } from './places.js'
+import { parseHostName } from './network-values.js'
 import { builtInPlans, type Plans } from './plans.js'
 import type { Settings } from './schema.js'
 

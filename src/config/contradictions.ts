@@ -4,7 +4,7 @@
  * Of waits only what the file itself states is compared: who shortens `expire_after` to an hour
  * has not contradicted the default of another key.
  */
-import type { ApiListenAddress, ListenAddress } from './places.js'
+import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
@@ -84,7 +84,10 @@ function findSharedListeners({ api, submission, inbound, dns }: Settings): reado
 
 type ListenerAddress = ListenAddress | ApiListenAddress
 
-function withKeys(key: string, places: readonly ListenerAddress[]): readonly { readonly key: string; readonly place: ListenerAddress }[] {
+function withKeys(
+  key: string,
+  places: readonly ListenerAddress[],
+): readonly { readonly key: string; readonly place: ListenerAddress }[] {
   return places.map((place, at) => ({ key: `${key}[${at}]`, place }))
 }
 

@@ -10,7 +10,7 @@ import { homedir, hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { type Config, completeConfig, type Machine } from './complete.js'
-import { findContradictions, type FileSettings } from './contradictions.js'
+import { type FileSettings, findContradictions } from './contradictions.js'
 import { type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
 

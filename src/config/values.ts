@@ -5,12 +5,16 @@
  * the kind; `problems.ts` puts what was found in front of it.
  */
 import { z } from 'zod'
-import type { ApiListenAddress, ListenAddress } from './places.js'
-import * as places from './places.js'
+import type { ApiListenAddress, ListenAddress } from './network-values.js'
+import * as places from './network-values.js'
 import { parseDuration, parseSize } from './units.js'
 
 /** A setting that is written as a string. `secret`: it may hold a password, and no message repeats it. */
-function textValue<T>(allowed: string, parse: (written: string) => T | undefined, secret = false): z.ZodType<T, string> {
+function textValue<T>(
+  allowed: string,
+  parse: (written: string) => T | undefined,
+  secret = false,
+): z.ZodType<T, string> {
   return z.string(allowed).transform((written, context): T => {
     const value = parse(written)
     if (value !== undefined) return value

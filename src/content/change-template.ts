@@ -10,9 +10,9 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { tryCommit } from '../storage/writer/unless-missed.js'
+import { tryCommit } from '../storage/writer/try-commit.js'
 import type { Commit } from '../storage/writer/write.js'
-import { parseTemplateText, UNSUBSCRIBE_URL, listVariableNames } from './template-text.js'
+import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
   insertTemplate,
@@ -71,7 +71,12 @@ export async function changeTemplate(
     const [row] = templateById(read, place)
     if (row === undefined) return null
     const version = row.version + 1
-    const changed = { ...row, ...buildContent({ ...toRequest(row), ...dropUndefined(change) }), version, updated_at: now }
+    const changed = {
+      ...row,
+      ...buildContent({ ...toRequest(row), ...dropUndefined(change) }),
+      version,
+      updated_at: now,
+    }
     if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
     // Somebody was faster: what they changed stays, beside this.
   }

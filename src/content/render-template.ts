@@ -13,7 +13,7 @@
 import { formatForDisplay } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
-import { type TemplateText, UNSUBSCRIBE_URL, type Variable, listVariableNames } from './template-text.js'
+import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
 
 export interface ParsedTemplate {
   readonly id: string
@@ -86,7 +86,10 @@ function collectValues({ id, subject, html, text }: ParsedTemplate, data: Templa
     const value = toText(found)
     if (value !== null) values.set(name, value)
     else
-      missingValues.push([name, found === undefined ? 'is required by the template' : 'must be text, a number or a boolean'])
+      missingValues.push([
+        name,
+        found === undefined ? 'is required by the template' : 'must be text, a number or a boolean',
+      ])
   }
   if (missingValues.length === 0) return values
   const variables = missingValues.map(([name]) => name)

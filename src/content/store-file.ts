@@ -10,13 +10,13 @@ import type { Read } from '../storage/prepared.js'
 import { type Commit, WriteConflict } from '../storage/writer/write.js'
 import {
   appendChunk,
-  insertFile,
   type CachedFile,
   completeFile,
   type FileRef,
   findFile,
-  MAX_STORED_BYTES,
   generateFileKey,
+  insertFile,
+  MAX_STORED_BYTES,
   removeFile,
   selectStoredBytes,
 } from './cached-files.js'

@@ -28,7 +28,10 @@ export interface TemplateText {
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
 const NAME_PATTERN = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
-const variablePattern = new RegExp(String.raw`\{\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}\}|\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}`, 'gu')
+const variablePattern = new RegExp(
+  String.raw`\{\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}\}|\{\{\s{0,20}(${NAME_PATTERN})\s{0,20}\}\}`,
+  'gu',
+)
 
 export function parseTemplateText(text: string): TemplateText {
   const pieces: (string | Variable)[] = []

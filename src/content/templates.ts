@@ -58,14 +58,15 @@ export const templateById = prepareRead<{ workspaceId: string; id: string }>()((
 )
 
 /** Their sizes, newest first: bodies are read one by one, as far as an answer holds them. */
-export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('templates')
-    .select(['id', 'name', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .orderBy('id', 'desc')
-    .limit(slot('limit'))
-    .offset(slot('offset')),
+export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('templates')
+      .select(['id', 'name', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
+      .where('workspace_id', '=', slot('workspaceId'))
+      .orderBy('id', 'desc')
+      .limit(slot('limit'))
+      .offset(slot('offset')),
 )
 
 export const selectTemplateBodies = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>

@@ -6,22 +6,22 @@
  */
 import { join } from 'node:path'
 import { addressKeyOf } from '../accounts/client-address.js'
-import type { ApiKeyCache } from '../accounts/keys/key-ring.js'
+import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { createProxyCheck } from '../api/http/client-address.js'
 import { bodyPace } from '../api/http/input/read-body.js'
 import { createLargeAnswers } from '../api/http/output/large-answer.js'
+import { createIdentityResolver } from '../api/http/request-identity.js'
 import type { Route } from '../api/http/route.js'
 import { listenerTimeouts } from '../api/http/server/api-server.js'
 import { type ApiApp, createApiApp } from '../api/http/server/app.js'
 import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
 import { createReadinessCheck } from '../api/http/server/readiness.js'
-import { createIdentityResolver } from '../api/http/visit.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { Config } from '../config/complete.js'
 import { createUiPages } from '../pages/ui-pages.js'
 import type { Clock } from '../platform/clock.js'
-import { ClientLog } from '../platform/connections/client-lines.js'
+import { ClientLog } from '../platform/connections/client-log.js'
 import type { Log } from '../platform/log.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
@@ -115,7 +115,10 @@ function buildApp(parts: ApiParts, { connections, isProxy, lines, spool }: AppPa
       held: createMemoryShares(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
       spool,
     }),
-    streamLimits: { slots: createMemoryShares(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share), patience: STREAM_LIMITS.milliseconds },
+    streamLimits: {
+      slots: createMemoryShares(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
+      patience: STREAM_LIMITS.milliseconds,
+    },
     clock,
     log,
     lines,

@@ -1,6 +1,6 @@
-/** Tells commands that work beside the daemon that what they changed counts here (`storage/change-notice.ts`). */
+/** Tells commands that work beside the daemon that what they changed counts here (`storage/change-acknowledgement.ts`). */
 import type { Log } from '../platform/log.js'
-import { acknowledgeChange, readAnnouncedChange, readAcknowledgedChange } from '../storage/change-notice.js'
+import { acknowledgeChange, readAcknowledgedChange, readAnnouncedChange } from '../storage/change-acknowledgement.js'
 import type { Database } from '../storage/database.js'
 
 export interface ChangeNoticeDeps {

@@ -2,21 +2,21 @@
 import type { Config } from '../config/complete.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
-import { UnreachableHosts } from '../delivery/attempt/attempt-unreachable.js'
-import { MessageCache } from '../delivery/attempt/message-shelf.js'
-import { createSenderNoticeBuilder } from '../delivery/attempt/notify-sender.js'
-import { buildMinimalMessage, type ReadyDeps, prepareMessage } from '../delivery/attempt/ready-message.js'
-import { type SettleDeps, createAttemptSettler } from '../delivery/attempt/settle-attempt.js'
+import { MessageCache } from '../delivery/attempt/message-cache.js'
+import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
+import { createSenderNoticeBuilder } from '../delivery/attempt/sender-notice-builder.js'
+import { createAttemptSettler, type SettleDeps } from '../delivery/attempt/settle-attempt.js'
+import { UnreachableHosts } from '../delivery/attempt/unreachable-hosts.js'
 import { createAddressGuard } from '../delivery/hosts/address-guard.js'
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../delivery/hosts/routes.js'
-import { createCallLimiter } from '../delivery/queue/attempt-limit.js'
+import { createCallLimiter } from '../delivery/queue/call-limit.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
 import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
-import { createSessionOpener } from '../delivery/sessions/session-pool-opening.js'
+import { createSessionOpener } from '../delivery/sessions/session-pool-opener.js'
 import { createSourceAddressChooser } from '../delivery/sessions/source-address.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
@@ -121,7 +121,11 @@ function createSettle(
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
   const { hostname, mail_from } = config.service
-  const notices = createSenderNoticeBuilder({ hostname, mailFrom: parseAddress(mail_from), expireAfter: policy.expireAfter })
+  const notices = createSenderNoticeBuilder({
+    hostname,
+    mailFrom: parseAddress(mail_from),
+    expireAfter: policy.expireAfter,
+  })
   return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
 }
 

@@ -7,7 +7,7 @@
 import { createTask } from 'node-cron'
 import type { Config } from '../config/complete.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
-import { buildRotationDeps, openDomainResolver } from '../domains/verification/asking.js'
+import { buildRotationDeps, openDomainResolver } from '../domains/verification/domain-resolver.js'
 import { type RecheckDeps, recheckDomains } from '../domains/verification/recheck-domains.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -32,7 +32,14 @@ export interface DomainChecks {
   readonly stop: () => Promise<void>
 }
 
-export function wireDomainChecks({ config, clock, log, edges, database, onDomainChanged: onChanged }: Parts): DomainChecks {
+export function wireDomainChecks({
+  config,
+  clock,
+  log,
+  edges,
+  database,
+  onDomainChanged: onChanged,
+}: Parts): DomainChecks {
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openDomainResolver(config, clock, abortController.signal)
   const rotationDeps = buildRotationDeps(config, { ...database, resolver, random: edges.random })

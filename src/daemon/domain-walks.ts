@@ -5,7 +5,7 @@
  * A walk that breaks off, by a fault or at the stop, is logged and not taken up again: what it
  * had not come to fails at its next attempt.
  */
-import { failDomain, type DeletedDomain } from '../messages/queue/fail-domain.js'
+import { type DeletedDomain, failDomain } from '../messages/queue/fail-domain.js'
 import type { Log } from '../platform/log.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'

@@ -4,8 +4,8 @@
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'
-import { type RandomSource, systemRandom } from '../platform/dice.js'
 import type { RecordResolver, Resolver } from '../platform/dns/resolver.js'
+import { type RandomSource, systemRandom } from '../platform/random.js'
 
 export interface Edges {
   readonly random: RandomSource

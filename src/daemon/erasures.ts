@@ -9,7 +9,7 @@
  */
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
-import { listClosedWorkspaces, endErasure, eraseWorkspace } from '../storage/maintenance/erase.js'
+import { endErasure, eraseWorkspace, listClosedWorkspaces } from '../storage/maintenance/erase.js'
 
 const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000

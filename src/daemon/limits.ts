@@ -3,10 +3,10 @@
  *
  * The counts of the day's requests are saved once a minute and at the stop.
  */
-import { type InboundBytesReader, createInboundBytesReader } from '../accounts/limits/inbound-bytes.js'
-import { type PlanCache, createPlanCache, findUnknownPlans } from '../accounts/limits/plans.js'
-import { type EmailCharger, createEmailCharger } from '../accounts/limits/quota.js'
-import { type RateLimit, createRateLimit } from '../accounts/limits/rate-limit.js'
+import { createInboundBytesReader, type InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
+import { createPlanCache, findUnknownPlans, type PlanCache } from '../accounts/limits/plans.js'
+import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.js'
+import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'

@@ -7,7 +7,7 @@
  * listeners wait in one line for what is given back.
  */
 import type { Config } from '../config/complete.js'
-import { type MemoryBudget, createMemoryBudget, createBudgetShare } from '../platform/memory/budget.js'
+import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../platform/memory/budget.js'
 
 const MB = 1_048_576
 const TOTAL = 120 * MB

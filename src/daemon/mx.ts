@@ -7,8 +7,8 @@ import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { findCopyOwner } from '../receiving/destinations.js'
 import { isTooLargeFor } from '../receiving/system-mail.js'
-import { startMxListener, type MxListener } from '../smtp/mx.js'
-import { type MxSettings, defaultMxLimits, type AcceptedRecipient } from '../smtp/mx-deps.js'
+import { type MxListener, startMxListener } from '../smtp/mx.js'
+import { type AcceptedRecipient, defaultMxLimits, type MxSettings } from '../smtp/mx-deps.js'
 import type { RecipientDelay, RecipientRefusal } from '../smtp/mx-refusals.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { MessageMemory } from './message-memory.js'
@@ -24,7 +24,15 @@ export interface MxParts {
   readonly receiving: Receiving
 }
 
-export function openMx({ config, clock, log, tls, mayTake: hasDiskSpace, memory, receiving }: MxParts): Promise<MxListener> {
+export function openMx({
+  config,
+  clock,
+  log,
+  tls,
+  mayTake: hasDiskSpace,
+  memory,
+  receiving,
+}: MxParts): Promise<MxListener> {
   return startMxListener({
     checkRecipient: (address, size) => decideRecipient(receiving.recipients, address, size, config.inbound.max_size),
     accept: receiving.acceptInbound,

@@ -1,18 +1,19 @@
 /** Everything behind the doors, built once: what is remembered, the queue, the threads, the periodic work. */
-import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/key-ring.js'
-import { type TemplateCache, createTemplateCache } from '../content/template-book.js'
-import { type SigningKeyCache, createSigningKeyCache } from '../domains/dkim/signing-keys.js'
+import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
+import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
+import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
-import { type SendingDomainCache, createSendingDomainCache } from '../domains/domain-book.js'
-import { type ReceivingDomainCache, createReceivingDomainCache } from '../domains/receiving-book.js'
-import { type ImportRunner, createImportRunner } from '../imports/import-runner.js'
+import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
+import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
+import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
 import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { analysisModule } from '../spam/spam-study.js'
+import { analysisModule } from '../spam/content-analysis.js'
 import type { Database } from '../storage/database.js'
-import type { SuppressionCache } from '../suppressions/suppression-book.js'
+import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
+import { type DaemonParts, defaultStopTimeouts, type StopSteps } from './daemon-parts.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type DomainWalks, domainWalks } from './domain-walks.js'
@@ -20,7 +21,6 @@ import { systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { ensureIdentity, type Identity } from './identity.js'
 import { type Limits, openLimits } from './limits.js'
-import { type DaemonParts, type StopSteps, defaultStopTimeouts } from './parts.js'
 import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingParts, wireReceiving } from './receiving.js'
 
@@ -56,7 +56,11 @@ export async function openRooms(
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openLimits(common))
   const { inboundBytes } = limits
-  const engines = openEngines({ ...common, ...caches, inboundBytes }, stopSteps, parts.stopTimeouts ?? defaultStopTimeouts)
+  const engines = openEngines(
+    { ...common, ...caches, inboundBytes },
+    stopSteps,
+    parts.stopTimeouts ?? defaultStopTimeouts,
+  )
   const { delivery } = engines
   registerStop(stopSteps, startHousekeeping(common))
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
@@ -88,7 +92,7 @@ type Engines = Pick<Rooms, 'signing' | 'delivery' | 'mime' | 'receiving'>
 function openEngines(
   own: CommonParts & Caches & Pick<ReceivingParts, 'inboundBytes'>,
   stopSteps: StopSteps,
-  stopTimeouts: NonNullable<DaemonParts["stopTimeouts"]>,
+  stopTimeouts: NonNullable<DaemonParts['stopTimeouts']>,
 ): Engines {
   const signing = registerStop(stopSteps, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })

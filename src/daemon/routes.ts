@@ -31,7 +31,7 @@ import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import type { Config } from '../config/complete.js'
-import type { TemplateCache } from '../content/template-book.js'
+import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
@@ -39,10 +39,10 @@ import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
+import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
-import type { CommitEmails } from '../sending/take.js'
-import { renderContent, buildUnsubscribeUrl } from '../sending/template-content.js'
+import { buildUnsubscribeUrl, renderContent } from '../sending/template-content.js'
 import type { Database } from '../storage/database.js'
 import type { Identity } from './identity.js'
 import type { Limits } from './limits.js'
@@ -81,9 +81,12 @@ export interface RouteParts {
 }
 
 export function apiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, limits, onKeyRevoked, onDomainChanged: onDomainChanged, onDomainDeleted: onDomainDeleted } = parts
+  const { config, database, limits, onKeyRevoked, onDomainChanged, onDomainDeleted } = parts
   const { read, commit } = database
-  const files = { memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share), mayTake: parts.mayTake }
+  const files = {
+    memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
+    mayTake: parts.mayTake,
+  }
   const importing = { read, commit, clock: parts.clock, files, onImportStarted: parts.onImportStarted }
   const creating = buildCreateDeps(parts)
   return [
@@ -94,7 +97,13 @@ export function apiRoutes(parts: RouteParts): readonly Route[] {
     ...audienceRoutes({ read, commit, onAudienceDeleted: parts.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
     ...contentRoutes(parts),
-    ...domainRoutes({ ...parts.rotationDeps, onDomainChanged, onDomainDeleted, names: config.service, countLookup: createCheckLimiter() }),
+    ...domainRoutes({
+      ...parts.rotationDeps,
+      onDomainChanged,
+      onDomainDeleted,
+      names: config.service,
+      countLookup: createCheckLimiter(),
+    }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),
     importRoute({ read }),
@@ -111,7 +120,13 @@ function buildCreateDeps(parts: RouteParts): CreateDeps {
   const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const from = { read, templates, memory, fillTemplate: renderContent(identity.returnPathSecret) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
-  return { read, compose: composeEmail({ hostname: config.service.hostname, prepare }), commitEmails, createStoredParts: stored, mayTake }
+  return {
+    read,
+    compose: composeEmail({ hostname: config.service.hostname, prepare }),
+    commitEmails,
+    createStoredParts: stored,
+    mayTake,
+  }
 }
 
 function contentRoutes({ config, database, clock, templates, mayTake }: RouteParts): readonly Route[] {
@@ -140,11 +155,17 @@ function emailRoutes(parts: RouteParts, creating: CreateDeps): readonly Route[] 
 }
 
 function peopleRoutes(parts: RouteParts): readonly Route[] {
-  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed: onWorkspaceClosed } = parts
+  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = parts
   const { read, commit } = database
   return [
     ...workspaceRoutes({ read, commit, plan: config.limits.default_plan, onWorkspaceClosed }),
-    ...memberRoutes({ read, commit, invitationsPerDay: config.limits.invitations_per_day, onMemberInvited, onMemberChanged }),
+    ...memberRoutes({
+      read,
+      commit,
+      invitationsPerDay: config.limits.invitations_per_day,
+      onMemberInvited,
+      onMemberChanged,
+    }),
     ...invitationRoutes({ read, commit, acceptDeps }),
   ]
 }

@@ -1,19 +1,20 @@
 /** Wires the submission listener to the rooms below it. */
+
+import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { isInNetwork } from '../accounts/keys/key-check.js'
-import type { ApiKeyCache } from '../accounts/keys/key-ring.js'
-import { type RateLimit, buildRateRefusal } from '../accounts/limits/rate-limit.js'
+import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { permissionFor } from '../accounts/permissions.js'
 import { createKeylessPrincipal, type Principal } from '../accounts/principal.js'
 import type { Config } from '../config/complete.js'
-import type { SendingDomainCache } from '../domains/domain-book.js'
+import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import type { AcceptSubmission } from '../sending/accept.js'
+import type { AcceptSubmission } from '../sending/accept-submission.js'
 import { checkSender } from '../sending/sender-policy.js'
-import { startSubmissionListener, type SubmissionListener } from '../smtp/submission.js'
-import { type SubmissionSettings, defaultSubmissionLimits } from '../smtp/submission-deps.js'
+import { type SubmissionListener, startSubmissionListener } from '../smtp/submission.js'
+import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission-deps.js'
 import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionParts {
@@ -40,7 +41,12 @@ export function openSubmission(parts: SubmissionParts): Promise<SubmissionListen
       const rate = requests.take(principal.workspaceId, clock())
       if (!rate.allowed) throw buildRateRefusal(rate)
       if (sender === '') return
-      checkSender(principal, sender, 'sender', (workspace, domain) => domains.findVerified(workspace, domain) !== undefined)
+      checkSender(
+        principal,
+        sender,
+        'sender',
+        (workspace, domain) => domains.findVerified(workspace, domain) !== undefined,
+      )
     },
     accept,
     hasDiskSpace,

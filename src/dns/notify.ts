@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { ServiceZone } from '../domains/zone/zone.js'
 import { parseServer } from '../platform/dns/client.js'
-import { type DnsServer, createDnsTransport } from '../platform/dns/exchange.js'
+import { createDnsTransport, type DnsServer } from '../platform/dns/transport.js'
 import type { Log } from '../platform/log.js'
 
 export interface NotifierDeps {

@@ -10,7 +10,7 @@ import { type Answer, encode } from 'dns-packet'
 import { splitTxtStrings } from '../domains/zone/zone-file.js'
 import type { RecordData, ZoneRecord } from '../domains/zone/zone-records.js'
 import { assertNever } from '../mail/assert-never.js'
-import { type ResponseCode, responseCodes, type Edns, type QueryHead } from './query.js'
+import { type Edns, type QueryHead, type ResponseCode, responseCodes } from './query.js'
 
 export interface Reply {
   readonly code: ResponseCode

@@ -9,7 +9,7 @@
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { ZoneRecord } from '../domains/zone/zone-records.js'
 import { questionTypes } from './answer.js'
-import { responseCodes, type Query } from './query.js'
+import { type Query, responseCodes } from './query.js'
 import { encodeRecord } from './reply.js'
 
 /** The zone has changed during its transfer. */

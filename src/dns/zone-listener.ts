@@ -5,11 +5,11 @@
  */
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import { type Responder, type ResponderDeps, createResponder } from './desk.js'
 import { startNotifier } from './notify.js'
-import { defaultResponseRate, createResponseRateLimiter } from './response-rate.js'
-import { type DnsListener, type Endpoint, openTcpListener } from './tcp-door.js'
-import { openUdpListener } from './udp-door.js'
+import { createResponder, type Responder, type ResponderDeps } from './responder.js'
+import { createResponseRateLimiter, defaultResponseRate } from './response-rate-limiter.js'
+import { type DnsListener, type Endpoint, openTcpListener } from './tcp-listener.js'
+import { openUdpListener } from './udp-listener.js'
 
 export interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
   readonly listen: readonly Endpoint[]
@@ -57,7 +57,11 @@ export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneLis
 /** A port that is free for TCP may be taken for UDP: where any will do, another is tried. */
 const MAX_PORT_TRIES = 10
 
-async function openListenerPair(place: Endpoint, desk: Responder, log: ZoneListenerDeps['log']): Promise<[DnsListener, DnsListener]> {
+async function openListenerPair(
+  place: Endpoint,
+  desk: Responder,
+  log: ZoneListenerDeps['log'],
+): Promise<[DnsListener, DnsListener]> {
   for (let count = 1; ; count += 1) {
     const tcp = await openTcpListener(place, desk, log)
     try {

@@ -10,8 +10,13 @@ import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import type { Flag } from '../storage/tables/tables.js'
 import type { Commit } from '../storage/writer/write.js'
-import { type SendingDomain, type DomainFlags, setDomainFlags } from './sending-domains.js'
-import { blockAddresses, listBlockedLocalParts, requireBlockedCapacity, unblockAddresses } from './verification/blocked-addresses.js'
+import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
+import {
+  blockAddresses,
+  listBlockedLocalParts,
+  requireBlockedCapacity,
+  unblockAddresses,
+} from './verification/blocked-addresses.js'
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined

@@ -5,7 +5,7 @@ import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
-import { GRACE_PERIOD, type RecordState, parseRecordStates } from './verification/check-outcome.js'
+import { GRACE_PERIOD, parseRecordStates, type RecordState } from './verification/check-outcome.js'
 import { type DnsRecord, dnsRecordsOf, type Selector } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 

@@ -73,7 +73,10 @@ export async function buildDomain(read: Read, wanted: DomainRequest): Promise<Ne
  * Throws a Refusal: `conflict` where the workspace has it already, `domain-taken` where
  * another has it verified, `invalid-parameter` where it is too long.
  */
-export function requireClaimable(read: Read, { workspaceId, domain }: Pick<DomainRequest, 'workspaceId' | 'domain'>): void {
+export function requireClaimable(
+  read: Read,
+  { workspaceId, domain }: Pick<DomainRequest, 'workspaceId' | 'domain'>,
+): void {
   requireDomainLength(domain)
   if (domainByName(read, { workspaceId, domain }).length > 0) {
     throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
@@ -84,10 +87,14 @@ export function requireClaimable(read: Read, { workspaceId, domain }: Pick<Domai
 /** The return paths in the domain's mail host must fit into an address. */
 function requireDomainLength(domain: DomainName): void {
   if (domain.length <= MAX_DOMAIN_LENGTH) return
-  throw new Refusal('invalid-parameter', `a sending domain may have ${MAX_DOMAIN_LENGTH} characters, found ${domain.length}`, {
-    field: 'domain',
-    value: formatForDisplay(domain),
-  })
+  throw new Refusal(
+    'invalid-parameter',
+    `a sending domain may have ${MAX_DOMAIN_LENGTH} characters, found ${domain.length}`,
+    {
+      field: 'domain',
+      value: formatForDisplay(domain),
+    },
+  )
 }
 
 /** Throws a Refusal `domain-taken` where another workspace has the domain verified. */

@@ -9,7 +9,7 @@ import { countDomainCreation } from '../accounts/limits/domain-creations.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Commit, ConstraintViolated } from '../storage/writer/write.js'
-import { buildDomain, requireClaimable, type DomainRequest } from './new-domain.js'
+import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
 
 export interface RegisterDeps {

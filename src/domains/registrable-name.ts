@@ -10,7 +10,7 @@
  * Known limit: the list of public suffixes is as old as the installed package.
  */
 import { parse } from 'tldts'
-import { type DomainName, tryParseDomainName, formatForDisplay } from '../mail/address.js'
+import { type DomainName, formatForDisplay, tryParseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
 export interface ServiceNames {

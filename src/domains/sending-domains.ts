@@ -8,8 +8,8 @@
  * unverified claim blocks nobody (unique index `domains_verified_once`).
  */
 import { type Selectable, sql } from 'kysely'
-import { type DomainName, tryParseDomainName, parseDomainName } from '../mail/address.js'
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { type DomainName, parseDomainName, tryParseDomainName } from '../mail/address.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { seekOffset } from '../storage/stepped-walk.js'
 import type { Flag, Tables } from '../storage/tables/tables.js'
 

@@ -5,7 +5,7 @@
  * `data` is the payload as an endpoint receives it; it holds no message body.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import type { Write } from '../storage/writer/write.js'
 
 export type EventType =

@@ -2,11 +2,11 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import { tryCommit } from '../storage/writer/unless-missed.js'
+import { tryCommit } from '../storage/writer/try-commit.js'
 import type { Commit } from '../storage/writer/write.js'
-import { type ImportRef, storeImportFile, removeImportFile } from './import-file.js'
+import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
 import type { ImportOptions } from './import-options.js'
-import { insertImport, MAX_PENDING_IMPORTS, countPendingImports } from './import-records.js'
+import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
 
 export interface BeginDeps {
   readonly read: Read

@@ -67,7 +67,11 @@ export async function storeImportFile(commit: Commit, place: ImportRef, file: Bu
   for (let at = 0; at < file.length; at += PIECE_BYTES * PIECES_PER_COMMIT) {
     const part = file.subarray(at, at + PIECE_BYTES * PIECES_PER_COMMIT)
     const writes = Array.from({ length: Math.ceil(part.length / PIECE_BYTES) }, (_, n) =>
-      insertPiece({ ...place, place: at / PIECE_BYTES + n, bytes: part.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES) }),
+      insertPiece({
+        ...place,
+        place: at / PIECE_BYTES + n,
+        bytes: part.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES),
+      }),
     )
     await commit(writes)
   }

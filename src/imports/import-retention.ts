@@ -6,10 +6,17 @@ import { IMPORT_LIFETIME } from './import-records.js'
 const BATCH_SIZE = 200
 
 const selectFinishedBefore = prepareRead<{ before: number }>()(({ db, slot }) =>
-  db.selectFrom('imports').select('id').where('finished_at', '<', slot('before')).orderBy('finished_at').limit(BATCH_SIZE),
+  db
+    .selectFrom('imports')
+    .select('id')
+    .where('finished_at', '<', slot('before'))
+    .orderBy('finished_at')
+    .limit(BATCH_SIZE),
 )
 
-const removeImport = prepareWrite<{ id: string }>(({ db, slot }) => db.deleteFrom('imports').where('id', '=', slot('id')))
+const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('imports').where('id', '=', slot('id')),
+)
 
 /** Resolves to whether there may be more. */
 export async function removeExpiredImports(

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../mail/refusal.js'
 import type { Log } from '../platform/log.js'
-import { tryCommit } from '../storage/writer/unless-missed.js'
+import { tryCommit } from '../storage/writer/try-commit.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, removeOrphanFiles } from './import-file.js'
 import { failImport, type ImportError, importById, listPendingImports } from './import-records.js'

@@ -40,7 +40,10 @@ export function tryParseDomainName(text: string): DomainName | null {
 
 export function parseDomainName(text: string): DomainName {
   const name = tryParseDomainName(text)
-  if (name === null) throw new Refusal('invalid-address', `not a domain name: ${formatForDisplay(text)}`, { value: formatForDisplay(text) })
+  if (name === null)
+    throw new Refusal('invalid-address', `not a domain name: ${formatForDisplay(text)}`, {
+      value: formatForDisplay(text),
+    })
   return name
 }
 
@@ -60,7 +63,9 @@ export function tryParseAddress(text: string): Address | null {
 export function parseAddress(text: string): Address {
   const address = tryParseAddress(text)
   if (address === null)
-    throw new Refusal('invalid-address', `not a mail address: ${formatForDisplay(text)}`, { value: formatForDisplay(text) })
+    throw new Refusal('invalid-address', `not a mail address: ${formatForDisplay(text)}`, {
+      value: formatForDisplay(text),
+    })
   return address
 }
 

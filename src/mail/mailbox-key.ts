@@ -1,5 +1,5 @@
 /** One text for the many ways in which the address of one mailbox can be written. */
-import { type Address, tryParseAddress, domainOf, localPartOf } from './address.js'
+import { type Address, domainOf, localPartOf, tryParseAddress } from './address.js'
 
 /** What stands for every way to write a local part that names the same mailbox here. */
 export function localPartKey(address: Address): string {

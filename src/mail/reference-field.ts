@@ -8,7 +8,7 @@
  * Limit: whoever sees the message, as the readers of a list, can complain in its recipient's name.
  */
 import type { KeyObject } from 'node:crypto'
-import { recipientOfToken, createRecipientToken } from './recipient-token.js'
+import { createRecipientToken, recipientOfToken } from './recipient-token.js'
 
 const FIELD_NAME = 'X-Posthorn-Reference'
 

@@ -8,7 +8,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { DomainName } from './address.js'
-import { recipientOfToken, createRecipientToken } from './recipient-token.js'
+import { createRecipientToken, recipientOfToken } from './recipient-token.js'
 
 const PREFIX = 'bounce+'
 

@@ -32,7 +32,8 @@ export function parseRoute(text: string): ParsedRoute {
   if (tls === null) return buildProblem('the scheme of a route is smtp or smtps')
   const auth = login === undefined ? null : parseLogin(login)
   if (auth === undefined) return buildProblem('the login of a route is "user:password", percent-encoded')
-  if (auth !== null && scheme === undefined) return buildProblem('a route with a login needs smtp:// or smtps:// before it')
+  if (auth !== null && scheme === undefined)
+    return buildProblem('a route with a login needs smtp:// or smtps:// before it')
   const { v6, name, port: digits } = hostPortForm.exec(place)?.groups ?? {}
   const host = v6 === undefined ? parseHost(name ?? '') : isIP(v6) === 6 ? v6.toLowerCase() : null
   if (host === null)

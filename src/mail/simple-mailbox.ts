@@ -7,7 +7,8 @@
  */
 import { type Address, tryParseAddress } from './address.js'
 
-const simpleForm = /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+const simpleForm =
+  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
 
 export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
   if (value.length > 320) return null

@@ -6,7 +6,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Address, DomainName } from './address.js'
-import { recipientOfToken, createRecipientToken } from './recipient-token.js'
+import { createRecipientToken, recipientOfToken } from './recipient-token.js'
 
 export function createUnsubscribeAddress(secret: KeyObject, recipientId: string, host: DomainName): Address {
   return `unsubscribe+${createRecipientToken(secret, 'unsubscribe', recipientId)}@${host}` as Address

@@ -51,7 +51,12 @@ export async function listEmails(
 type WorkspaceCursor = { workspaceId: string } & Cursor
 type StatusCursor = WorkspaceCursor & { status: EmailStatus }
 
-function findCursorAfter(read: Read, { workspaceId, status }: EmailFilter, place: Cursor, skip: number): readonly Cursor[] {
+function findCursorAfter(
+  read: Read,
+  { workspaceId, status }: EmailFilter,
+  place: Cursor,
+  skip: number,
+): readonly Cursor[] {
   return status === null
     ? cursorOfAll(read, { workspaceId, ...place, skip })
     : cursorOfStatus(read, { workspaceId, status, ...place, skip })

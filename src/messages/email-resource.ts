@@ -14,7 +14,7 @@ import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
-import { type AttemptDetails, type EmailDetails, readEmailDetails, type RecipientDetails } from './email-story.js'
+import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
 import { rawOfEmail, signatureOfEmail } from './raw-message.js'
@@ -28,7 +28,16 @@ export interface EmailContent {
 
 export type WithContent<Details> = Details & EmailContent
 
-type AttemptField = 'number' | 'at' | 'duration_ms' | 'mx' | 'outcome' | 'reason' | 'response' | 'tls' | 'next_attempt_at'
+type AttemptField =
+  | 'number'
+  | 'at'
+  | 'duration_ms'
+  | 'mx'
+  | 'outcome'
+  | 'reason'
+  | 'response'
+  | 'tls'
+  | 'next_attempt_at'
 export type LoggedAttempt = Pick<AttemptDetails, AttemptField>
 
 type RecipientField = 'email' | 'status' | 'last_response' | 'mx' | 'next_attempt_at' | 'delivered_at'
@@ -102,7 +111,9 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string): Buf
   const raw = rawOfEmail(read, key)[0]?.raw
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
-    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is not kept any more: ${kept}`, { id })
+    throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is not kept any more: ${kept}`, {
+      id,
+    })
   }
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined ? raw : Buffer.concat([Buffer.from(field, 'latin1'), raw])
@@ -154,7 +165,10 @@ function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<strin
 }
 
 /** In the order of the interface. */
-function withContent(story: EmailDetails, { html, text, headers, attachments }: EmailContent): WithContent<EmailDetails> {
+function withContent(
+  story: EmailDetails,
+  { html, text, headers, attachments }: EmailContent,
+): WithContent<EmailDetails> {
   const { id, message_id, from, to, cc, bcc, reply_to, subject, tags, ...others } = story
   const head = { id, message_id, from, to, cc, bcc, reply_to, subject }
   return { ...head, html, text, headers, tags, attachments, ...others }

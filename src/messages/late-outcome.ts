@@ -45,7 +45,12 @@ export type LateOutcome =
 type StatusTransitions = Readonly<Partial<Record<RecipientStatus, RecipientStatus>>>
 
 const handedOverStates: StatusTransitions = { sent: 'sent', delivered: 'delivered' }
-const attemptedStates: StatusTransitions = { ...handedOverStates, bounced: 'bounced', queued: 'queued', failed: 'failed' }
+const attemptedStates: StatusTransitions = {
+  ...handedOverStates,
+  bounced: 'bounced',
+  queued: 'queued',
+  failed: 'failed',
+}
 
 const transitions: Readonly<Record<LateOutcome['kind'], StatusTransitions>> = {
   refused: { sent: 'bounced', delivered: 'bounced' },
@@ -71,7 +76,12 @@ export type LateOutcomeResult =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated' }
 
-export function resolveLateOutcome(read: Read, about: OutcomeSubject, news: LateOutcome, at: number): LateOutcomeResult {
+export function resolveLateOutcome(
+  read: Read,
+  about: OutcomeSubject,
+  news: LateOutcome,
+  at: number,
+): LateOutcomeResult {
   const { recipient, email } = about
   const to = nextStatus(recipient.status, news.kind)
   if (to === null) return { kind: 'ignored', why: 'state' }
@@ -116,7 +126,12 @@ function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureD
 }
 
 /** On the recipient and its email. What was given up keeps its state, but shows why. */
-function buildStatusWrites({ recipient, email }: OutcomeSubject, news: LateOutcome, to: RecipientStatus, at: number): Write[] {
+function buildStatusWrites(
+  { recipient, email }: OutcomeSubject,
+  news: LateOutcome,
+  to: RecipientStatus,
+  at: number,
+): Write[] {
   const { id, workspace_id: workspaceId, status: from } = recipient
   const { last_response, reason, delivered_at: deliveredAt, settled_at: settledAt } = recipient
   const place = { id, workspaceId, from, to }

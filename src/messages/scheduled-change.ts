@@ -15,9 +15,9 @@ import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { formatTimestamp } from '../platform/clock.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
+import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { Email } from './email.js'
-import { type Viewer, requireVisibleEmail } from './email-resource.js'
+import { requireVisibleEmail, type Viewer } from './email-resource.js'
 
 export interface ChangeDeps {
   readonly read: Read

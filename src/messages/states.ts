@@ -31,6 +31,5 @@ export function rollUp(statuses: readonly RecipientStatus[]): EmailStatus {
 }
 
 /** For SQL: the rank of each status, and the status that each rank rolls up to. */
-export const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = statusOrder.map(
-  (status) => ({ status, rolledUp: rollUp([status]) }),
-)
+export const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] =
+  statusOrder.map((status) => ({ status, rolledUp: rollUp([status]) }))

@@ -6,7 +6,7 @@
 import { administratorsOf } from '../accounts/people/members.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
-import { formatTime, type NoticeMail, toOneLine, type Piece } from './notice-mail.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
 /** Of the event; times are ISO 8601. */
 export interface DomainEventData {

@@ -12,10 +12,10 @@ import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type Commit, StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
-import { type DomainEventData, buildDomainNotices } from './domain-notice.js'
-import { type InvitationNoticeDeps, buildInvitationNotices } from './invitation-notice.js'
-import { type NoticeMail, type ServiceSender, type ComposedNotice, composeNotice } from './notice-mail.js'
-import { readCursor, moveCursor, type NoticeEvent, noticeEventsAfter } from './told-events.js'
+import { buildDomainNotices, type DomainEventData } from './domain-notice.js'
+import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
+import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
+import { type ComposedNotice, composeNotice, type NoticeMail, type ServiceSender } from './notice-mail.js'
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20

@@ -1,6 +1,6 @@
 /** Examples of an endpoint for people: the request as a command, and what is answered. */
 import { html, type Markup } from '../mail/markup.js'
-import type { Content, Endpoint, OpenApi, Parameter } from './openapi-form.js'
+import type { Content, Endpoint, OpenApi, Parameter } from './openapi-document.js'
 
 export function renderRequestExample(api: OpenApi, { method, path, operation }: Endpoint): Markup {
   const { parameters = [], requestBody, security } = operation

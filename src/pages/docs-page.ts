@@ -10,8 +10,9 @@ import { type Page, renderPage } from './layout.js'
 import {
   describeSchema,
   type Endpoint,
-  listEndpoints,
   type Field,
+  formatType,
+  listEndpoints,
   listFields,
   type OpenApi,
   type Operation,
@@ -19,8 +20,7 @@ import {
   type Response,
   resolveResponse,
   type Schema,
-  formatType,
-} from './openapi-form.js'
+} from './openapi-document.js'
 
 export function renderDocsPage(document: object): Page {
   const api = document as OpenApi

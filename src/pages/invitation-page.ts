@@ -8,7 +8,7 @@ import { type AcceptDeps, acceptInvitation, findOpenInvitation } from '../accoun
 import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../accounts/people/passwords.js'
 import { html, type Markup } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
-import { renderNotePage, type Page, renderPage } from './layout.js'
+import { type Page, renderNotePage, renderPage } from './layout.js'
 
 export interface PageView {
   readonly query: URLSearchParams
@@ -59,7 +59,13 @@ export function renderFormAgain(
 ): Page | null {
   const { form, now } = filled
   try {
-    return renderFormPage(deps, { token: form.get('token') ?? '', now, status, fault, name: form.get('full_name') ?? '' })
+    return renderFormPage(deps, {
+      token: form.get('token') ?? '',
+      now,
+      status,
+      fault,
+      name: form.get('full_name') ?? '',
+    })
   } catch (error) {
     if (error instanceof Refusal) return null
     throw error

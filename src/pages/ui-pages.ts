@@ -1,8 +1,8 @@
 /** All pages under `/ui/`, by their paths, and what leads there. */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { renderDocsPage } from './docs-page.js'
-import { renderFormAgain, renderInvitationError, renderInvitation, submitInvitation } from './invitation-page.js'
-import { renderNotePage, type Page } from './layout.js'
+import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
+import { type Page, renderNotePage } from './layout.js'
 import { startPage, startPageRedirect } from './start-page.js'
 
 export interface PageRequest {

@@ -82,7 +82,12 @@ async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: S
 }
 
 /** Waits for `event`; destroys the socket when something else comes first. */
-function waitForSocket<S extends Socket>(socket: S, event: string, limits: DialLimits, otherwise: DialFailure): Promise<S> {
+function waitForSocket<S extends Socket>(
+  socket: S,
+  event: string,
+  limits: DialLimits,
+  otherwise: DialFailure,
+): Promise<S> {
   const { timeout, signal } = limits
   return new Promise((resolve, reject) => {
     const finish = (error: unknown): void => {

@@ -72,7 +72,11 @@ export function resolveDestinations(
     else mail.set(party.id, [...(mail.get(party.id) ?? []), address])
   }
   const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
-  return { destinations: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }], ignoredAddresses, goneAddresses }
+  return {
+    destinations: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }],
+    ignoredAddresses,
+    goneAddresses,
+  }
 }
 
 function toMailDestination(workspaceId: string, addresses: readonly Address[]): MailDestination {

@@ -6,9 +6,9 @@
  * the thread's first and its last ones (RFC 5322 section 3.6.4 has the parent last). Lists are
  * looked for in the first 8 KB of their fields, references in the last 64 KB.
  */
-import { findFields, readFieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { findFields, type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { readHeaderMailboxes } from '../mail/listed-mailboxes.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'

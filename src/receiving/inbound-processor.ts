@@ -16,9 +16,9 @@
 import { Refusal } from '../mail/refusal.js'
 import {
   type InboundEmail,
+  isUnprocessed,
   markFailed,
   rawOfInbound,
-  isUnprocessed,
   unprocessedById,
 } from '../messages/inbound/inbound-email.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
@@ -27,8 +27,8 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, WriteConflict, StorageFault, type Write } from '../storage/writer/write.js'
-import type { GuardedMessage, CrashGuard } from './in-hand.js'
+import { type Commit, StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
+import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
@@ -40,7 +40,12 @@ export interface ProcessingResult {
 }
 
 /** What shall be written of a message. `study`: what the processes made of it; null: it was too much for them. */
-export type MailProcessor = (email: InboundEmail, raw: Buffer, outline: MimeOutline, study: unknown) => ProcessingResult | Promise<ProcessingResult>
+export type MailProcessor = (
+  email: InboundEmail,
+  raw: Buffer,
+  outline: MimeOutline,
+  study: unknown,
+) => ProcessingResult | Promise<ProcessingResult>
 /** The same of a report, of which the digest counts, whatever message it returns. */
 export type ReportProcessor = (email: InboundEmail, digest: unknown) => ProcessingResult | Promise<ProcessingResult>
 
@@ -213,7 +218,10 @@ export class InboundProcessor {
   }
 
   /** Null: not now, we are stopping. */
-  private handleUnreadable(email: InboundEmail, result: UnreadableResult | { readonly kind: 'studied' }): ProcessingResult | null {
+  private handleUnreadable(
+    email: InboundEmail,
+    result: UnreadableResult | { readonly kind: 'studied' },
+  ): ProcessingResult | null {
     if (this.isStopping) return null
     const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
     return this.buildFailure(email, why)
@@ -223,7 +231,10 @@ export class InboundProcessor {
     return rawOfInbound(this.deps.read, { id, workspaceId })[0]?.raw
   }
 
-  private buildFailure({ id, workspace_id: workspaceId }: InboundEmail, why: Readonly<Record<string, unknown>>): ProcessingResult {
+  private buildFailure(
+    { id, workspace_id: workspaceId }: InboundEmail,
+    why: Readonly<Record<string, unknown>>,
+  ): ProcessingResult {
     this.deps.log.info({ inbound: id, ...why }, 'a message cannot be taken apart')
     return { writes: [markFailed({ id, workspaceId, at: this.deps.clock() })] }
   }

@@ -5,10 +5,10 @@
 import { type Event, recordEvent } from '../events/event-log.js'
 import { type InboundEmail, markProcessed } from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
-import type { ContentAnalysis } from '../spam/spam-study.js'
+import type { ContentAnalysis } from '../spam/content-analysis.js'
 import type { JudgeSpam } from '../spam/spam-verdict.js'
 import type { Write } from '../storage/writer/write.js'
-import { readInboundContent, buildReceivedData } from './inbound-content.js'
+import { buildReceivedData, readInboundContent } from './inbound-content.js'
 import type { MailProcessor } from './inbound-processor.js'
 
 export interface ProcessMailDeps {

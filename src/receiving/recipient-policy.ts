@@ -13,7 +13,7 @@
  * zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
-import type { ReceivingDomain } from '../domains/receiving-book.js'
+import type { ReceivingDomain } from '../domains/receiving-domain-cache.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
 import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'

@@ -13,7 +13,7 @@
  */
 import { isIP } from 'node:net'
 import { type Address, tryParseDomainName } from '../mail/address.js'
-import { readFieldValue, type Header, type HeaderField, spliceToPieces } from '../mail/header-fields.js'
+import { type Header, type HeaderField, readFieldValue, spliceToPieces } from '../mail/header-fields.js'
 import { formatMessageDate } from '../mail/message-date.js'
 import type { TlsFacts } from './received-message.js'
 

@@ -5,7 +5,11 @@
  * A workspace keeps its place, so that a message is read once; `nextOfAll` looks from the start
  * again, because a commit may end later than one of a younger message.
  */
-import { type InboundEmail, nextUnprocessedWorkspace, unprocessedOfWorkspace } from '../messages/inbound/inbound-email.js'
+import {
+  type InboundEmail,
+  nextUnprocessedWorkspace,
+  unprocessedOfWorkspace,
+} from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
 
 /** Of one workspace under way at a time. */
@@ -49,7 +53,11 @@ export class WaitingMail {
   }
 
   private takeNext(workspaceId: string, limit: number): readonly InboundEmail[] {
-    const workspace = this.workspaces.get(workspaceId) ?? { inProgress: new Set(), cursor: START_CURSOR, hasMore: false }
+    const workspace = this.workspaces.get(workspaceId) ?? {
+      inProgress: new Set(),
+      cursor: START_CURSOR,
+      hasMore: false,
+    }
     this.workspaces.set(workspaceId, workspace)
     const page = limit === 0 ? [] : unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
     workspace.hasMore = page.length === limit

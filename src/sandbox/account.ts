@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { hashKey, insertKey, keyByHash, generateKey } from '../accounts/keys/api-keys.js'
+import { generateKey, hashKey, insertKey, keyByHash } from '../accounts/keys/api-keys.js'
 import { authenticateKey } from '../accounts/keys/key-check.js'
 import { initOperatorWorkspace } from '../accounts/operator-workspace.js'
 import { permissionFor } from '../accounts/permissions.js'
@@ -20,7 +20,7 @@ import { parseAddress, parseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
-import { DOMAIN, HOST } from './places.js'
+import { DOMAIN, HOST } from './paths.js'
 
 export interface Account {
   readonly workspaceId: string

@@ -8,12 +8,12 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import type { Config } from '../config/complete.js'
 import { loadConfig } from '../config/load.js'
-import type { ListenAddress } from '../config/places.js'
+import type { ListenAddress } from '../config/network-values.js'
 import { formatProblems } from '../config/problems.js'
 import { parseRoute } from '../mail/route.js'
 import { CannotStart } from './cannot-start.js'
 import { refuseBusyPorts } from './free-ports.js'
-import { DEFAULT_BASE, DOMAIN, HOST, type SandboxPaths, type Ports, portsAbove } from './places.js'
+import { DEFAULT_BASE, DOMAIN, HOST, type Ports, portsAbove, type SandboxPaths } from './paths.js'
 
 export interface SandboxConfig {
   readonly config: Config

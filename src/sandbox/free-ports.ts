@@ -5,7 +5,7 @@
  * that start then fails with the system's words.
  */
 import { createServer } from 'node:net'
-import type { ListenAddress } from '../config/places.js'
+import type { ListenAddress } from '../config/network-values.js'
 import { CannotStart } from './cannot-start.js'
 
 export async function refuseBusyPorts(wanted: readonly ListenAddress[]): Promise<void> {

@@ -8,7 +8,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../platform/clock.js'
-import { MAX_BASE } from './places.js'
+import { MAX_BASE } from './paths.js'
 import { quickstart } from './quickstart.js'
 
 /**

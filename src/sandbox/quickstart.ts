@@ -19,14 +19,14 @@ import { databaseFile, openDatabase } from '../storage/open.js'
 import type { Read } from '../storage/prepared.js'
 import { ensureAccount } from './account.js'
 import { CannotStart } from './cannot-start.js'
-import { type SandboxConfig, configure } from './configuration.js'
-import { verifyDkimSignature, publishedKeyFinder } from './dkim-verdict.js'
+import { configure, type SandboxConfig } from './configuration.js'
+import { publishedKeyFinder, verifyDkimSignature } from './dkim-verdict.js'
 import { refuseBusyPorts } from './free-ports.js'
-import { type SandboxPaths, sandboxPaths } from './places.js'
+import { type SandboxPaths, sandboxPaths } from './paths.js'
 import { submitByRest } from './rest-sample.js'
-import { waitUntilSettled, submitBySmtp } from './sample.js'
+import { submitBySmtp, waitUntilSettled } from './sample.js'
 import { openSink } from './sink.js'
-import { arrivalLine, guideLines, storyLines } from './words.js'
+import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
 export interface QuickstartParts {
   readonly folder: string
@@ -97,7 +97,9 @@ async function startSandbox(
 async function runDemo(parts: QuickstartParts, started: RunningSandbox): Promise<void> {
   const { configured, tls, key, paths } = started
   const door = { ca: tls.cert, key }
-  await sendSample(parts, started, 'SMTP (STARTTLS, AUTH)', () => submitBySmtp({ ...door, listen: configured.startTls }))
+  await sendSample(parts, started, 'SMTP (STARTTLS, AUTH)', () =>
+    submitBySmtp({ ...door, listen: configured.startTls }),
+  )
   if (parts.signal.aborted) return
   const emailId = await sendSample(parts, started, 'REST (HTTPS, POST /v1/emails)', () =>
     submitByRest({ ...door, listen: configured.api }),

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { CannotStart } from './cannot-start.js'
-import { DOMAIN } from './places.js'
+import { DOMAIN } from './paths.js'
 import { type Endpoint, throwDiskFull } from './sample.js'
 
 /** The id of the email. */

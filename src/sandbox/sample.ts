@@ -4,12 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
-import type { ListenAddress } from '../config/places.js'
-import { type EmailDetails, detailsOfAnyWorkspace } from '../messages/email-story.js'
+import type { ListenAddress } from '../config/network-values.js'
+import { detailsOfAnyWorkspace, type EmailDetails } from '../messages/email-details.js'
 import type { Clock } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { CannotStart } from './cannot-start.js'
-import { DOMAIN } from './places.js'
+import { DOMAIN } from './paths.js'
 
 const MAX_WAIT = 15_000
 const POLL_INTERVAL = 20
@@ -54,7 +54,12 @@ export function throwDiskFull(): never {
 }
 
 /** Its story once it is settled; as it stands when that takes too long or `signal` strikes. */
-export async function waitUntilSettled(read: Read, id: string, clock: Clock, signal: AbortSignal): Promise<EmailDetails> {
+export async function waitUntilSettled(
+  read: Read,
+  id: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT
   for (;;) {
     const story = detailsOfAnyWorkspace(read, id)

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
-import type { ListenAddress } from '../config/places.js'
+import type { ListenAddress } from '../config/network-values.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
@@ -93,7 +93,12 @@ function refusalOf(address: string): Error | null {
 }
 
 /** Resolves to the name of the file. */
-async function storeMessage(parts: SinkParts, stream: Readable, session: SMTPServerSession, count: number): Promise<string> {
+async function storeMessage(
+  parts: SinkParts,
+  stream: Readable,
+  session: SMTPServerSession,
+  count: number,
+): Promise<string> {
   const raw = await buffer(stream)
   const at = parts.clock()
   const verdict = await parts.verifyDkim(raw, at)

@@ -51,7 +51,9 @@ export function findCustomFieldFault(name: string, value: string): string | null
   if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
     return 'must be message ids, such as <id@example.com>, with blanks between them'
   }
-  return hasLongPiece(value) ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there` : null
+  return hasLongPiece(value)
+    ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there`
+    : null
 }
 
 /** Ids of ours travel everywhere: no UTF-8 in them. */

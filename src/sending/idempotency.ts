@@ -97,7 +97,11 @@ export interface EarlierUse {
 }
 
 /** What this key made already, or null; throws a Refusal `conflict` when the content differs. */
-export function findEarlierUse(read: Read, { workspaceId, key, fingerprint, field }: KeyUse, now: number): EarlierUse | null {
+export function findEarlierUse(
+  read: Read,
+  { workspaceId, key, fingerprint, field }: KeyUse,
+  now: number,
+): EarlierUse | null {
   const row = byKey(read, { workspaceId, key })[0]
   if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
   if (row.fingerprint !== fingerprint) {

@@ -100,7 +100,8 @@ function checkSenders(
   envelopeFrom: Address | '',
   from: readonly Author[],
 ): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: string): boolean => findVerifiedDomain(workspaceId, domain) !== undefined
+  const isVerified = (workspaceId: string, domain: string): boolean =>
+    findVerifiedDomain(workspaceId, domain) !== undefined
   if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
   for (const { address } of from) checkSender(principal, address, 'From', isVerified)
   const first = from[0]

@@ -10,12 +10,12 @@
  * is longer than `MAX_LIST`, more Received fields than a message can gather without going in circles.
  */
 import { formatForDisplay } from '../mail/address.js'
-import { findFields, readFieldValue, type Header, type HeaderField, spliceHeader } from '../mail/header-fields.js'
+import { findFields, type Header, type HeaderField, readFieldValue, spliceHeader } from '../mail/header-fields.js'
+import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { readHeaderMailboxes } from '../mail/listed-mailboxes.js'
 import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../mail/mailbox-list.js'
 import { formatMessageDate } from '../mail/message-date.js'
-import { isMessageId, createMessageId } from '../mail/message-id.js'
+import { createMessageId, isMessageId } from '../mail/message-id.js'
 import { REFERENCE_FIELD } from '../mail/reference-field.js'
 import { Refusal } from '../mail/refusal.js'
 import { parseSimpleMailbox } from '../mail/simple-mailbox.js'
@@ -47,7 +47,11 @@ export function prepareMessage(raw: Buffer, header: Header, origin: MessageOrigi
     ...(existingId === '' ? [`Message-ID: ${messageId}\r\n`] : []),
   ]
   return {
-    raw: spliceHeader(raw, header, { remove: findRemovedFields(header, existingId === ''), prepend, append: added.join('') }),
+    raw: spliceHeader(raw, header, {
+      remove: findRemovedFields(header, existingId === ''),
+      prepend,
+      append: added.join(''),
+    }),
     messageId: existingId === '' ? messageId : existingId,
   }
 }
@@ -96,11 +100,17 @@ function parseAuthors(value: string): MessageSummary['from'] {
   }
   const authors = parseMailboxList(value).map(({ address, name }) => {
     if (address !== null) return { address, name }
-    throw new Refusal('malformed-message', `From: not a mail address: ${formatForDisplay(value)}`, { field: 'from', value })
+    throw new Refusal('malformed-message', `From: not a mail address: ${formatForDisplay(value)}`, {
+      field: 'from',
+      value,
+    })
   })
   const [first, ...others] = authors
   if (first === undefined) {
-    throw new Refusal('malformed-message', `From: names no address: ${formatForDisplay(value)}`, { field: 'from', value })
+    throw new Refusal('malformed-message', `From: names no address: ${formatForDisplay(value)}`, {
+      field: 'from',
+      value,
+    })
   }
   return [first, ...others]
 }

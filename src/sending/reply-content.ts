@@ -72,7 +72,9 @@ function readReplyTo(raw: Buffer): readonly Mailbox[] {
 }
 
 function toNamedAddresses(list: readonly Mailbox[]): NamedAddress[] {
-  return list.flatMap(({ address, name }) => (address === null ? [] : [{ address, name: isDisplayName(name) ? name : '' }]))
+  return list.flatMap(({ address, name }) =>
+    address === null ? [] : [{ address, name: isDisplayName(name) ? name : '' }],
+  )
 }
 
 function buildReplySubject(subject: string): string {

@@ -41,7 +41,8 @@ const serviceReaders: Readonly<Record<string, FieldReader>> = {
   },
   'x-service-priority': (draft, value, _now, name) => {
     const word = value.toLowerCase()
-    if (word !== 'high' && word !== 'normal' && word !== 'low') throw buildFieldRefusal(name, value, '"high", "normal" or "low"')
+    if (word !== 'high' && word !== 'normal' && word !== 'low')
+      throw buildFieldRefusal(name, value, '"high", "normal" or "low"')
     draft.priority = word
   },
   'x-service-scheduled-for': (draft, value, now, name) => {
@@ -141,5 +142,8 @@ function parseDialectFlag(value: string): boolean | null {
 }
 
 function buildFieldRefusal(field: string, value: string, allowed: string): Refusal {
-  return new Refusal('malformed-message', `${field}: found "${formatForDisplay(value)}", allowed: ${allowed}`, { field, value })
+  return new Refusal('malformed-message', `${field}: found "${formatForDisplay(value)}", allowed: ${allowed}`, {
+    field,
+    value,
+  })
 }

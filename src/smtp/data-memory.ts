@@ -1,6 +1,6 @@
 /** The memory for the message of a DATA command whose size was declared: waited for, reserved, given back. */
 import type { MemoryBudget } from '../platform/memory/budget.js'
-import { type ReservableMemory, type MemoryReservation, reserveMemory } from '../platform/memory/reservation.js'
+import { type MemoryReservation, type ReservableMemory, reserveMemory } from '../platform/memory/reservation.js'
 
 export class DataMemory {
   private waiting: AbortController | null = null

@@ -9,7 +9,7 @@
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import type { IncomingMessage } from './collect.js'
+import type { IncomingMessage } from './incoming-message.js'
 
 export function startDataMode(parser: SMTPStream, maxSize: number, message: IncomingMessage): SMTPServerDataStream {
   const stream = message as unknown as SMTPServerDataStream

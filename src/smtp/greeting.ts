@@ -9,8 +9,8 @@
  * `connection-limit.ts` replaces. A new version of smtp-server must be read for changes here.
  */
 import type { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
-import { replyText } from './answer.js'
 import type { SmtpReply } from './protocol-fault.js'
+import { replyText } from './smtp-reply.js'
 
 /** `refusal`: what to say instead of the greeting; null: the client is welcome. */
 export function greetAtOnce(connection: SMTPConnection, refusal: () => SmtpReply | null): void {

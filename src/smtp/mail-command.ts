@@ -3,17 +3,17 @@
  * those who submit, RET and ENVID (RFC 3461), AUTH (RFC 4954 section 5: taken, and ignored as
  * its client is known by its key).
  */
-import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
-import { validateEnvid, type DsnReturn, decodeXtext, parseRet } from '../mail/dsn-parameters.js'
-import { buildTooLargeRefusal } from './collect.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
+import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../mail/dsn-parameters.js'
+import { buildTooLargeRefusal } from './incoming-message.js'
 import {
   buildArgumentFault,
+  buildUtf8Fault,
   flagOf,
   type PathCommand,
   parsePathCommand,
   refuseUnknown,
   textOf,
-  buildUtf8Fault,
 } from './path-command.js'
 import { ProtocolFault } from './protocol-fault.js'
 

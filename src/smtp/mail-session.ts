@@ -13,18 +13,18 @@ import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { addressKeyOf } from '../accounts/client-address.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { ConnectionState } from '../platform/connections/connection-limit.js'
+import type { ConnectionState } from '../platform/connections/connection-limiter.js'
 import { TransferWatch } from '../platform/connections/transfer-pace.js'
 import { RESERVE_FROM_BYTES } from '../platform/memory/reservation.js'
-import { toSmtpReply, replyText, storageFull } from './answer.js'
-import { IncomingMessage, buildNoRoomRefusal } from './collect.js'
+import type { ServerSlot } from './connection-slot.js'
 import { DataMemory } from './data-memory.js'
 import { startDataMode } from './data-mode.js'
 import { EnhancedConnection } from './enhanced-connection.js'
+import { buildNoRoomRefusal, IncomingMessage } from './incoming-message.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
-import type { ServerSlot } from './server-place.js'
 import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
 import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
+import { replyText, storageFull, toSmtpReply } from './smtp-reply.js'
 
 export type Done = () => void
 
@@ -165,7 +165,9 @@ export abstract class MailSession extends EnhancedConnection {
     const parser = super._createParser()
     parser.startDataMode = () => {
       const { settings, memory } = this.base
-      const message = new IncomingMessage(settings.maxSize, this.dataMemory.budgetFor(memory), () => this.buildNoRoomRefusal())
+      const message = new IncomingMessage(settings.maxSize, this.dataMemory.budgetFor(memory), () =>
+        this.buildNoRoomRefusal(),
+      )
       message.once('end', () => this.dataMemory.release())
       this.incoming = message
       this.watchPace(parser, message)

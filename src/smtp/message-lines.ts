@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { assertNever } from '../mail/assert-never.js'
 import { findFields, scanHeader } from '../mail/header-fields.js'
-import { checkLinesInSteps, type LineCheck } from '../mail/message-form.js'
+import { checkLinesInSteps, type LineCheck } from '../mail/line-check.js'
 import { Refusal } from '../mail/refusal.js'
 import { ProtocolFault } from './protocol-fault.js'
 

@@ -7,7 +7,7 @@ import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { ReceivedMessage } from '../receiving/received-message.js'
 import type { Listing } from '../spam/dnsbl.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
-import type { ListenerSettings, Endpoint, SessionLimits } from './session-gate.js'
+import type { Endpoint, ListenerSettings, SessionLimits } from './session-gate.js'
 
 /** A recipient whose mail is ours to take. */
 export interface AcceptedRecipient {

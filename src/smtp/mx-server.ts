@@ -13,15 +13,15 @@ import type { TLSSocket } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { isInNetwork } from '../accounts/keys/key-check.js'
-import type { ConnectionOrigin } from '../platform/connections/connection-limit.js'
-import { type ClientError, clientFaultFacts } from './line-facts.js'
+import type { ConnectionOrigin } from '../platform/connections/connection-limiter.js'
+import type { ServerSlot } from './connection-slot.js'
+import { type ClientError, clientFaultFacts } from './log-facts.js'
 import { listenerOptions, MailServer } from './mail-server.js'
 import type { MxSettings } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
 import { mxReplies } from './mx-refusals.js'
 import { MxSession } from './mx-session.js'
 import type { SmtpReply } from './protocol-fault.js'
-import type { ServerSlot } from './server-place.js'
 
 export class MxServer extends MailServer {
   constructor(private readonly gate: MxGate) {

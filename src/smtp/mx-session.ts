@@ -10,12 +10,12 @@
  */
 import { TLSSocket } from 'node:tls'
 import { type Address, localPartOf } from '../mail/address.js'
-import { toRecipientLogFields } from '../mail/recipient-facts.js'
+import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
 import { type Listing, totalWeight } from '../spam/dnsbl.js'
-import { storageFull } from './answer.js'
-import { refusalFacts } from './line-facts.js'
+import type { ServerSlot } from './connection-slot.js'
+import { refusalFacts } from './log-facts.js'
 import { type PlainMailCommand, parsePlainMail } from './mail-command.js'
 import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkHops, checkLines } from './message-lines.js'
@@ -24,8 +24,8 @@ import type { MxGate } from './mx-gate.js'
 import { isRefusal, mxReplies, recipientReasonOf, recipientTexts, tarpitDelay } from './mx-refusals.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parsePlainRcpt } from './rcpt-command.js'
-import type { ServerSlot } from './server-place.js'
 import { recipientOk, senderOk } from './session-replies.js'
+import { storageFull } from './smtp-reply.js'
 
 type Connection = ConstructorParameters<typeof MailSession>
 

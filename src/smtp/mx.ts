@@ -5,11 +5,12 @@
  * written to is decided by `recipient`, and a message is answered 250 once `accept` has
  * resolved.
  */
-import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './listening.js'
+
 import type { MxDeps } from './mx-deps.js'
 import { createMxGate } from './mx-gate.js'
 import type { MxReason } from './mx-refusals.js'
 import { MxServer } from './mx-server.js'
+import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './server-sockets.js'
 import type { TlsPair } from './session-gate.js'
 
 export interface MxListener {

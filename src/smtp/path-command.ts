@@ -60,7 +60,8 @@ export function flagOf({ parameters }: PathCommand, name: string): boolean {
 /** Parameters that we do not know must be refused, not ignored (RFC 5321 section 4.1.1.11). */
 export function refuseUnknown({ parameters }: PathCommand, known: ReadonlySet<string>): void {
   for (const name of parameters.keys()) {
-    if (!known.has(name)) throw new ProtocolFault(555, '5.5.4', `the parameter ${formatForDisplay(name)} is not supported here`)
+    if (!known.has(name))
+      throw new ProtocolFault(555, '5.5.4', `the parameter ${formatForDisplay(name)} is not supported here`)
   }
 }
 

@@ -3,10 +3,10 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
-import { validateOrcpt, decodeXtext, parseNotify } from '../mail/dsn-parameters.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
+import { decodeXtext, parseNotify, validateOrcpt } from '../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../sending/submitted-message.js'
-import { type PathCommand, parsePathCommand, refuseUnknown, textOf, buildUtf8Fault } from './path-command.js'
+import { buildUtf8Fault, type PathCommand, parsePathCommand, refuseUnknown, textOf } from './path-command.js'
 import { ProtocolFault } from './protocol-fault.js'
 
 const noParameters: ReadonlySet<string> = new Set()

@@ -9,7 +9,7 @@ import type { Log } from '../platform/log.js'
 import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { SubmittedMessage } from '../sending/submitted-message.js'
 import type { AuthLimitSettings } from './auth-limit.js'
-import type { ListenerSettings, Endpoint, SessionLimits } from './session-gate.js'
+import type { Endpoint, ListenerSettings, SessionLimits } from './session-gate.js'
 
 export interface SubmissionDeps {
   /** Who the key belongs to. Throws a Refusal: bad-credentials. */

@@ -4,24 +4,24 @@
  * Invariant: MAIL has a principal. What holds for every session stands in `mail-session.ts`.
  */
 
-import { isLoopback, addressKeyOf } from '../accounts/client-address.js'
+import { addressKeyOf, isLoopback } from '../accounts/client-address.js'
 import { keyPrefixOf } from '../accounts/keys/api-keys.js'
 import type { Principal } from '../accounts/principal.js'
-import { toRecipientLogFields } from '../mail/recipient-facts.js'
+import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
-import { toSmtpReply, asError } from './answer.js'
+import type { ServerSlot } from './connection-slot.js'
 import { greetAtOnce } from './greeting.js'
-import { refusalFacts } from './line-facts.js'
+import { refusalFacts } from './log-facts.js'
 import { parseMail } from './mail-command.js'
 import { type Done, type Envelope, MailSession } from './mail-session.js'
 import { checkLines } from './message-lines.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 import { parseRcpt } from './rcpt-command.js'
-import type { ServerSlot } from './server-place.js'
 import type { SessionFacts } from './session-gate.js'
 import { bannedReply, cannotAuthenticate, loginTimeoutReply, recipientOk, senderOk } from './session-replies.js'
+import { asError, toSmtpReply } from './smtp-reply.js'
 import type { SubmissionGate } from './submission-gate.js'
-import { toSubmittedMessage, type Transaction } from './transaction.js'
+import { type Transaction, toSubmittedMessage } from './transaction.js'
 
 const WRONG_KEY = 535
 

@@ -23,7 +23,9 @@ import { roundScore, type SpamContribution, type SpamThresholds, sumScores } fro
 
 const impersonationRuleNames = new Set(impersonationRules.map(({ name }) => name))
 
-const nonContentRuleNames = new Set([...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name))
+const nonContentRuleNames = new Set(
+  [...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name),
+)
 
 /** From so many points on the classifier takes a message for spam: a probability of 0.9. */
 const AGREEMENT_SCORE = 5
@@ -73,7 +75,11 @@ function mergeEvidence(
   const agrees = said.score >= Math.min(AGREEMENT_SCORE, thresholds.spam)
   const most = agrees ? joined : thresholds.spam - 0.01
   return [
-    ...buildReduction('SAME_EVIDENCE', twice, 'rules and classifier look at the same words: what both found counts once'),
+    ...buildReduction(
+      'SAME_EVIDENCE',
+      twice,
+      'rules and classifier look at the same words: what both found counts once',
+    ),
     ...buildReduction(
       'CLASSIFIER_DOUBTS',
       joined - most,

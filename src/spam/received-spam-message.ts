@@ -7,10 +7,10 @@
  */
 
 import type { Authentication } from '../messages/inbound/authentication-results.js'
-import { summarizeResults } from '../messages/inbound/folded-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
-import { type SpamContext, buildSpamMessage } from './spam-input.js'
+import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
 
 export type InboundOrigin = Pick<

@@ -6,9 +6,9 @@
  *
  * Limits: 1,000 fields, 8 KB of each value; 500,000 characters of text and of HTML.
  */
-import { readFieldValue, type Header, scanHeader } from '../mail/header-fields.js'
+import { type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { truncateList, type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
+import { type Mailbox, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
 import { parseFieldDate } from './facts/field-date.js'

@@ -6,18 +6,18 @@
  * rules and classifier are ours and as many as there are rules; those of block lists and of rspamd
  * are bounded and cleaned where they are made.
  */
-import { parseArrival, type InboundContent, type InboundEmail } from '../messages/inbound/inbound-email.js'
+import { type InboundContent, type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
 import type { Read } from '../storage/prepared.js'
 import { buildLiftContribution } from './arrival-points.js'
 import { countRecentlyLearned } from './bayes/days.js'
 import { readBayesCounts } from './bayes/records.js'
 import { computeSpamProbability } from './bayes/score.js'
+import type { ContentAnalysis } from './content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from './own-points.js'
 import { spamContextOf } from './received-spam-message.js'
 import type { CheckWithRspamd } from './rspamd/rspamd.js'
 import { collectRspamdContributions } from './rspamd/rspamd-points.js'
 import { type SpamContribution, type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
-import type { ContentAnalysis } from './spam-study.js'
 
 export interface SpamVerdictDeps {
   readonly read: Read
@@ -38,7 +38,10 @@ export function judgeSpam({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeS
     const { rules, tokens } = study ?? missingAnalysis
     const ownContributions = collectOwnContributions(rules, classifierOpinion(read, email, tokens), arrival, thresholds)
     const verdict = await pendingVerdict
-    const merged = verdict === null ? ownContributions : [...ownContributions, ...collectRspamdContributions(sumScores(ownContributions), verdict, thresholds)]
+    const merged =
+      verdict === null
+        ? ownContributions
+        : [...ownContributions, ...collectRspamdContributions(sumScores(ownContributions), verdict, thresholds)]
     return toVerdict([...merged, ...buildLiftContribution(arrival, sumScores(merged), thresholds)], thresholds)
   }
 }
@@ -48,7 +51,11 @@ const missingAnalysis: ContentAnalysis = {
   tokens: [],
 }
 
-function checkWithRspamd(rspamd: CheckWithRspamd | null, email: InboundEmail, raw: Buffer): ReturnType<CheckWithRspamd> {
+function checkWithRspamd(
+  rspamd: CheckWithRspamd | null,
+  email: InboundEmail,
+  raw: Buffer,
+): ReturnType<CheckWithRspamd> {
   if (rspamd === null) return Promise.resolve(null)
   const { origin } = spamContextOf(email)
   return rspamd({ id: email.id, raw, origin, recipients: JSON.parse(email.envelope_to) as readonly string[] })
@@ -57,7 +64,8 @@ function checkWithRspamd(rspamd: CheckWithRspamd | null, email: InboundEmail, ra
 /** Null: too little was learned, or there is nothing to ask about. */
 function classifierOpinion(read: Read, email: InboundEmail, tokens: readonly string[]): ClassifierOpinion | null {
   const { workspace_id: workspaceId, received_at: receivedAt } = email
-  const probability = tokens.length === 0 ? null : computeSpamProbability(tokens, readBayesCounts(read, workspaceId, tokens))
+  const probability =
+    tokens.length === 0 ? null : computeSpamProbability(tokens, readBayesCounts(read, workspaceId, tokens))
   return probability === null ? null : { probability, recent: countRecentlyLearned(read, workspaceId, receivedAt) }
 }
 

@@ -49,7 +49,9 @@ interface PreparedStatement<Values> {
   readonly bind: (values: Values) => unknown[]
 }
 
-function prepare<Values extends object>(build: (builder: StatementBuilder<Values>) => Compilable): PreparedStatement<Values> {
+function prepare<Values extends object>(
+  build: (builder: StatementBuilder<Values>) => Compilable,
+): PreparedStatement<Values> {
   const slot = <Name extends keyof Values & string>(name: Name): Values[Name] =>
     new Slot(name) as unknown as Values[Name]
   const { sql, parameters } = build({ db: queryBuilder, slot }).compile()

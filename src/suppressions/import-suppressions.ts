@@ -14,7 +14,7 @@ import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js
 import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
+import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   isRefusedLine,
   type Provider,

@@ -12,7 +12,7 @@
  * and Mailgun do not tell which of their lists they are. A failure that was only temporary is
  * no reason, whoever says so.
  */
-import { type Address, tryParseAddress, formatForDisplay } from '../mail/address.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
@@ -123,7 +123,8 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
   })
   const given = cell('email')
   const email = tryParseAddress(given)
-  if (email === null || given.includes(REPLACEMENT_CHARACTER)) return refuseLine('email', 'is no mail address, local@domain', given)
+  if (email === null || given.includes(REPLACEMENT_CHARACTER))
+    return refuseLine('email', 'is no mail address, local@domain', given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')
@@ -131,7 +132,8 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
     columns.provider === 'sendgrid' || columns.provider === 'mailgun'
       ? meaningOfFailure(status, text, cell('tags'))
       : meaningOfWord(columns.provider, word, cell('origin'))
-  if (meaning === 'temporary') return refuseLine('reason', 'was a temporary failure, which is no reason', word || status)
+  if (meaning === 'temporary')
+    return refuseLine('reason', 'was a temporary failure, which is no reason', word || status)
   if (meaning === 'another') return refuseLine('status', 'blames something else than the address', status)
   if (meaning === 'unknown') return refuseLine('reason', 'is no reason that is known', word)
   return { email, reason: meaning, diagnostic: formatDiagnostic(status, text), moment: cell('moment') || null }

@@ -9,7 +9,7 @@ import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import { type Commit, WriteConflict, type Write } from '../storage/writer/write.js'
+import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
 export type SuppressionReason = Suppression['reason']

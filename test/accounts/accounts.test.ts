@@ -1,10 +1,23 @@
 /** Workspaces and keys: who is let in, from where, until when, and how soon a revocation counts. */
 import t from 'tap'
-import { auditEntriesOfWorkspace, removeOldAuditEntries, BEFORE_NEWEST, operatorActor, recordAuditEntry } from '../../src/accounts/audit-log.js'
-import { hashKey, insertKey, keyByHash, keysOfWorkspace, generateKey, revokeKey } from '../../src/accounts/keys/api-keys.js'
+import {
+  auditEntriesOfWorkspace,
+  BEFORE_NEWEST,
+  operatorActor,
+  recordAuditEntry,
+  removeOldAuditEntries,
+} from '../../src/accounts/audit-log.js'
+import { createApiKeyCache } from '../../src/accounts/keys/api-key-cache.js'
+import {
+  generateKey,
+  hashKey,
+  insertKey,
+  keyByHash,
+  keysOfWorkspace,
+  revokeKey,
+} from '../../src/accounts/keys/api-keys.js'
 import { authenticateKey, isInNetwork, type KeyWithRole } from '../../src/accounts/keys/key-check.js'
 import { narrowLimits } from '../../src/accounts/keys/key-limits.js'
-import { createApiKeyCache } from '../../src/accounts/keys/key-ring.js'
 import { countDomainCreation } from '../../src/accounts/limits/domain-creations.js'
 import { areas, permissionFor, requirePermission } from '../../src/accounts/permissions.js'
 import { createKeylessPrincipal } from '../../src/accounts/principal.js'
@@ -12,9 +25,9 @@ import { buildUniqueSlug } from '../../src/accounts/slug.js'
 import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
-import { WriteConflict, type Write } from '../../src/storage/writer/write.js'
+import { type Write, WriteConflict } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
 
@@ -34,7 +47,12 @@ t.test('a key is a secret of which only a hash is kept', async (t) => {
 
 t.test('who may act with a key', async (t) => {
   const row = (more: Partial<KeyWithRole>): KeyWithRole => ({ ...made.row, role: 'member', ...more })
-  const cases: readonly (readonly [what: string, row: KeyWithRole | undefined, from: string, refusal: RegExp | null])[] = [
+  const cases: readonly (readonly [
+    what: string,
+    row: KeyWithRole | undefined,
+    from: string,
+    refusal: RegExp | null,
+  ])[] = [
     ['a full key', row({}), '192.0.2.1', null],
     ['an unknown one', undefined, '192.0.2.1', /wrong or revoked/],
     ['a revoked one', row({ revoked_at: 1 }), '192.0.2.1', /wrong or revoked/],

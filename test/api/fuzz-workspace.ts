@@ -3,7 +3,7 @@ import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { TestDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 export interface Populated {
   readonly ids: readonly string[]

@@ -8,7 +8,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import { type ErrorBody, statusOfCode } from '../../src/api/http/output/answer.js'
+import { type ErrorBody, statusOfCode } from '../../src/api/http/output/error-answer.js'
 import type { Route } from '../../src/api/http/route.js'
 import { workspaceTables } from '../../src/storage/maintenance/erase.js'
 import { arbitraryOf } from '../helpers/arbitrary-of-schema.js'

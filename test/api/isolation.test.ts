@@ -7,11 +7,11 @@
  * asks that without a signature they lead nobody anywhere.
  */
 import t, { type Test } from 'tap'
-import { insertKey, generateKey } from '../../src/accounts/keys/api-keys.js'
+import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
 import type { Scope } from '../../src/accounts/principal.js'
-import type { ErrorBody } from '../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
@@ -20,7 +20,7 @@ import { fileForm } from '../helpers/file-form.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -312,7 +312,8 @@ t.test("another workspace's id is no id, at every route, and its rows stay as th
     const query = named === 'query' ? `?workspaceId=${workspaceId}` : ''
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}${query}`
     const given = { ...body?.(app.now()), ...(named === 'body' ? { workspaceId } : {}) }
-    const request = 'fileDescription' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
+    const request =
+      'fileDescription' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
     return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {

@@ -6,20 +6,25 @@ import { z } from 'zod'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../src/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
 import { emailRequest } from '../../src/api/emails/email-request.js'
-import { findClientAddress, findClientScheme, type Peer, createProxyCheck } from '../../src/api/http/client-address.js'
-import { toInputRefusal, addressIssue, parseInput } from '../../src/api/http/input/input.js'
+import { createProxyCheck, findClientAddress, findClientScheme, type Peer } from '../../src/api/http/client-address.js'
+import { addressIssue, parseInput, toInputRefusal } from '../../src/api/http/input/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/http/input/json-body.js'
 import { address, domainName, moment, network } from '../../src/api/http/input/values.js'
 import { isForeignOrigin } from '../../src/api/http/origin.js'
-import { toErrorBody, type ErrorBody, errorHeaders } from '../../src/api/http/output/answer.js'
+import { type ErrorBody, errorHeaders, toErrorBody } from '../../src/api/http/output/error-answer.js'
 import { hasLargeText, stringifyInSteps } from '../../src/api/http/output/json-in-steps.js'
 import type { Call } from '../../src/api/http/route.js'
 import { toResourcePath } from '../../src/api/http/routing.js'
-import { formatContentDisposition, downloadTypeOf, fileNameOf, sanitizeFileName } from '../../src/api/inbound/attachment-file.js'
+import {
+  downloadTypeOf,
+  fileNameOf,
+  formatContentDisposition,
+  sanitizeFileName,
+} from '../../src/api/inbound/attachment-file.js'
 import { formatForDisplay } from '../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../src/sending/schedule.js'
-import { ConstraintViolated, WriteConflict, StorageFault } from '../../src/storage/writer/write.js'
+import { ConstraintViolated, StorageFault, WriteConflict } from '../../src/storage/writer/write.js'
 
 function refusal(work: () => unknown): Refusal {
   try {

@@ -1,5 +1,5 @@
 /** Emails that a client asks for wrongly: right bodies but for one thing. */
-import { ADDRESS, email, MISSING, wrongPosts, type Row, WRONG, type Wrong, emailWithout } from './wrong-request.js'
+import { ADDRESS, email, emailWithout, MISSING, type Row, WRONG, type Wrong, wrongPosts } from './wrong-request.js'
 
 const many = (count: number, prefix = 'r'): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}@b.test`)
 const base64 = (bytes: number): string => Buffer.alloc(bytes).toString('base64')

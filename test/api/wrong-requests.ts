@@ -5,7 +5,7 @@
  */
 import type { RestRequest } from '../helpers/rest-client.js'
 import { wrongEmails } from './wrong-emails.js'
-import { ADDRESS, email, MISSING, wrongPosts, WRONG, type Wrong } from './wrong-request.js'
+import { ADDRESS, email, MISSING, WRONG, type Wrong, wrongPosts } from './wrong-request.js'
 
 const batches: readonly Wrong[] = wrongPosts('/v1/emails/batch', [
   ['a batch that is an object', email, WRONG],

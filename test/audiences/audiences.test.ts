@@ -4,7 +4,7 @@ import t from 'tap'
 import { deleteAudience, listPendingRemovals } from '../../src/audiences/audience-removal.js'
 import { audienceById, insertAudience, listAudiences } from '../../src/audiences/audiences.js'
 import { parseContactColumns, parseContactLine } from '../../src/audiences/contact-columns.js'
-import { readContactPages, findContactIds, countContacts, listContacts } from '../../src/audiences/contact-list.js'
+import { countContacts, findContactIds, listContacts, readContactPages } from '../../src/audiences/contact-list.js'
 import { contactById, findContactInAudience } from '../../src/audiences/contacts.js'
 import { audienceRemovals } from '../../src/daemon/audience-removals.js'
 import type { Address } from '../../src/mail/address.js'
@@ -13,7 +13,7 @@ import type { CsvRow } from '../../src/platform/csv/rows.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const { database } = await temporaryDatabase(t)
 

@@ -23,23 +23,23 @@ import type { Answer } from '../../src/cli/command.js'
 import { withNotice } from '../../src/cli/daemon-notice.js'
 import { databaseCommands } from '../../src/cli/run.js'
 import { changeNotifier } from '../../src/daemon/change-notices.js'
-import { readAnnouncedChange } from '../../src/storage/change-notice.js'
+import { readAnnouncedChange } from '../../src/storage/change-acknowledgement.js'
 import { lockDataFolder } from '../../src/storage/data-lock.js'
 import { openDatabase } from '../../src/storage/open.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
-import { plainNode } from '../helpers/plain-children.js'
+import { plainNode } from '../helpers/plain-node.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import {
-  withOwnDatabase,
   type CommandResult,
-  runCommand,
-  writeConfiguration,
   messageText,
+  runCommand,
   submitMessage,
   testDaemon,
+  withOwnDatabase,
+  writeConfiguration,
 } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
@@ -172,7 +172,8 @@ t.test('each command has help of its own, with every option, and needs no config
     t.equal((await runCommand([...name.split(' '), '--help', '--config', '/nowhere'])).out, asked.out)
   }
   for (const name of ['check', 'serve', 'version', 'help']) {
-    if (name !== 'help') t.match(await runCommand([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
+    if (name !== 'help')
+      t.match(await runCommand([name, '--help']), { status: 0, out: new RegExp(`^posthorn ${name}\n`) })
     t.match(await runCommand(['help', name]), { status: 0, out: new RegExp(`^posthorn ${name}\\b`) })
   }
   t.match((await runCommand(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)

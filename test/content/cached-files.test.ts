@@ -1,7 +1,13 @@
 /** Cached files in storage: chunks, room, what breaks off, what is forgotten. */
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { readFileBytes, type CachedFile, findFile, USE_INTERVAL, recordFileUse } from '../../src/content/cached-files.js'
+import {
+  type CachedFile,
+  findFile,
+  readFileBytes,
+  recordFileUse,
+  USE_INTERVAL,
+} from '../../src/content/cached-files.js'
 import { removeExpiredFiles } from '../../src/content/file-retention.js'
 import { detectFileType } from '../../src/content/file-type.js'
 import { storeFile } from '../../src/content/store-file.js'

@@ -1,9 +1,9 @@
 /** Many large messages at all listeners at once, more than their memory holds: who stays is served. */
 import t from 'tap'
-import { createMemoryBudget, createBudgetShare } from '../../src/platform/memory/budget.js'
-import { startTestApi, post } from '../helpers/api-door.js'
+import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
 import type { Dialogue } from '../helpers/smtp-dialogue.js'
-import { waitUntil } from '../helpers/until.js'
+import { post, startTestApi } from '../helpers/test-api.js'
+import { waitUntil } from '../helpers/wait-until.js'
 import { runMx } from '../smtp/mx-listener.js'
 import { printer, runSubmission } from '../smtp/submission-listener.js'
 

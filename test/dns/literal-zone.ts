@@ -1,6 +1,11 @@
 /** A service zone that is a literal: for tests of the listener that need no database. */
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
-import { type RecordData, type SoaRecord, buildSoaRecord, type ZoneRecord } from '../../src/domains/zone/zone-records.js'
+import {
+  buildSoaRecord,
+  type RecordData,
+  type SoaRecord,
+  type ZoneRecord,
+} from '../../src/domains/zone/zone-records.js'
 
 /** The text of a key as large as ours. */
 export const largeKey = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`

@@ -2,9 +2,9 @@
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Responder, createResponder } from '../../src/dns/desk.js'
 import { parseQuery } from '../../src/dns/query.js'
-import { defaultResponseRate, createResponseRateLimiter } from '../../src/dns/response-rate.js'
+import { createResponder, type Responder } from '../../src/dns/responder.js'
+import { createResponseRateLimiter, defaultResponseRate } from '../../src/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
 import { largeKey, literalZone } from './literal-zone.js'
 

@@ -4,16 +4,16 @@ import t from 'tap'
 import { operatorActor } from '../../src/accounts/audit-log.js'
 import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
-import { deleteDkimKeys, dkimKeysOf, createSigningKeyCache } from '../../src/domains/dkim/signing-keys.js'
-import { createSendingDomainCache } from '../../src/domains/domain-book.js'
+import { createSigningKeyCache, deleteDkimKeys, dkimKeysOf } from '../../src/domains/dkim/signing-keys.js'
 import { toDomainResource } from '../../src/domains/domain-resource.js'
-import { installImportedKey, buildDomain, requireNotTaken } from '../../src/domains/new-domain.js'
-import { createReceivingDomainCache } from '../../src/domains/receiving-book.js'
+import { buildDomain, installImportedKey, requireNotTaken } from '../../src/domains/new-domain.js'
+import { createReceivingDomainCache } from '../../src/domains/receiving-domain-cache.js'
+import { createSendingDomainCache } from '../../src/domains/sending-domain-cache.js'
 import { deleteDomain, domainById, domainByName, forceVerified, mailHostOf } from '../../src/domains/sending-domains.js'
 import {
   blockAddresses,
-  parseBlockedLocalPart,
   listBlockedLocalParts,
+  parseBlockedLocalPart,
   requireBlockedCapacity,
   unblockAddresses,
 } from '../../src/domains/verification/blocked-addresses.js'

@@ -13,7 +13,10 @@ export interface CertificateOptions {
 }
 
 /** A certificate for `names`, host names or addresses; trusted where it is given as an authority. */
-export async function createSelfSigned(names: readonly string[], options: CertificateOptions = {}): Promise<Certificate> {
+export async function createSelfSigned(
+  names: readonly string[],
+  options: CertificateOptions = {},
+): Promise<Certificate> {
   const altNames = names.map((name) =>
     isIP(name) === 0 ? ({ type: 2, value: name } as const) : ({ type: 7, ip: name } as const),
   )

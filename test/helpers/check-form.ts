@@ -1,5 +1,5 @@
 /** The form of a message's lines, in one go. */
-import { type LineLimits, checkLinesInSteps, type LineCheck } from '../../src/mail/message-form.js'
+import { checkLinesInSteps, type LineCheck, type LineLimits } from '../../src/mail/line-check.js'
 
 export function checkForm(raw: Buffer, limits: LineLimits): LineCheck {
   const steps = checkLinesInSteps(raw, limits)

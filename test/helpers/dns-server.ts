@@ -146,7 +146,12 @@ function buildResponse(question: Buffer, name: string, { answers = [], code, soa
   header.writeUInt16BE(soa === undefined && !referral ? 0 : 1, 8)
   header.writeUInt16BE(0, 10)
   const records = answers.map((record) => encodeRecord(record, name))
-  return Buffer.concat([header, ...records, ...encodeAuthority(soa), ...(referral ? [ofZone(2, 60, encodeName('ns.test'))] : [])])
+  return Buffer.concat([
+    header,
+    ...records,
+    ...encodeAuthority(soa),
+    ...(referral ? [ofZone(2, 60, encodeName('ns.test'))] : []),
+  ])
 }
 
 function encodeAuthority(soa: DnsReply['soa']): readonly Buffer[] {

@@ -11,7 +11,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { temporaryFolder } from './database.js'
-import { waitUntil } from './until.js'
+import { waitUntil } from './wait-until.js'
 
 export interface RspamdPeer {
   /** Of its worker. */

@@ -21,16 +21,16 @@ import type { Config } from '../../src/config/complete.js'
 import { parseConfig } from '../../src/config/load.js'
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js'
 import { defaultTimeouts, type Timeouts } from '../../src/delivery/smtp/timeouts.js'
-import { type EmailDetails, detailsOfAnyWorkspace } from '../../src/messages/email-story.js'
+import { detailsOfAnyWorkspace, type EmailDetails } from '../../src/messages/email-details.js'
 import { systemClock } from '../../src/platform/clock.js'
 import { createDialer } from '../../src/platform/dialer.js'
 import { logOptions } from '../../src/platform/log.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import { temporaryFolder } from './database.js'
-import { copySeed } from './foundation.js'
 import { type RestAnswer, type RestRequest, restClient } from './rest-client.js'
+import { copySeed } from './seed-data.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'
-import { waitUntil } from './until.js'
+import { waitUntil } from './wait-until.js'
 import { type Zone, zoneResolver } from './zone-resolver.js'
 
 type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -141,7 +141,8 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   const { read } = daemon.database
   const findStory = (id: string): EmailDetails => detailsOfAnyWorkspace(read, id) ?? fail(`no email ${id}`)
   const openSession = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
-  const submit = async (submission: Submission = {}): Promise<string> => submitMessage(await openSession(submission.key), submission)
+  const submit = async (submission: Submission = {}): Promise<string> =>
+    submitMessage(await openSession(submission.key), submission)
   return {
     daemon,
     folder,

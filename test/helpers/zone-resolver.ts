@@ -26,7 +26,10 @@ const failure = { kind: 'failure', detail: 'SERVFAIL' } as const
 
 export function zoneResolver(zone: Zone): ZoneResolver {
   const asked: string[] = []
-  const answer = <T>(name: string, pick: (found: ZoneName) => readonly T[] | 'failure' | undefined): LookupResult<T> => {
+  const answer = <T>(
+    name: string,
+    pick: (found: ZoneName) => readonly T[] | 'failure' | undefined,
+  ): LookupResult<T> => {
     const found = zone[name]
     if (found === undefined) return { kind: 'no-domain' }
     const picked = found === 'failure' ? found : pick(found)

@@ -5,16 +5,16 @@ import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'
 import type { ImportOptions } from '../../src/imports/import-options.js'
-import { type ImportRow, importById, IMPORT_LIFETIME, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
+import { IMPORT_LIFETIME, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
 import { removeExpiredImports } from '../../src/imports/import-retention.js'
-import { type ImportRunner, createImportRunner } from '../../src/imports/import-runner.js'
+import { createImportRunner, type ImportRunner } from '../../src/imports/import-runner.js'
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { type SuppressionReport, importSuppressions } from '../../src/suppressions/import-suppressions.js'
+import { importSuppressions, type SuppressionReport } from '../../src/suppressions/import-suppressions.js'
 import { openTestDatabase, temporaryDatabase } from '../helpers/database.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 type Commit = Database['commit']
 
@@ -144,7 +144,10 @@ t.test('of a workspace so many are under way, and one after the other', async (t
   const places = []
   for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
   await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are under way/ })
-  const together = await Promise.allSettled([startImport(database, contacts, 1_001), startImport(database, contacts, 1_001)])
+  const together = await Promise.allSettled([
+    startImport(database, contacts, 1_001),
+    startImport(database, contacts, 1_001),
+  ])
   t.ok(together.every(({ status }) => status === 'rejected'))
   const runner = runnerOf(t, database, database.commit)
   await runner.start()

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const hour = 3_600_000
 
@@ -115,6 +115,10 @@ t.test('at the moment of its release an email is either changed or sent, never b
   app.advance(25 * hour)
   const left = (): number => app.rows('select 1 from queue').length
   await waitUntil('what was moved has gone', () => left() === 0)
-  t.equal(countArrived('one') + countArrived('two'), 2 * (counts.sent + counts.moved), 'all that was not cancelled, once')
+  t.equal(
+    countArrived('one') + countArrived('two'),
+    2 * (counts.sent + counts.moved),
+    'all that was not cancelled, once',
+  )
   t.same(app.errors, [])
 })

@@ -12,9 +12,9 @@ import t, { type Test } from 'tap'
 import { temporaryFolder } from '../helpers/database.js'
 import { skipWithout } from '../helpers/programs.js'
 import { openSink, type SinkMessage } from '../helpers/scripted-sink.js'
-import { findDifference, buildLetter, stripOurFields } from './support/letters.js'
+import { buildLetter, findDifference, stripOurFields } from './support/peer-messages.js'
 import { startPostfix } from './support/postfix.js'
-import { type ProgramResult, serve, createReadyInstallation } from './support/program.js'
+import { createReadyInstallation, type ProgramResult, serve } from './support/program.js'
 import { python, runProgram, skipWithoutModule, skipWithoutSasl } from './support/run-program.js'
 
 const sink = await openSink()

@@ -1,10 +1,10 @@
 /** What comes back for mail that we sent: from our own delivery, through a real listener, to what is known of the email. */
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 async function freePort(): Promise<number> {
   const server = createServer()

@@ -2,11 +2,17 @@
 import t, { type Test } from 'tap'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import { deliverInbound, idOfReply, inboundText, openMxSession, waitUntilProcessed } from '../helpers/bring-mail.js'
-import { rsaKey, signMessage } from '../helpers/dkim-signed.js'
+import {
+  deliverInbound,
+  idOfReply,
+  inboundText,
+  openMxSession,
+  waitUntilProcessed,
+} from '../helpers/deliver-inbound.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
-import { withOwnDatabase, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { rsaKey, signMessage } from '../helpers/sign-message.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const pair = rsaKey()
 
@@ -39,7 +45,10 @@ async function receiver(t: Test): Promise<TestDaemon> {
   await client.sendCommand('EHLO mx.b.test')
   await waitUntil('the door knows the domains', async () => {
     await client.sendCommand('MAIL FROM:<>')
-    const replies = [await client.sendCommand('RCPT TO:<a@home.test>'), await client.sendCommand('RCPT TO:<a@another.test>')]
+    const replies = [
+      await client.sendCommand('RCPT TO:<a@home.test>'),
+      await client.sendCommand('RCPT TO:<a@another.test>'),
+    ]
     await client.sendCommand('RSET')
     return replies.every((reply) => reply.startsWith('250'))
   })
@@ -49,7 +58,9 @@ async function receiver(t: Test): Promise<TestDaemon> {
 const app = await receiver(t)
 
 t.test('a message is authenticated, filed, scored and announced, and can be read', async (t) => {
-  const raw = signMessage(inboundText({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, { domain: 'b.test' })
+  const raw = signMessage(inboundText({ to: 'Info <info+tag@home.test>', subject: 'first' }), pair, {
+    domain: 'b.test',
+  })
   const id = idOfReply(await deliverInbound(t, app, { to: ['info+tag@home.test'], raw }))
   const email = await waitUntilProcessed(app, id)
   t.match(email, {
@@ -186,9 +197,14 @@ t.test('no message of a stranger goes anywhere but to our own', async (t) => {
 
 t.test("the postmaster is the operator's workspace, a forged return path is nobody", async (t) => {
   const id = idOfReply(
-    await deliverInbound(t, app, { to: ['postmaster', 'abuse@mail.service.test'], raw: inboundText({ from: 'x@plain.test' }) }),
+    await deliverInbound(t, app, {
+      to: ['postmaster', 'abuse@mail.service.test'],
+      raw: inboundText({ from: 'x@plain.test' }),
+    }),
   )
-  t.match(await waitUntilProcessed(app, id), { envelope_to: ['postmaster@mail.service.test', 'abuse@mail.service.test'] })
+  t.match(await waitUntilProcessed(app, id), {
+    envelope_to: ['postmaster@mail.service.test', 'abuse@mail.service.test'],
+  })
   const path = `bounce+${'a'.repeat(42)}@posthorn.a.test`
   idOfReply(await deliverInbound(t, app, { from: '', to: [path], raw: inboundText({ from: 'x@plain.test' }) }))
   t.same(app.rows(`select id from inbound_emails where envelope_from = ''`), [])
@@ -225,7 +241,8 @@ async function usage(app: TestDaemon, key = app.key): Promise<{ bytes_held: numb
 t.test('mail to the people behind the service waits for an operator, and is no archive', async (t) => {
   const app = await testDaemon(t, { zone, settings: { limits: { operator_inbound_bytes: '3MB' } } })
   const systems = ['postmaster', 'abuse@mail.service.test', 'dmarc@mail.service.test', 'tlsrpt@mail.service.test']
-  const mail = (octets: number, to = ['postmaster']) => deliverInbound(t, app, { from: '', to, raw: messageOfSize(octets) })
+  const mail = (octets: number, to = ['postmaster']) =>
+    deliverInbound(t, app, { from: '', to, raw: messageOfSize(octets) })
   for (const to of systems) t.match(await mail(500, [to]), /^451 4\.3\.5 /, to)
   t.same(app.rows('select 1 from inbound_emails'), [], 'it is nobody else who gets it')
   await app.cli('workspace', 'set-operator', app.workspaceId)
@@ -282,7 +299,11 @@ t.test('how much mail a workspace holds is bounded, at RCPT and by the commit', 
   await client.sendCommand('RSET')
   await client.sendCommand('MAIL FROM:<>')
   t.match(await client.sendCommand(`RCPT TO:<${own}>`), /^250 /)
-  t.match(await client.sendCommand(`RCPT TO:<${other}>`), /^452 4\.5\.3 /, 'of unknown size: by itself, so that none waits')
+  t.match(
+    await client.sendCommand(`RCPT TO:<${other}>`),
+    /^452 4\.5\.3 /,
+    'of unknown size: by itself, so that none waits',
+  )
   await client.sendCommand('RSET')
   await client.sendCommand('MAIL FROM:<>')
   t.match(await client.sendCommand(`RCPT TO:<${other}>`), /^250 /)

@@ -5,8 +5,8 @@ import t from 'tap'
 import { recipientOfReference } from '../../src/mail/reference-field.js'
 import { recipientOfReturnPath } from '../../src/mail/return-path.js'
 import { temporaryFolder } from '../helpers/database.js'
-import { copySeed } from '../helpers/foundation.js'
 import { openSink } from '../helpers/scripted-sink.js'
+import { copySeed } from '../helpers/seed-data.js'
 import { dial } from '../helpers/smtp-dialogue.js'
 import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { withoutReference } from '../helpers/without-reference.js'
@@ -242,7 +242,11 @@ t.test('a trusted network submits without a key, for its workspace', async (t) =
   await sink.waitUntil(() => sink.messages.length === 1)
   t.match(sink.messages[0]?.raw.toString(), /^Received: by mail\.service\.test with ESMTP id /m)
   const many = Array.from({ length: 60 }, (_, n) => `r${n}@b.test`)
-  t.equal((await app.waitUntilSettled(await app.submitAccepted({ to: many }))).recipients.length, 60, 'as many as the setting allows')
+  t.equal(
+    (await app.waitUntilSettled(await app.submitAccepted({ to: many }))).recipients.length,
+    60,
+    'as many as the setting allows',
+  )
 })
 
 t.test('a start that fails leaves nothing open', async (t) => {

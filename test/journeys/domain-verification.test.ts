@@ -9,7 +9,7 @@
 import t, { type Test } from 'tap'
 import { skipWithout } from '../helpers/programs.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 import { type Knot, startKnot } from './support/knot.js'
 import { python, runProgram, skipWithoutModule } from './support/run-program.js'
 import { startUnbound, type Unbound } from './support/unbound.js'
@@ -72,7 +72,11 @@ interface Received {
 }
 
 /** What arrived, as the receiving daemon shows it, with its bytes. */
-async function sendAndReceive(service: TestDaemon, home: TestDaemon, subject: string): Promise<Received & { raw: string }> {
+async function sendAndReceive(
+  service: TestDaemon,
+  home: TestDaemon,
+  subject: string,
+): Promise<Received & { raw: string }> {
   const body = { from: 'App <app@customer.test>', to: ['info@home.test'], subject, text: 'How do you do?' }
   const { status, json, text } = await service.rest('POST', '/v1/emails', { body })
   if (status !== 201) throw new Error(text)

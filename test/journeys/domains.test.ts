@@ -4,14 +4,14 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
-import type { ErrorBody } from '../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { setServiceState } from '../../src/storage/service-state.js'
 import { schemaCheck } from '../helpers/answer-schemas.js'
-import { type MutableZone, mutableZone } from '../helpers/living-zone.js'
+import { type MutableZone, mutableZone } from '../helpers/mutable-zone.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
-import { withOwnDatabase, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/test-daemon.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -84,7 +84,12 @@ function publish(zone: MutableZone, domain: Domain, purposes = ['mail_cname', 'd
 const nudge = (app: TestDaemon): Promise<void> =>
   withOwnDatabase(app, (database) => database.commit([setServiceState({ key: 'nudge', value: String(app.now()) })]))
 
-async function waitForDomain(app: TestDaemon, id: string, wait: number, what: (domain: Domain) => boolean): Promise<Domain> {
+async function waitForDomain(
+  app: TestDaemon,
+  id: string,
+  wait: number,
+  what: (domain: Domain) => boolean,
+): Promise<Domain> {
   app.advance(wait)
   await nudge(app)
   return waitUntil('it was looked at', async () => {

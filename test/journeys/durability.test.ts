@@ -16,15 +16,15 @@ import { fileForm } from '../helpers/file-form.js'
 import { skipWithout } from '../helpers/programs.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/scripted-sink.js'
 import {
-  runForJson,
-  runCommand,
   configure,
-  type Installation,
   createInstallation,
-  type ProgramResult,
-  serve,
   createReadyInstallation,
+  type Installation,
+  type ProgramResult,
+  runCommand,
+  runForJson,
   runInProcess,
+  serve,
 } from './support/program.js'
 import { systemCalls, underStrace } from './support/strace.js'
 import { beginMessage, emailIdOf, openSession, submit } from './support/submit.js'

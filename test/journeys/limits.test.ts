@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { submitMessage, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE

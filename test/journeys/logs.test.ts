@@ -1,10 +1,10 @@
 /** What an operator reads in the log: who was refused what and why, who asked, who brought and sent mail. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { deliverInbound, idOfReply, inboundText } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText } from '../helpers/deliver-inbound.js'
 import { dial } from '../helpers/smtp-dialogue.js'
 import { authPlain, messageText, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 interface Line {
   readonly level: number
@@ -118,7 +118,9 @@ t.test('mail that is brought has sender and recipients in its line, taken or ref
   const malformed = await lines('a message was refused', () => deliverInbound(t, app, bare))
   t.match(malformed, [{ ...about, to: ['info@home.test'], reason: 'bare-line-break', reply: /^550 5\.6\.11 / }])
   const twoAuthors = { ...mail, raw: inboundText({ fields: ['From: eve@b.test'] }) }
-  t.match(await lines('a message was refused', () => deliverInbound(t, app, twoAuthors)), [{ reason: 'two-from-fields' }])
+  t.match(await lines('a message was refused', () => deliverInbound(t, app, twoAuthors)), [
+    { reason: 'two-from-fields' },
+  ])
 })
 
 t.test('a client that repeats itself does not fill the log, and others are still told of', async (t) => {

@@ -6,10 +6,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/bring-mail.js'
+import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/deliver-inbound.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const MAX = 1000
 const MB = 1_048_576
@@ -49,7 +49,11 @@ async function expectService(t: Test): Promise<void> {
 
 await waitUntil('the door knows the domain', async () => {
   const client = await dial(port)
-  const replies = [await client.readReply(), await client.sendCommand('EHLO a.test'), await client.sendCommand('MAIL FROM:<>')]
+  const replies = [
+    await client.readReply(),
+    await client.sendCommand('EHLO a.test'),
+    await client.sendCommand('MAIL FROM:<>'),
+  ]
   replies.push(await client.sendCommand('RCPT TO:<info@home.test>'))
   client.end()
   return replies.at(-1)?.startsWith('250')
@@ -128,7 +132,9 @@ t.test('lines of 10 MB, as a command and in a message', async (t) => {
 t.test('headers of a megabyte in short lines, and one that is endless', async (t) => {
   const to = ['info@home.test']
   const lines = (count: number): string => `X-Lines: a\r\n${' a\r\n'.repeat(count)}`
-  const brought = Array.from({ length: 5 }, () => deliverInbound(t, app, { to, raw: `${lines(250_000)}${inboundText()}` }))
+  const brought = Array.from({ length: 5 }, () =>
+    deliverInbound(t, app, { to, raw: `${lines(250_000)}${inboundText()}` }),
+  )
   await expectService(t)
   for (const reply of brought) t.match(await waitUntilProcessed(app, idOfReply(await reply)), { subject: /^(hello)?$/ })
   t.match(await deliverInbound(t, app, { to, raw: `${lines(600_000)}${inboundText()}` }), /^550 5\.6\.0 /)

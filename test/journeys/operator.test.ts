@@ -8,7 +8,7 @@ import { Agent, request } from 'undici'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { dial } from '../helpers/smtp-dialogue.js'
-import { configure, createInstallation, type LogLine, serve, runInProcess } from './support/program.js'
+import { configure, createInstallation, type LogLine, runInProcess, serve } from './support/program.js'
 
 const error = 50
 
@@ -66,7 +66,9 @@ t.test('SIGHUP loads the certificate and the log level again; sessions go on', a
 
   writeFileSync(keyFile, 'no key')
   daemon.signal('SIGHUP')
-  t.match(await daemon.waitForLog(({ msg }) => String(msg).startsWith('not reloaded: the certificate')), { level: error })
+  t.match(await daemon.waitForLog(({ msg }) => String(msg).startsWith('not reloaded: the certificate')), {
+    level: error,
+  })
   t.equal(await servedName(daemon.tlsPort), 'second.test', 'the certificate of before is served on')
   writeFileSync(where.file, 'nonsense')
   daemon.signal('SIGHUP')

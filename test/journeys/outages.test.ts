@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openSink, type SinkAnswer } from '../helpers/scripted-sink.js'
 import { submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const second = 1_000
 /** More than two looks at the queue. */
@@ -127,7 +127,10 @@ t.test('many that wait for one host: one finds out that it is back, then the res
   const others = await app.submitAccepted({ key: app.otherKey, from: 'app@other.test', to: ['next@b.test'] })
   const waiting = `recipient <> 'first@b.test'`
   const allWait = (): Promise<true> =>
-    waitUntil('all wait', () => listQueued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`).length === 61)
+    waitUntil(
+      'all wait',
+      () => listQueued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`).length === 61,
+    )
   await allWait()
   const [until30] = listQueued(app, waiting)
   t.ok(

@@ -4,7 +4,7 @@ import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/scripted-sink.js'
 import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const minute = 60_000
 
@@ -154,7 +154,10 @@ t.test('a session that is refused for good is no bounce', async (t) => {
   const sink = await openSink({ script: { banner: '554 5.7.1 not you' } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  t.match(await app.waitUntilAttempted(await app.submitAccepted()), { status: 'queued', recipients: [{ last_response: /^554/ }] })
+  t.match(await app.waitUntilAttempted(await app.submitAccepted()), {
+    status: 'queued',
+    recipients: [{ last_response: /^554/ }],
+  })
 })
 
 t.test('broken TLS falls back to plain text', async (t) => {

@@ -11,8 +11,8 @@ import type { Read } from '../../src/storage/prepared.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { openSink, type ScriptedSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
-import { runForJson, serve, createReadyInstallation } from './support/program.js'
+import { waitUntil } from '../helpers/wait-until.js'
+import { createReadyInstallation, runForJson, serve } from './support/program.js'
 
 async function withSink(t: Test): Promise<{ app: TestDaemon; sink: ScriptedSink }> {
   const sink = await openSink()

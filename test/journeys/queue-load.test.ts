@@ -3,7 +3,7 @@ import t from 'tap'
 import { bulkEmail } from '../helpers/bulk.js'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const count = (app: TestDaemon, sql: string): number =>
   app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type CommandResult, type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 

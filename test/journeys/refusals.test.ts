@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { insertKey, generateKey } from '../../src/accounts/keys/api-keys.js'
+import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { addSuppression } from '../../src/suppressions/suppressions.js'
 import { openSink } from '../helpers/scripted-sink.js'
@@ -118,7 +118,9 @@ t.test('at the door', async (t) => {
     const before = emails()
     t.match(await app.submit({ to: ['gone@b.test'] }), /^554 5\.7\.1 all recipients are on the suppression list/)
     t.equal(emails(), before)
-    const story = await app.waitUntilSettled(await app.submitAccepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }))
+    const story = await app.waitUntilSettled(
+      await app.submitAccepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }),
+    )
     t.same(
       story.recipients.map(({ email, status, attempts }) => [email, status, attempts.length]),
       [
@@ -134,7 +136,11 @@ t.test('at the door', async (t) => {
     t.same((JSON.parse(event?.data ?? '{}') as { to: unknown }).to, ['here@b.test'])
     t.equal(story.status, 'delivered')
     const other = { from: 'app@other.test', key: app.otherKey, to: ['gone@b.test'] }
-    t.equal((await app.waitUntilSettled(await app.submitAccepted(other))).status, 'delivered', 'it holds for its workspace alone')
+    t.equal(
+      (await app.waitUntilSettled(await app.submitAccepted(other))).status,
+      'delivered',
+      'it holds for its workspace alone',
+    )
   })
 
   await t.test('the message is kept with the priority, tags and tracking that it asks for', async (t) => {
@@ -143,7 +149,11 @@ t.test('at the door', async (t) => {
     t.match(story, { priority: 'high', tags: [{ name: 'a', value: 'b=c' }], tracking: { open: true, click: false } })
     t.match(app.findStory(await app.submitAccepted()), { priority: 'normal', tracking: { open: false, click: false } })
     const ours = ['X-Service-Track-Opens: false', 'X-PM-TrackOpens: true', 'X-Mailgun-Track-Clicks: maybe']
-    t.match(app.findStory(await app.submitAccepted({ fields: ours })), { tracking: { open: false, click: false } }, 'ours wins')
+    t.match(
+      app.findStory(await app.submitAccepted({ fields: ours })),
+      { tracking: { open: false, click: false } },
+      'ours wins',
+    )
   })
 
   await t.test('keys', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openSink } from '../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const hour = 3_600_000
 

@@ -3,12 +3,18 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { SpamContribution } from '../../src/spam/spam-report.js'
-import { deliverInbound, idOfReply, inboundText, openMxSession, waitUntilProcessed } from '../helpers/bring-mail.js'
 import { temporaryFolder } from '../helpers/database.js'
+import {
+  deliverInbound,
+  idOfReply,
+  inboundText,
+  openMxSession,
+  waitUntilProcessed,
+} from '../helpers/deliver-inbound.js'
 import { skipWithout } from '../helpers/programs.js'
 import { rspamdPeer } from '../helpers/rspamd-peer.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 interface Judged {
   readonly id: string
@@ -89,7 +95,11 @@ t.test('rspamd has its say, and while it is gone our own score stands', { skip: 
   const peer = await rspamdPeer(t)
   const app = await receiver(t, { rspamd_url: peer.url })
   const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
-  const plain = await deliverAndScore(t, app, inboundText({ fields: ['MIME-Version: 1.0', 'Content-Type: text/plain'] }))
+  const plain = await deliverAndScore(
+    t,
+    app,
+    inboundText({ fields: ['MIME-Version: 1.0', 'Content-Type: text/plain'] }),
+  )
   t.match(names(plain), /\bRSPAMD_\w+.* RSPAMD\b|\bRSPAMD\b.* RSPAMD_\w+/)
   t.not(plain.spam_status, 'spam')
   const test = await deliverAndScore(t, app, inboundText().replace('How do you do?', gtube))

@@ -1,10 +1,8 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { tryParseAddress, parseDomainName } from '../../src/mail/address.js'
+import { parseDomainName, tryParseAddress } from '../../src/mail/address.js'
 import {
-  validateEnvid,
-  validateOrcpt,
   decodeXtext,
   encodeXtext,
   formatNotify,
@@ -12,11 +10,13 @@ import {
   formatRet,
   parseNotify,
   parseRet,
+  validateEnvid,
+  validateOrcpt,
 } from '../../src/mail/dsn-parameters.js'
-import { checkLinesInSteps, type LineCheck } from '../../src/mail/message-form.js'
-import { recipientOfReference, createReferenceField } from '../../src/mail/reference-field.js'
-import { recipientOfReturnPath, createReturnPath } from '../../src/mail/return-path.js'
-import { recipientOfUnsubscribe, createUnsubscribeAddress } from '../../src/mail/unsubscribe-address.js'
+import { checkLinesInSteps, type LineCheck } from '../../src/mail/line-check.js'
+import { createReferenceField, recipientOfReference } from '../../src/mail/reference-field.js'
+import { createReturnPath, recipientOfReturnPath } from '../../src/mail/return-path.js'
+import { createUnsubscribeAddress, recipientOfUnsubscribe } from '../../src/mail/unsubscribe-address.js'
 import { checkForm } from '../helpers/check-form.js'
 
 const refused = { name: 'Refusal', kind: 'invalid-parameter' }

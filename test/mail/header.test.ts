@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { findFields, readFieldValue, type Header, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
+import { findFields, type Header, readFieldValue, scanHeader, spliceHeader } from '../../src/mail/header-fields.js'
 import { decodeHeaderText } from '../../src/mail/header-text.js'
-import { isUnambiguous, truncateList, parseMailboxList } from '../../src/mail/mailbox-list.js'
+import { isUnambiguous, parseMailboxList, truncateList } from '../../src/mail/mailbox-list.js'
 import { formatMessageDate } from '../../src/mail/message-date.js'
-import { isMessageId, createMessageId } from '../../src/mail/message-id.js'
+import { createMessageId, isMessageId } from '../../src/mail/message-id.js'
 import { parseSimpleMailbox } from '../../src/mail/simple-mailbox.js'
 import { oddMessages } from '../fixtures/odd-messages.js'
 
@@ -271,11 +271,14 @@ t.test('the short way for simple mailboxes gives what the long way gives', (t) =
 })
 
 t.test('mailboxes come out of lists, groups and comments', (t) => {
-  t.strictSame(parseMailboxList('"Müller, A" <a@Example.TEST>, b@example.test (Bob), =?utf-8?q?=2C_x?= <c@bücher.test>'), [
-    { address: 'a@example.test', name: 'Müller, A' },
-    { address: 'b@example.test', name: 'Bob' },
-    { address: 'c@xn--bcher-kva.test', name: ', x' },
-  ])
+  t.strictSame(
+    parseMailboxList('"Müller, A" <a@Example.TEST>, b@example.test (Bob), =?utf-8?q?=2C_x?= <c@bücher.test>'),
+    [
+      { address: 'a@example.test', name: 'Müller, A' },
+      { address: 'b@example.test', name: 'Bob' },
+      { address: 'c@xn--bcher-kva.test', name: ', x' },
+    ],
+  )
   t.strictSame(parseMailboxList('undisclosed-recipients:;'), [])
   t.strictSame(
     parseMailboxList('team: a@example.test, "B" <b@example.test>;, c@example.test').map(({ address }) => address),

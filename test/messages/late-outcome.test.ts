@@ -2,7 +2,12 @@
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { emailById } from '../../src/messages/email.js'
-import { type LateOutcomeResult, type LateOutcome, resolveLateOutcome, nextStatus } from '../../src/messages/late-outcome.js'
+import {
+  type LateOutcome,
+  type LateOutcomeResult,
+  nextStatus,
+  resolveLateOutcome,
+} from '../../src/messages/late-outcome.js'
 import { enqueue } from '../../src/messages/queue/enqueue.js'
 import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'

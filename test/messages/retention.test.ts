@@ -9,13 +9,13 @@ import { insertAttempt } from '../../src/messages/queue/attempts.js'
 import { removeEntry } from '../../src/messages/queue/queue.js'
 import { insertSignature } from '../../src/messages/raw-message.js'
 import { createMessagePurge } from '../../src/messages/retention.js'
-import { removeExpiredKeys, insertIdempotency } from '../../src/sending/idempotency.js'
+import { insertIdempotency, removeExpiredKeys } from '../../src/sending/idempotency.js'
 import type { Database } from '../../src/storage/database.js'
 import { readServiceState } from '../../src/storage/service-state.js'
 import { bulkEmail } from '../helpers/bulk.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { writeConfiguration } from '../helpers/test-daemon.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const tables = ['emails', 'recipients', 'raw_messages', 'dkim_signatures', 'queue', 'attempts', 'events'] as const
 

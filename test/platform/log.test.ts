@@ -1,7 +1,7 @@
 /** Log lines as an operator and the journal of systemd read them. */
 import { fstatSync } from 'node:fs'
 import t from 'tap'
-import { isJournalStream, type LogSettings, createLog } from '../../src/platform/log.js'
+import { createLog, isJournalStream, type LogSettings } from '../../src/platform/log.js'
 
 function lines(settings: LogSettings, journal: boolean): string[] {
   const written: string[] = []

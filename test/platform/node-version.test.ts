@@ -7,7 +7,11 @@ t.test('from 24.19 on the program would be aborted', async (t) => {
     t.equal(checkNodeVersion(version), null, version)
   }
   for (const version of ['v24.19.0', 'v24.21.0', 'v25.1.0', 'v26.10.0']) {
-    t.match(checkNodeVersion(version), new RegExp(`^Node\\.js ${version} aborts .* use Node\\.js 22, or 24\\.18$`), version)
+    t.match(
+      checkNodeVersion(version),
+      new RegExp(`^Node\\.js ${version} aborts .* use Node\\.js 22, or 24\\.18$`),
+      version,
+    )
   }
   t.equal(checkNodeVersion(process.version), null, 'these tests run')
 })

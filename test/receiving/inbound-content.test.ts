@@ -1,7 +1,7 @@
 /** What a record keeps of a stranger's header: something, whatever it says. */
 import fc from 'fast-check'
 import t from 'tap'
-import { readInboundContent, buildReceivedData, parseReferenceIds } from '../../src/receiving/inbound-content.js'
+import { buildReceivedData, parseReferenceIds, readInboundContent } from '../../src/receiving/inbound-content.js'
 
 const nothing = { hasHtml: false, hasText: false, attachments: 0 }
 const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
@@ -46,7 +46,10 @@ t.test('a header without what it should have leaves that empty', async (t) => {
   const content = readInboundContent(Buffer.from('no header at all\r\n'), nothing)
   t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
   t.match(buildReceivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), { to: ['info@a.test'], from: '' })
-  t.match(readInboundContent(message('From: nobody', 'Message-ID: bare'), nothing), { from_email: '', message_id: null })
+  t.match(readInboundContent(message('From: nobody', 'Message-ID: bare'), nothing), {
+    from_email: '',
+    message_id: null,
+  })
   const many = message(`To: ${Array.from({ length: 5001 }, () => 'x@b.test').join(', ')}`, 'Subject: still here')
   t.match(readInboundContent(many, nothing), { to_emails: /^\["x@b.test"/, subject: 'still here' })
   t.match(readInboundContent(message(...Array.from({ length: 10_001 }, () => 'X: y')), nothing), { subject: '' })

@@ -8,13 +8,13 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
 import {
-  storeInbound,
   markProcessed,
   removeInbound,
   removeInboundRaw,
+  storeInbound,
 } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
-import { openCrashGuard } from '../../src/receiving/in-hand.js'
+import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import { readInboundContent } from '../../src/receiving/inbound-content.js'
 import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
 import { reportDigest } from '../../src/receiving/reports/report-digest.js'
@@ -22,7 +22,7 @@ import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
-import { waitUntil } from '../helpers/until.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 

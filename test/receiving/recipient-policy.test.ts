@@ -2,10 +2,10 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import type { ReceivingDomain } from '../../src/domains/receiving-book.js'
-import { tryParseAddress, type DomainName, parseAddress } from '../../src/mail/address.js'
+import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
+import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
 import { createReturnPath } from '../../src/mail/return-path.js'
-import { type InboundRecipient, classifyRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
+import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../../src/mail/header-fields.js'
-import { serviceIdOf, type Trace, formatTraceFields, withTrace } from '../../src/receiving/trace-fields.js'
+import { formatTraceFields, serviceIdOf, type Trace, withTrace } from '../../src/receiving/trace-fields.js'
 
 const trace: Trace = {
   returnPath: parseAddress('ann@sender.test'),
@@ -79,14 +79,20 @@ t.test('results that bear our name and came from outside are taken out, those of
     `(${'x'.repeat(3_000)}) mail.test; dkim=pass`,
   ]
   for (const value of forged) {
-    const out = addTrace(`Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`, {
-      results: [],
-    })
+    const out = addTrace(
+      `Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`,
+      {
+        results: [],
+      },
+    )
     t.notMatch(out, /authentication-results/i, JSON.stringify(value).slice(0, 100))
     t.match(out, /\r\nSubject: x\r\n\r\n$/)
   }
   for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {
-    t.match(addTrace(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }), `Authentication-Results: ${value}\r\n`)
+    t.match(
+      addTrace(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }),
+      `Authentication-Results: ${value}\r\n`,
+    )
   }
 })
 

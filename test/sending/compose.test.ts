@@ -8,7 +8,7 @@ import { parseAddress } from '../../src/mail/address.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { type NamedAddress, tryParseNamedAddress } from '../../src/mail/named-address.js'
 import { textOfHtml } from '../../src/messages/mime/text-of-html.js'
-import { composeMimeTree, composeMessage } from '../../src/sending/compose-message.js'
+import { composeMessage, composeMimeTree } from '../../src/sending/compose-message.js'
 import { toQuotedPrintable } from '../../src/sending/compose-plain.js'
 import { findCustomFieldFault } from '../../src/sending/custom-fields.js'
 import type { MessageContent } from '../../src/sending/message-content.js'
@@ -329,7 +329,8 @@ t.test('fields that are ours or have no right form are refused', async (t) => {
   for (const [name, value] of good) t.equal(findCustomFieldFault(name, value), null, name)
   const ours = 'From To CC bcc Resent-Bcc Reply-To Subject Date Sender DKIM-Signature Return-Path Received MIME-Version'
   const steering = 'Content-Type content-x X-Service-Tag x-pm-tag X-Mailgun-Tag'
-  for (const name of `${ours} ${steering}`.split(' ')) t.match(findCustomFieldFault(name, 'x'), /cannot be set here/, name)
+  for (const name of `${ours} ${steering}`.split(' '))
+    t.match(findCustomFieldFault(name, 'x'), /cannot be set here/, name)
   for (const name of ['', 'X Y', 'X:', 'X-Ä', 'X\r\nY', 'x'.repeat(77)])
     t.match(findCustomFieldFault(name, 'x'), /name/, name)
   for (const value of ['a\r\nBcc: x', 'a\nb', 'a\0', '\udc00']) t.match(findCustomFieldFault('X-A', value), /one line/)

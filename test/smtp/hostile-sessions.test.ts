@@ -6,7 +6,15 @@
  */
 import t from 'tap'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { base64, letter, authPlain, printer, type RunningSubmission, runSubmission, waitUntil } from './submission-listener.js'
+import {
+  authPlain,
+  base64,
+  letter,
+  printer,
+  type RunningSubmission,
+  runSubmission,
+  waitUntil,
+} from './submission-listener.js'
 
 type Step = readonly [send: string | Buffer, ...replies: readonly string[]]
 
@@ -391,7 +399,11 @@ t.test('commands sent behind STARTTLS in plaintext are not heard inside TLS', as
 })
 
 t.test('a client that trickles cannot outlast the deadline of its session', async (t) => {
-  const { open, listener, taken } = await runSubmission(t, { sessionDeadline: 60, finishWithin: 60 }, { trusted: () => printer })
+  const { open, listener, taken } = await runSubmission(
+    t,
+    { sessionDeadline: 60, finishWithin: 60 },
+    { trusted: () => printer },
+  )
   const idle = await open()
   const sending = await open()
   await sending.sendCommand('EHLO c')

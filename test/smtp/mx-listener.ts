@@ -1,8 +1,8 @@
 /** A real MX listener on loopback for tests: a few recipients, messages kept in a list, waits that are only noted. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import { startMxListener, type MxListener } from '../../src/smtp/mx.js'
-import { type MxDeps, type MxSettings, defaultMxLimits, type AcceptedRecipient } from '../../src/smtp/mx-deps.js'
+import { type MxListener, startMxListener } from '../../src/smtp/mx.js'
+import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx-deps.js'
 import type { RecipientRefusal } from '../../src/smtp/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
 import { sharedCertificate } from './submission-listener.js'

@@ -1,24 +1,29 @@
 /** What decides at the SMTP doors: replies, limits, the collecting of a message, the parsing of MAIL and RCPT. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isLoopback, addressKeyOf, networkKeyOf } from '../../src/accounts/client-address.js'
+import { addressKeyOf, isLoopback, networkKeyOf } from '../../src/accounts/client-address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
-import { ClientLog } from '../../src/platform/connections/client-lines.js'
+import { ClientLog } from '../../src/platform/connections/client-log.js'
 import {
   type ConnectionLimitSettings,
   type ConnectionOrigin,
-  createConnectionLimiter,
   type ConnectionState,
-} from '../../src/platform/connections/connection-limit.js'
-import { type MemoryBudget, createMemoryBudget, createBudgetShare } from '../../src/platform/memory/budget.js'
-import { toSmtpReply, asError } from '../../src/smtp/answer.js'
+  createConnectionLimiter,
+} from '../../src/platform/connections/connection-limiter.js'
+import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../../src/platform/memory/budget.js'
 import { type AuthLimit, createAuthLimit } from '../../src/smtp/auth-limit.js'
-import { ClientGone, type CollectedMessage, IncomingMessage, buildNoRoomRefusal } from '../../src/smtp/collect.js'
 import { hasStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
+import {
+  buildNoRoomRefusal,
+  ClientGone,
+  type CollectedMessage,
+  IncomingMessage,
+} from '../../src/smtp/incoming-message.js'
 import { parseMail } from '../../src/smtp/mail-command.js'
 import { parsePathCommand } from '../../src/smtp/path-command.js'
 import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
 import { parseRcpt } from '../../src/smtp/rcpt-command.js'
+import { asError, toSmtpReply } from '../../src/smtp/smtp-reply.js'
 import { waitUntil } from './submission-listener.js'
 
 t.test('every kind of refusal has its documented reply', async (t) => {

@@ -7,7 +7,18 @@ import { createMemoryBudget } from '../../src/platform/memory/budget.js'
 import type { SubmissionDeps } from '../../src/smtp/submission-deps.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
-import { app, advanceToData, base64, letter, other, authPlain, printer, runSubmission, createSelfSigned, waitUntil } from './submission-listener.js'
+import {
+  advanceToData,
+  app,
+  authPlain,
+  base64,
+  createSelfSigned,
+  letter,
+  other,
+  printer,
+  runSubmission,
+  waitUntil,
+} from './submission-listener.js'
 
 const trusting = { trusted: () => printer }
 
@@ -39,7 +50,11 @@ t.test('EHLO offers AUTH only where it may be used, and never REQUIRETLS or XCLI
   t.same(lines(await secure.sendCommand('EHLO c')), ['mail.test', ...common, 'AUTH PLAIN LOGIN', 'SIZE 15728640'])
 
   const { open: openPlain } = await runSubmission(t, { allowPlaintextLoopback: true })
-  t.match(await (await openPlain()).sendCommand('EHLO c'), /AUTH PLAIN LOGIN/, 'where the settings allow it on loopback')
+  t.match(
+    await (await openPlain()).sendCommand('EHLO c'),
+    /AUTH PLAIN LOGIN/,
+    'where the settings allow it on loopback',
+  )
 })
 
 t.test('a message over STARTTLS with AUTH PLAIN is handed over as it came', async (t) => {
@@ -130,7 +145,10 @@ t.test('delivery status parameters arrive parsed and decoded', async (t) => {
   const client = await open()
   await client.sendCommand('EHLO c')
   t.match(await client.sendCommand('MAIL FROM:<a@example.test> RET=hdrs ENVID=QQ+2B314 AUTH=<>'), /^250 /)
-  t.match(await client.sendCommand('RCPT TO:<b@remote.test> NOTIFY=SUCCESS,delay ORCPT=rfc822;Bob+2Bx@remote.test'), /^250 /)
+  t.match(
+    await client.sendCommand('RCPT TO:<b@remote.test> NOTIFY=SUCCESS,delay ORCPT=rfc822;Bob+2Bx@remote.test'),
+    /^250 /,
+  )
   t.match(await client.sendCommand('RCPT TO:<c@remote.test> NOTIFY=NEVER'), /^250 /)
   t.match(await client.sendCommand('RCPT TO:<c@remote.test> NOTIFY=FAILURE'), /^250 /, 'the last word counts')
   await client.sendCommand('DATA')
@@ -435,7 +453,11 @@ t.test('ten wrong keys from an address ban it for a while, open sessions include
 })
 
 t.test('a trusted network is not shut out by wrong keys', async (t) => {
-  const { open } = await runSubmission(t, { authFailures: { failures: 1, window: 1e6, ban: 1e6, maxClients: 10 } }, trusting)
+  const { open } = await runSubmission(
+    t,
+    { authFailures: { failures: 1, window: 1e6, ban: 1e6, maxClients: 10 } },
+    trusting,
+  )
   const client = await open({ tls: true })
   await client.sendCommand('EHLO c')
   await client.sendCommand(authPlain('wrong'))
@@ -590,7 +612,10 @@ t.test('TLS below 1.2 is refused', async (t) => {
 t.test('an endpoint that is taken is named, and nothing stays open', async (t) => {
   const { port } = await runSubmission(t)
   const taken = { host: '127.0.0.1', port: port(false) }
-  await t.rejects(runSubmission(t, { listen: [{ host: '127.0.0.1', port: 0 }, taken] }), { code: 'EADDRINUSE', port: taken.port })
+  await t.rejects(runSubmission(t, { listen: [{ host: '127.0.0.1', port: 0 }, taken] }), {
+    code: 'EADDRINUSE',
+    port: taken.port,
+  })
 })
 
 t.test('without a key a session lasts so long, whatever its client says', async (t) => {
@@ -622,7 +647,11 @@ t.test('without a key a session lasts so long, whatever its client says', async 
 })
 
 t.test('a message must come in at a pace, and one that keeps it may take its time', async (t) => {
-  const { open, listener, taken } = await runSubmission(t, { dataPace: { patience: 1_000, bytesPerSecond: 1_000 } }, trusting)
+  const { open, listener, taken } = await runSubmission(
+    t,
+    { dataPace: { patience: 1_000, bytesPerSecond: 1_000 } },
+    trusting,
+  )
   const trickling = await open()
   const stopping = await open()
   const slow = await open()

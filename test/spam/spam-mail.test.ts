@@ -57,8 +57,7 @@ t.test('no mail of services to their users is flagged, whatever a classifier of 
       nothingSeen,
       thresholds,
     )
-    if (!needsProof.has(kind))
-      t.ok(sumScores(unproved) < thresholds.suspicious, `${kind}: without DMARC`, { unproved })
+    if (!needsProof.has(kind)) t.ok(sumScores(unproved) < thresholds.suspicious, `${kind}: without DMARC`, { unproved })
   }
 })
 

@@ -1,17 +1,17 @@
 /** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
 import t, { type Test } from 'tap'
 import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { type Arrival, storeInbound, type InboundEmail, inboundById } from '../../src/messages/inbound/inbound-email.js'
+import { type Arrival, type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
 import type { BayesVerdict } from '../../src/spam/bayes/records.js'
+import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
-import { spamContextOf, buildInboundSpamMessage } from '../../src/spam/received-spam-message.js'
+import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
 import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
 import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
-import { analyzeContent, analyzeMessage } from '../../src/spam/spam-study.js'
-import { type SpamVerdict, judgeSpam } from '../../src/spam/spam-verdict.js'
+import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { inboundMail } from '../helpers/inbound-mail.js'
@@ -282,7 +282,8 @@ t.test('who a message pretends to be is evidence beside its words, and the class
     { name: 'AUTHOR_POSES_AS_BRAND', score: 2.5, description: '' },
     { name: 'FRAUD_ACCOUNT', score: 2, description: '' },
   ]
-  const total = (said: ClassifierOpinion): number => sumScores(collectOwnContributions(rules, said, nothingSeen, thresholds))
+  const total = (said: ClassifierOpinion): number =>
+    sumScores(collectOwnContributions(rules, said, nothingSeen, thresholds))
   t.equal(total({ probability: 1, recent: { spam: 0, ham: 0 } }), 4.5, 'two points of words, told once')
   t.equal(total({ probability: 0.001, recent: { spam: 0, ham: 0 } }), 2.5, 'honest words take off what words gave')
   const alone = collectOwnContributions(

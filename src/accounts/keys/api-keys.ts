@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../platform/ids.js'
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import { seekOffset } from '../../storage/stepped-walk.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Scope } from '../principal.js'

@@ -40,7 +40,8 @@ export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits
 
 function narrowExpiry(own: number | null, wanted: number | null | undefined): number | null {
   if (wanted === undefined) return own
-  if (own !== null && (wanted === null || wanted > own)) throw buildTooWideRefusal('expires_at', 'it would outlast the key')
+  if (own !== null && (wanted === null || wanted > own))
+    throw buildTooWideRefusal('expires_at', 'it would outlast the key')
   return wanted
 }
 

@@ -28,7 +28,11 @@ export interface CreatedKeyResource extends KeyFields {
 type KeyResourceRow = Omit<ApiKeyRow, 'workspace_id' | 'user_id' | 'key_hash'>
 
 export function toKeyResource(row: KeyResourceRow): KeyResource {
-  return { ...toKeyFields(row), last_used_at: timestampOrNull(row.last_used_at), revoked_at: timestampOrNull(row.revoked_at) }
+  return {
+    ...toKeyFields(row),
+    last_used_at: timestampOrNull(row.last_used_at),
+    revoked_at: timestampOrNull(row.revoked_at),
+  }
 }
 
 export function toCreatedKeyResource({ secret, row }: NewKey): CreatedKeyResource {

@@ -8,7 +8,7 @@
 import type { Database } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import { DAY, oldestSliceStart } from './rate-limit-window.js'
-import { dayWindow, monthWindow, CREDITS, EMAILS, windowStart } from './usage.js'
+import { CREDITS, dayWindow, EMAILS, monthWindow, windowStart } from './usage.js'
 
 const PAGE_SIZE = 500
 
@@ -44,10 +44,14 @@ const removeBucket = prepareWrite<BucketKey>(({ db, slot }) =>
 )
 
 /** A walk: each call is one step, and resolves to whether there is more to do. */
-export function createUsageCleanup({ read, commit }: Pick<Database, 'read' | 'commit'>, now: number): () => Promise<boolean> {
+export function createUsageCleanup(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  now: number,
+): () => Promise<boolean> {
   const monthStart = windowStart(monthWindow, now)
   const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(DAY, now))
-  const isOld = ({ kind, bucket }: BucketKey): boolean => kind !== CREDITS && bucket < (kind === EMAILS ? monthStart : dayStart)
+  const isOld = ({ kind, bucket }: BucketKey): boolean =>
+    kind !== CREDITS && bucket < (kind === EMAILS ? monthStart : dayStart)
   let place: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
   return async () => {
     const page = usagePage(read, place)

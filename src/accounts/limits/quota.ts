@@ -16,19 +16,19 @@ import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Plan } from './plans.js'
 import {
-  dayWindow,
   addUsage,
   addWithinBounds,
-  monthWindow,
   type Bound,
   bucketOf,
   bucketsSince,
   CREDITS,
+  dayWindow,
+  domainUsageKind,
   EMAILS,
   EMAILS_HOURLY,
-  unboundedWindow,
-  domainUsageKind,
+  monthWindow,
   type UsageWindow,
+  unboundedWindow,
   windowStart,
 } from './usage.js'
 
@@ -104,7 +104,13 @@ export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDe
     const { workspaceId } = first
     const quotas = quotasOfPlan(planOf(workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
-      quotas.push({ quotaKind: domainDayQuota, kind: domainUsageKind(domain), domain, count, limit: domainEmailsPerDay })
+      quotas.push({
+        quotaKind: domainDayQuota,
+        kind: domainUsageKind(domain),
+        domain,
+        count,
+        limit: domainEmailsPerDay,
+      })
     }
     return {
       writes: buildWrites(workspaceId, quotas, now),

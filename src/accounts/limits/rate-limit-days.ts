@@ -65,7 +65,8 @@ export function createDailyRequests({ read, commit }: { read: Read; commit: Comm
     },
     save: async () => {
       const all = [...unsaved]
-      for (let from = 0; from < all.length; from += ROWS_PER_COMMIT) await savePortion(all.slice(from, from + ROWS_PER_COMMIT))
+      for (let from = 0; from < all.length; from += ROWS_PER_COMMIT)
+        await savePortion(all.slice(from, from + ROWS_PER_COMMIT))
     },
   }
 }

@@ -20,7 +20,7 @@
  */
 import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
 import { formatTimestamp } from '../../platform/clock.js'
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Plan } from './plans.js'
@@ -80,7 +80,10 @@ export const addUsage = prepareWrite<UsageRow>(({ db, slot }) =>
 )
 
 /** Adds to a bucket if the condition holds. A second database needs to be told the types of such a row. */
-function addIf<Values extends UsageRow>({ db, slot }: StatementBuilder<Values>, condition: RawBuilder<boolean>): Compilable {
+function addIf<Values extends UsageRow>(
+  { db, slot }: StatementBuilder<Values>,
+  condition: RawBuilder<boolean>,
+): Compilable {
   return db
     .insertInto('usage')
     .columns(['workspace_id', 'kind', 'bucket', 'count'])

@@ -19,8 +19,8 @@ import {
   addUsage,
   addWithinBounds,
   bucketsSince,
-  inviterUsageKind,
   inviteeUsageKind,
+  inviterUsageKind,
   SERVICE_INVITATIONS,
 } from '../limits/usage.js'
 

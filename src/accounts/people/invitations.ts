@@ -8,7 +8,7 @@
  * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
-import { type StatementBuilder, prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Commit } from '../../storage/writer/write.js'
 

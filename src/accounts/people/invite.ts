@@ -13,14 +13,14 @@ import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import {
+  countPending,
   expireInvitation,
   INVITATION_LIFETIME,
   type InvitationRow,
   insertInvitation,
   pendingByEmail,
-  countPending,
 } from './invitations.js'
-import { type AssignableRole, MAX_MEMBERS, memberByEmail, countMembers, requireAdministrator } from './members.js'
+import { type AssignableRole, countMembers, MAX_MEMBERS, memberByEmail, requireAdministrator } from './members.js'
 import { userById } from './users.js'
 
 export interface InvitationRequest {

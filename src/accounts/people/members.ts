@@ -8,7 +8,7 @@
  * What a member who may invite has invited ends with that right: triggers on the table cancel it,
  * whichever statement removes or demotes them.
  */
-import { type StatementBuilder, prepareRead, prepareWrite } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
 import type { Role } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 

@@ -13,7 +13,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret } from '../../platform/ids.js'
-import { createSemaphore } from '../../platform/waiting-line.js'
+import { createSemaphore } from '../../platform/semaphore.js'
 
 const LOG_N = 15
 const R = 8

@@ -6,14 +6,20 @@ import {
   type ContactImport,
   countLines,
   type ImportReport,
-  MAX_LINES,
   importContacts,
+  MAX_LINES,
 } from '../../audiences/import-contacts.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Answer, json, type Route, route, uploadRoute } from '../http/route.js'
 import { formatContentDisposition } from '../inbound/attachment-file.js'
 import { contactReport, importLimit } from './import-report.js'
-import { startLongImport, acceptedAnswer, type ImportRouteDeps, MAX_SYNC_LINES, createRequestJournal } from './imports.js'
+import {
+  acceptedAnswer,
+  createRequestJournal,
+  type ImportRouteDeps,
+  MAX_SYNC_LINES,
+  startLongImport,
+} from './imports.js'
 
 const booleanText = z
   .enum(['true', 'false'], 'allowed: true, false')
@@ -59,7 +65,11 @@ async function runImport(deps: ImportRouteDeps, wanted: ContactImport, file: Buf
   const total = await countLines(file)
   if (total > MAX_SYNC_LINES) {
     requireAudience(deps.read, workspaceId, audienceId)
-    return startLongImport(deps, { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total }, now)
+    return startLongImport(
+      deps,
+      { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total },
+      now,
+    )
   }
   return json(200, await importContacts(deps, wanted, file, createRequestJournal<ImportReport>(deps.read, workspaceId)))
 }

@@ -1,20 +1,20 @@
 /** Audiences: made, listed, shown, changed, deleted with all their contacts. Deletions are in the audit log. */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
-import { deleteAudience, type DeletedAudience } from '../../audiences/audience-removal.js'
+import { type DeletedAudience, deleteAudience } from '../../audiences/audience-removal.js'
 import {
   type AudienceChange,
+  buildNotFoundRefusal,
   type CountedAudience,
   changeAudience,
-  requireAudience,
   insertAudience,
   listAudiences,
-  buildNotFoundRefusal,
+  requireAudience,
 } from '../../audiences/audiences.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
@@ -157,7 +157,8 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
         at,
         details,
       } as const
-      if (!(await tryCommit(commit([...deleteAudience(row, at), recordAuditEntry(act)])))) throw buildNotFoundRefusal(id)
+      if (!(await tryCommit(commit([...deleteAudience(row, at), recordAuditEntry(act)]))))
+        throw buildNotFoundRefusal(id)
       await onAudienceDeleted({ workspaceId, audienceId: id })
       return json(200, { deleted: true, id })
     },

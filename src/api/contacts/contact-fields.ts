@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type Contact, MAX_METADATA, MAX_NAME, type Metadata } from '../../audiences/contacts.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import { rejectProto } from '../http/input/bounded.js'
+import { rejectProto } from '../http/input/schema-bounds.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
 
 const personName = z

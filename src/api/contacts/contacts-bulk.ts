@@ -1,8 +1,13 @@
 /** POST /v1/contacts/bulk: one operation on many contacts. */
 import { z } from 'zod'
-import { type BulkCounts, type BulkOperation, applyBulkOperation, MAX_BULK_CONTACTS } from '../../audiences/bulk-contacts.js'
-import { withMaxSize } from '../http/input/bounded.js'
+import {
+  applyBulkOperation,
+  type BulkCounts,
+  type BulkOperation,
+  MAX_BULK_CONTACTS,
+} from '../../audiences/bulk-contacts.js'
 import { missingIssue } from '../http/input/input.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 import { json, type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
 import type { ContactDeps } from './contacts.js'
@@ -63,7 +68,9 @@ export function bulkRoute(deps: ContactDeps): Route {
       const wanted: BulkOperation =
         operation === 'move' ? { kind: operation, audienceId: body.audience_id ?? '' } : { kind: operation }
       const done = await applyBulkOperation(deps, workspaceId, wanted, { ids, now })
-      return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<typeof bulkResult>)
+      return json(200, { operation, ...done, message: formatSummary(operation, done) } satisfies z.output<
+        typeof bulkResult
+      >)
     },
   })
 }

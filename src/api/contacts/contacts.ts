@@ -7,22 +7,22 @@
  */
 import { z } from 'zod'
 import { requireAudience } from '../../audiences/audiences.js'
-import { findContactIds, countContacts, listContacts } from '../../audiences/contact-list.js'
+import { countContacts, findContactIds, listContacts } from '../../audiences/contact-list.js'
 import { type Contact, contactById, removeContact } from '../../audiences/contacts.js'
 import { addContact, updateContact } from '../../audiences/put-contact.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
-import { toListRequest, numberedPageSchema, checkListForm, sliceOf, listQueryFields } from '../http/input/paging.js'
+import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 import {
-  createdContact,
   audienceId,
   contact,
   contactChange,
   contactRequest,
+  createdContact,
   toContactResource,
   toCreatedContact,
 } from './contact-fields.js'
@@ -150,7 +150,10 @@ function removeRoute({ read, commit }: ContactDeps): Route {
   })
 }
 
-function contactOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): Contact {
+function contactOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): Contact {
   const row = contactById(read, workspaceId, id)
   if (row === undefined) throw contactNotFound(id)
   return row

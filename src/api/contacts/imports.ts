@@ -3,7 +3,7 @@
  * behind it, and GET /v1/imports/:id tells how far they are.
  */
 import { z } from 'zod'
-import { workspaceById, requireWorkspace } from '../../accounts/workspaces.js'
+import { requireWorkspace, workspaceById } from '../../accounts/workspaces.js'
 import { beginImport, type RequestedImport } from '../../imports/begin-import.js'
 import type { ImportRef } from '../../imports/import-file.js'
 import { type ImportError, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
@@ -14,7 +14,7 @@ import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { codeOfRefusal } from '../http/output/answer.js'
+import { codeOfRefusal } from '../http/output/error-answer.js'
 import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
 import { contactReport, suppressionReport } from './import-report.js'
 

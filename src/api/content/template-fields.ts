@@ -5,7 +5,7 @@ import { MAX_SUBJECT } from '../../content/render-template.js'
 import type { Template } from '../../content/templates.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { oneLine } from '../emails/email-fields.js'
-import { withMaxSize } from '../http/input/bounded.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
 
 const subject = oneLine
@@ -66,7 +66,15 @@ export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp 
 type CreatedTemplate = z.output<typeof createdTemplate>
 type TemplateRow = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
 
-export function toCreatedTemplate({ id, name, subject, html, text, variables, created_at }: TemplateRow): CreatedTemplate {
+export function toCreatedTemplate({
+  id,
+  name,
+  subject,
+  html,
+  text,
+  variables,
+  created_at,
+}: TemplateRow): CreatedTemplate {
   const names = JSON.parse(variables) as string[]
   return { id, name, subject, html, text, variables: names, created_at: iso(created_at) }
 }

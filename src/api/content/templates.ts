@@ -7,23 +7,23 @@
 import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderTemplate } from '../../content/render-template.js'
-import type { TemplateCache } from '../../content/template-book.js'
-import { selectTemplateBodies, removeTemplate, templateById, selectTemplatePage } from '../../content/templates.js'
+import type { TemplateCache } from '../../content/template-cache.js'
+import { removeTemplate, selectTemplateBodies, selectTemplatePage, templateById } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
 import {
-  toCreatedTemplate,
   createdTemplate,
   templateChange,
   templateRecord,
-  toTemplateResource,
   templateRequest,
+  toCreatedTemplate,
+  toTemplateResource,
 } from './template-fields.js'
 
 export interface TemplateRouteDeps {

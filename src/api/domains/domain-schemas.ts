@@ -1,7 +1,7 @@
 /** Sending domains as requests and answers hold them. */
 import { z } from 'zod'
 import { MAX_BLOCKED } from '../../domains/verification/blocked-addresses.js'
-import { withMaxSize } from '../http/input/bounded.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
 const flag = z.boolean('allowed: true or false')

@@ -6,20 +6,26 @@ import { deleteSendingDomain } from '../../domains/delete-domain.js'
 import { type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
 import { readDomainDetails, toDomainResource } from '../../domains/domain-resource.js'
 import { registerDomain } from '../../domains/register-domain.js'
-import { type ServiceNames, parseRegistrableName } from '../../domains/registrable-name.js'
+import { parseRegistrableName, type ServiceNames } from '../../domains/registrable-name.js'
 import { domainById, listDomains, type SendingDomain } from '../../domains/sending-domains.js'
-import { parseBlockedLocalPart, listBlockedLocalParts } from '../../domains/verification/blocked-addresses.js'
+import { listBlockedLocalParts, parseBlockedLocalPart } from '../../domains/verification/blocked-addresses.js'
 import type { ZoneNames } from '../../domains/verification/look-up-records.js'
 import { type CheckLimiter, verifyDomain } from '../../domains/verification/verify-domain.js'
 import type { DomainName } from '../../mail/address.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { DeletedDomain } from '../../messages/queue/fail-domain.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
-import { detailedDomain, listedDomain, type DomainChangeRequest, domainChangeRequest, domainRequest } from './domain-schemas.js'
+import {
+  type DomainChangeRequest,
+  detailedDomain,
+  domainChangeRequest,
+  domainRequest,
+  listedDomain,
+} from './domain-schemas.js'
 
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
@@ -36,7 +42,15 @@ export interface DomainDeps extends RotationDeps {
 const tag = 'Domains'
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {
-  return [registerRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), verifyRoute(deps), rotateRoute(deps), removeRoute(deps)]
+  return [
+    registerRoute(deps),
+    listRoute(deps),
+    getRoute(deps),
+    patchRoute(deps),
+    verifyRoute(deps),
+    rotateRoute(deps),
+    removeRoute(deps),
+  ]
 }
 
 function registerRoute(deps: DomainDeps): Route {
@@ -149,7 +163,9 @@ function verifyRoute(deps: DomainDeps): Route {
       const row = domainOfCall(deps.read, call)
       const { principal, now } = call
       deps.countLookup(row.id, now)
-      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() => deps.onDomainChanged(domainRefOf(row)))
+      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
+        deps.onDomainChanged(domainRefOf(row)),
+      )
       if (verified === undefined) throw domainNotFound(row.id)
       return json(200, readDomainDetails(deps.read, verified, deps.names))
     },
@@ -204,7 +220,10 @@ function removeRoute(deps: DomainDeps): Route {
   })
 }
 
-function domainOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): SendingDomain {
+function domainOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): SendingDomain {
   const [row] = domainById(read, { workspaceId, id })
   if (row === undefined) throw domainNotFound(id)
   return row

@@ -9,15 +9,15 @@ import { Refusal } from '../../mail/refusal.js'
 import { minSizeOf } from '../../sending/compose-email.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
 import type { PreparedEmail } from '../../sending/prepare-email.js'
-import { withMaxSize } from '../http/input/bounded.js'
 import { toInputRefusal } from '../http/input/input.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 import { type Answer, type Call, type KeyRoute, route } from '../http/route.js'
 import { type CreateDeps, requireDiskSpace } from './create.js'
-import { type CreatedEmail, toCreatedEmail, createdEmail } from './created-email.js'
+import { type CreatedEmail, createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
-import { repeatAnswer, parseIdempotencyKey, withStoredAnswer, idempotencyHeaders } from './once.js'
+import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'
+import { buildRequestedEmail } from './requested-email.js'
 import type { StoredParts } from './stored-parts.js'
-import { buildRequestedEmail } from './wanted-email.js'
 
 export const MAX_BATCH = 100
 /** 32 MB: all messages of a batch, composed, wait in memory for the commit. */
@@ -106,7 +106,8 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
     const answer = JSON.stringify({ data, success_count: prepared.length, error_count: data.length - prepared.length })
     const options = { batch: true, also: stored.usageWrites() }
     // A batch of which nothing was sent may be sent again with the same key.
-    const other = prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
+    const other =
+      prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
     return other === null ? { kind: 'text', status: 200, json: answer } : repeatAnswer(other, 200)
   } finally {
     stored.release()

@@ -1,6 +1,6 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel: while an email is scheduled, and only then. */
 import { z } from 'zod'
-import { readChangedEmail, type ResourceDeps } from '../../messages/email-resource.js'
+import { type ResourceDeps, readChangedEmail } from '../../messages/email-resource.js'
 import { type ChangeDeps, cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
 import { type Call, json, type KeyRoute, route } from '../http/route.js'

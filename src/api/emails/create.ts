@@ -1,15 +1,15 @@
 /** POST /emails: one email. 201 once it is on disk. */
 import { Refusal } from '../../mail/refusal.js'
+import type { CommitEmails } from '../../sending/commit-emails.js'
 import type { ComposeEmail } from '../../sending/compose-email.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
-import type { CommitEmails } from '../../sending/take.js'
 import type { Read } from '../../storage/prepared.js'
 import { type Answer, type Call, type KeyRoute, route } from '../http/route.js'
-import { toCreatedEmail, createdEmail } from './created-email.js'
+import { createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
-import { repeatAnswer, parseIdempotencyKey, withStoredAnswer, idempotencyHeaders } from './once.js'
+import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'
+import { buildRequestedEmail } from './requested-email.js'
 import type { StoredParts } from './stored-parts.js'
-import { buildRequestedEmail } from './wanted-email.js'
 
 export interface CreateDeps {
   readonly read: Read
@@ -59,7 +59,9 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
     const wanted = buildRequestedEmail(body, now, stored)
     const prepared = deps.compose(principal, wanted, now)
     const answer = JSON.stringify(toCreatedEmail(prepared, wanted))
-    const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, { also: stored.usageWrites() })
+    const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {
+      also: stored.usageWrites(),
+    })
     return other === null ? { kind: 'text', status: 201, json: answer } : repeatAnswer(other, 201)
   } finally {
     stored.release()

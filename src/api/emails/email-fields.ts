@@ -4,9 +4,15 @@
  */
 import { z } from 'zod'
 import { type Address, tryParseAddress } from '../../mail/address.js'
-import { isDisplayName, isOneLine, MAX_NAME_LENGTH, type NamedAddress, tryParseNamedAddress } from '../../mail/named-address.js'
-import { withMaxSize, rejectProto } from '../http/input/bounded.js'
+import {
+  isDisplayName,
+  isOneLine,
+  MAX_NAME_LENGTH,
+  type NamedAddress,
+  tryParseNamedAddress,
+} from '../../mail/named-address.js'
 import { addressIssue } from '../http/input/input.js'
+import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
 /** In all lists of them together, and so in each. */
 export const MAX_RECIPIENTS = 50
@@ -51,7 +57,10 @@ const error = 'must be an address, {address, name} or {email_address: {address, 
 const mailbox = z.union([mailboxText, mailboxObject, recipientObject], { error }).meta({ id: 'Mailbox' })
 /** One or several, in any form. */
 export const mailboxes = z.union(
-  [mailbox.transform((one) => [one]), withMaxSize(MAX_RECIPIENTS, 'addresses', z.array(mailbox).min(1).max(MAX_RECIPIENTS))],
+  [
+    mailbox.transform((one) => [one]),
+    withMaxSize(MAX_RECIPIENTS, 'addresses', z.array(mailbox).min(1).max(MAX_RECIPIENTS)),
+  ],
   { error },
 )
 

@@ -10,8 +10,8 @@ import { MAX_SUBJECT } from '../../content/render-template.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { parseTimestamp } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
-import { withMaxSize, rejectProto } from '../http/input/bounded.js'
 import { missingIssue } from '../http/input/input.js'
+import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,
   contentId,
@@ -38,7 +38,11 @@ const attachment = z.union(
   { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
 )
 
-export const attachments = withMaxSize(MAX_ATTACHMENTS, 'attachments', z.array(attachment).max(MAX_ATTACHMENTS)).optional()
+export const attachments = withMaxSize(
+  MAX_ATTACHMENTS,
+  'attachments',
+  z.array(attachment).max(MAX_ATTACHMENTS),
+).optional()
 
 const inlineImage = z.union(
   [
@@ -69,7 +73,10 @@ const tagText = z.string().min(1).max(MAX_TAG_TEXT)
 export const releaseText = z
   .string()
   .max(64)
-  .refine((text) => parseTimestamp(text) !== null, 'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z')
+  .refine(
+    (text) => parseTimestamp(text) !== null,
+    'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
+  )
 
 const fields = z.strictObject({
   from: z
@@ -147,15 +154,28 @@ const emailExample = {
 
 export const emailRequest = fields
   .check(
-    rule(({ subject, template_id }) => isGiven(subject) || isGiven(template_id), 'subject', 'is required', missingIssue),
+    rule(
+      ({ subject, template_id }) => isGiven(subject) || isGiven(template_id),
+      'subject',
+      'is required',
+      missingIssue,
+    ),
     rule(
       ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(isGiven),
       'text',
       'is required, unless there is html or template_id',
       missingIssue,
     ),
-    rule(({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)), 'htmlbody', 'is another name of html: give one'),
-    rule(({ text, textbody }) => !(isGiven(text) && isGiven(textbody)), 'textbody', 'is another name of text: give one'),
+    rule(
+      ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
+      'htmlbody',
+      'is another name of html: give one',
+    ),
+    rule(
+      ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
+      'textbody',
+      'is another name of text: give one',
+    ),
     rule(
       (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
       'to',

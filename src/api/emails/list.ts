@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { toListRequest, numberedPageSchema, checkListForm, listQueryFields } from '../http/input/paging.js'
+import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
 import { json, type Route, route } from '../http/route.js'
 import { emailStatus } from './statuses.js'
 

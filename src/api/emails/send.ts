@@ -12,8 +12,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { RateState } from '../../accounts/limits/rate-limit.js'
 import { hasBody } from '../http/input/read-body.js'
+import type { RequestIdentity } from '../http/request-identity.js'
 import type { ApiContext } from '../http/server/api-state.js'
-import type { RequestIdentity } from '../http/visit.js'
 
 export interface Reply {
   readonly status: number

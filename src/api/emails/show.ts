@@ -1,6 +1,11 @@
 /** GET /v1/emails/:id and its /raw: the record of one email, and the message as it goes out. */
 import { z } from 'zod'
-import { type EmailResource, readEmailResource, readOutgoingMessage, type ResourceDeps } from '../../messages/email-resource.js'
+import {
+  type EmailResource,
+  type ResourceDeps,
+  readEmailResource,
+  readOutgoingMessage,
+} from '../../messages/email-resource.js'
 import { json, type Route, route } from '../http/route.js'
 import { emailStatus, recipientStatus } from './statuses.js'
 import { viewerOf } from './viewer.js'
@@ -82,7 +87,8 @@ export function showRoute(deps: ResourceDeps): Route {
     summary: 'Read an email',
     answers: { 200: { description: 'The email', schema: emailRecord } },
     refusals: ['email_not_found'],
-    run: async ({ principal, params: { id = '' } }) => json(200, await readEmailResource(deps, viewerOf(principal), id)),
+    run: async ({ principal, params: { id = '' } }) =>
+      json(200, await readEmailResource(deps, viewerOf(principal), id)),
   })
 }
 

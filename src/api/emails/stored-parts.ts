@@ -6,9 +6,9 @@
  * several emails of a request have in common is read once.
  */
 
-import { readFileBytes, type CachedFile, findFile, recordFileUse } from '../../content/cached-files.js'
+import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../content/cached-files.js'
 import type { ParsedTemplate } from '../../content/render-template.js'
-import type { TemplateCache } from '../../content/template-book.js'
+import type { TemplateCache } from '../../content/template-cache.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
 import type { RenderContent } from '../../sending/template-content.js'
@@ -55,7 +55,8 @@ export function createStoredParts(
       if (found === undefined) throw notFound('template-not-found', 'template', id)
       return found
     },
-    requireFile: (field, key) => used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? refuseUnknownFile(field, key),
+    requireFile: (field, key) =>
+      used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? refuseUnknownFile(field, key),
     readBytes: (field, file) => {
       const known = used.get(file.key)
       if (known !== undefined) return known.bytes

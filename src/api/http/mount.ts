@@ -27,9 +27,9 @@ import { readUpload } from './input/upload.js'
 import { hasLargeText, stringifyInSteps } from './output/json-in-steps.js'
 import type { LargeAnswers } from './output/large-answer.js'
 import { type StreamLimits, sendStream } from './output/stream-answer.js'
+import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
 import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
 import type { ApiContext } from './server/api-state.js'
-import { requirePrincipal, type IdentityResolver, checkRate } from './visit.js'
 
 export interface MountDeps {
   readonly clock: Clock
@@ -88,7 +88,8 @@ function createKeyHandler(route: KeyRoute, deps: MountDeps): Handler {
     const atFirst = requirePrincipal(identity)
     authorizeRoute(route, atFirst)
     const asked = parseQueryString(ctx.req.url ?? '')
-    const given = body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
+    const given =
+      body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
     try {
       const principal = body === null ? atFirst : identityResolver.reauthenticate(ctx.req, identity.remoteAddress)
       const call: Call = {

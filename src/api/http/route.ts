@@ -10,7 +10,7 @@ import type { z } from 'zod'
 import type { Area } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { FileLimit, UploadedFile } from './input/upload.js'
-import type { ErrorCode } from './output/answer.js'
+import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'

@@ -30,7 +30,12 @@ export function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked
 }
 
 /** Throws a Refusal `forbidden` for a link that we did not sign, or that has expired. */
-export function verifyAttachmentLink(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
+export function verifyAttachmentLink(
+  secret: KeyObject,
+  linked: LinkedAttachment,
+  signature: string,
+  now: number,
+): void {
   // As text: base64 has many ways to write the same bytes, and one of them is ours.
   const given = Buffer.from(signature)
   const right = Buffer.from(signatureOf(secret, linked))

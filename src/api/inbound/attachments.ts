@@ -11,10 +11,10 @@ import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type Answer, json, type LinkRoute, linkRoute, type Route, route, type LinkCall } from '../http/route.js'
-import { formatContentDisposition, downloadTypeOf, fileNameOf } from './attachment-file.js'
+import { type Answer, json, type LinkCall, type LinkRoute, linkRoute, type Route, route } from '../http/route.js'
+import { downloadTypeOf, fileNameOf, formatContentDisposition } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
-import { requireInboundEmail, type InboundDeps, readParts, inboundEmailNotFound } from './show.js'
+import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
 export interface AttachmentDeps extends InboundDeps {
   /** Of the links that we sign. */
@@ -136,7 +136,12 @@ async function downloadAttachment(
   if (!isThere()) throw inboundEmailNotFound(id)
   if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
   const { attachment: it, bytes } = result
-  return { kind: 'bytes', type: downloadTypeOf(it.content_type), bytes, headers: buildDownloadHeaders(fileNameOf(it, place)) }
+  return {
+    kind: 'bytes',
+    type: downloadTypeOf(it.content_type),
+    bytes,
+    headers: buildDownloadHeaders(fileNameOf(it, place)),
+  }
 }
 
 /** Saved, and neither guessed at, run, framed nor kept by anybody. `nosniff` is in every answer. */

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import { setSpamStatus, type InboundEmail, inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { type InboundEmail, inboundById, rawOfInbound, setSpamStatus } from '../../messages/inbound/inbound-email.js'
 import type { MimeResult } from '../../messages/mime/mime-parts-protocol.js'
 import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
 import type { BayesVerdict } from '../../spam/bayes/records.js'

@@ -4,7 +4,7 @@ import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.
 import { buildReplyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { attachments } from '../emails/email-request.js'
-import { resolveAttachments } from '../emails/wanted-email.js'
+import { resolveAttachments } from '../emails/requested-email.js'
 import { missingIssue } from '../http/input/input.js'
 import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
@@ -17,7 +17,9 @@ const replyRequest = z
   })
   .meta({ id: 'ReplyRequest', example: { text: 'Thank you, we look into it.' } })
 
-const sentReply = z.object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() }).meta({ id: 'SentReply' })
+const sentReply = z
+  .object({ success: z.literal(true), messageId: z.string(), emailId: z.uuid() })
+  .meta({ id: 'SentReply' })
 
 type ReplyRequest = z.output<typeof replyRequest>
 
@@ -68,4 +70,10 @@ async function createReply(
   }
 }
 
-const defaultOptions = { trackOpens: null, trackClicks: null, tags: [], priority: 'normal', scheduledFor: null } as const
+const defaultOptions = {
+  trackOpens: null,
+  trackClicks: null,
+  tags: [],
+  priority: 'normal',
+  scheduledFor: null,
+} as const

@@ -1,5 +1,5 @@
 /** An error as each code looks, for the examples of the OpenAPI document. */
-import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/output/answer.js'
+import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 
 interface ErrorTexts {
   readonly message: string
@@ -12,21 +12,37 @@ const invalidFieldExample = (field: string, message: string, value: string | num
   message: `${field}: ${message}`,
   details: { errors: [{ field, message, value }] },
 })
-const exampleRecord = { type: 'CNAME', name: 'dkim1._domainkey.example.com', expected: 'dkim1.mx.example.net', found: [] }
-const failedRecordsExample = (message: string): ErrorTexts => ({ message, details: { records: [{ ...exampleRecord, status: 'failed' }] } })
+const exampleRecord = {
+  type: 'CNAME',
+  name: 'dkim1._domainkey.example.com',
+  expected: 'dkim1.mx.example.net',
+  found: [],
+}
+const failedRecordsExample = (message: string): ErrorTexts => ({
+  message,
+  details: { records: [{ ...exampleRecord, status: 'failed' }] },
+})
 
 const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   validation_error: invalidFieldExample('limit', 'must be a whole number from 1 to 100', '101'),
   missing_required_field: invalidFieldExample('to', 'is required', null),
   invalid_json: { message: 'the body cannot be read: it is not JSON' },
   invalid_email_address: invalidFieldExample('to', 'is not one mail address, such as bob@example.com', 'bob'),
-  invalid_from_address: invalidFieldExample('from', 'example.org is not a verified domain of the workspace', 'app@example.org'),
+  invalid_from_address: invalidFieldExample(
+    'from',
+    'example.org is not a verified domain of the workspace',
+    'app@example.org',
+  ),
   invalid_template_variables: { message: 'values are missing: first_name', details: { variables: ['first_name'] } },
   domain_not_verified: { message: 'the domain is not verified', details: { id: ID } },
   domain_verification_failed: failedRecordsExample('DNS does not have the records of the domain'),
   dkim_verification_failed: failedRecordsExample('DNS does not have the DKIM keys of the domain'),
   spf_verification_failed: failedRecordsExample('DNS does not have the mail host of the domain'),
-  attachment_too_large: invalidFieldExample('attachments[0].content', 'has 10485761 bytes, allowed: 10485760', 10_485_761),
+  attachment_too_large: invalidFieldExample(
+    'attachments[0].content',
+    'has 10485761 bytes, allowed: 10485760',
+    10_485_761,
+  ),
   missing_api_key: { message: 'Authorization: a key is required, as "Bearer KEY"' },
   invalid_api_key: { message: 'the key is wrong or revoked' },
   api_key_expired: { message: 'the key has expired' },

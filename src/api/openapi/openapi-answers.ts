@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
-import { type ErrorCode, statusOfCode } from '../http/output/answer.js'
+import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
 import { type DocumentedAnswer, isPublic, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
@@ -81,10 +81,18 @@ export function answersOf(route: Route): ZodOpenApiResponsesObject {
 
 /** The refusals of all routes, by their names. */
 export function refusalResponses(routes: readonly Route[]): Readonly<Record<string, ZodOpenApiResponseObject>> {
-  return Object.fromEntries(routes.flatMap(refusalGroupsOf).map(({ codes }) => [refusalNameOf(codes), refusalResponse(codes)]))
+  return Object.fromEntries(
+    routes.flatMap(refusalGroupsOf).map(({ codes }) => [refusalNameOf(codes), refusalResponse(codes)]),
+  )
 }
 
-function successResponse({ description, schema, type, example, headers: more }: DocumentedAnswer): ZodOpenApiResponseObject {
+function successResponse({
+  description,
+  schema,
+  type,
+  example,
+  headers: more,
+}: DocumentedAnswer): ZodOpenApiResponseObject {
   const about = { description, headers: headerRefs(more) }
   if (schema !== undefined) {
     const { value } = exampleOf(schema)

@@ -23,7 +23,9 @@ export const documentSchema: Override = ({ jsonSchema, zodSchema, io }) => {
 
 /** Of a request: what its schema does not take when it is left out. */
 function setRequired(jsonSchema: JsonSchema, shape: z.core.$ZodShape): void {
-  const required = Object.keys(shape).filter((name) => shape[name] !== undefined && !acceptsValue(shape[name], undefined))
+  const required = Object.keys(shape).filter(
+    (name) => shape[name] !== undefined && !acceptsValue(shape[name], undefined),
+  )
   if (required.length > 0) jsonSchema.required = required
   else delete jsonSchema.required
 }

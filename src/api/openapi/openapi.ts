@@ -87,7 +87,10 @@ function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBo
 }
 
 /** Bytes are described as OpenAPI 3.1 has it for parts of forms. */
-function toFormBody({ fileDescription, fileExample }: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
+function toFormBody({
+  fileDescription,
+  fileExample,
+}: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',

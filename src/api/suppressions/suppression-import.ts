@@ -5,13 +5,19 @@ import type { Principal } from '../../accounts/principal.js'
 import type { Write } from '../../storage/writer/write.js'
 import {
   countLines,
+  importSuppressions,
   MAX_LINES,
   type SuppressionReport,
-  importSuppressions,
 } from '../../suppressions/import-suppressions.js'
 import { type SuppressionReason, suppressionReasons } from '../../suppressions/suppressions.js'
 import { importLimit, suppressionReport } from '../contacts/import-report.js'
-import { startLongImport, acceptedAnswer, type ImportRouteDeps, MAX_SYNC_LINES, createRequestJournal } from '../contacts/imports.js'
+import {
+  acceptedAnswer,
+  createRequestJournal,
+  type ImportRouteDeps,
+  MAX_SYNC_LINES,
+  startLongImport,
+} from '../contacts/imports.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Answer, json, type Route, uploadRoute } from '../http/route.js'
 
@@ -37,7 +43,9 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
     answers: { 200: { description: 'What became of the lines.', schema: suppressionReport }, 202: acceptedAnswer },
     refusals: ['payload_too_large'],
     run: ({ principal, query: { reason }, file, now }) =>
-      withFileInMemory(file, deps.files, principal.workspaceId, (bytes) => runImport(deps, { principal, reason, now }, bytes)),
+      withFileInMemory(file, deps.files, principal.workspaceId, (bytes) =>
+        runImport(deps, { principal, reason, now }, bytes),
+      ),
   })
 }
 
@@ -47,7 +55,11 @@ interface WantedSuppressions {
   readonly now: number
 }
 
-async function runImport(deps: ImportRouteDeps, { principal, reason, now }: WantedSuppressions, file: Buffer): Promise<Answer> {
+async function runImport(
+  deps: ImportRouteDeps,
+  { principal, reason, now }: WantedSuppressions,
+  file: Buffer,
+): Promise<Answer> {
   const { workspaceId } = principal
   const actor = actorOf(principal)
   const total = await countLines(file)

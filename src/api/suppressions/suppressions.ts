@@ -5,7 +5,7 @@ import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import {
@@ -16,7 +16,7 @@ import {
   suppressionById,
   suppressionReasons,
 } from '../../suppressions/suppressions.js'
-import { idCursor, limit, buildPage, pageSchema } from '../http/input/paging.js'
+import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
 

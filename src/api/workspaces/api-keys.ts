@@ -6,9 +6,16 @@
  */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
-import { type ApiKeyRow, keyById, listKeys, countLiveKeys, MAX_LIVE_KEYS, generateKey } from '../../accounts/keys/api-keys.js'
-import { createKeyByKey, revokeKeyAudited } from '../../accounts/keys/key-acts.js'
-import { parseKeyLimits, narrowLimits } from '../../accounts/keys/key-limits.js'
+import {
+  type ApiKeyRow,
+  countLiveKeys,
+  generateKey,
+  keyById,
+  listKeys,
+  MAX_LIVE_KEYS,
+} from '../../accounts/keys/api-keys.js'
+import { createKeyByKey, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
+import { narrowLimits, parseKeyLimits } from '../../accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
 import { requirePermission } from '../../accounts/permissions.js'
 import { type Principal, scopes } from '../../accounts/principal.js'
@@ -16,11 +23,11 @@ import { roleIn } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
-import { withMaxSize } from '../http/input/bounded.js'
 import { sliceQuery } from '../http/input/paging.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type KeyRoute, route } from '../http/route.js'
 
@@ -142,9 +149,14 @@ async function create(
     throw new Refusal('invalid-parameter', 'allowed: a moment in the future', { field: 'expires_at', value })
   }
   const maker = { workspaceId: principal.workspaceId, id: principal.keyId ?? '' }
-  const limits = narrowLimits(parseKeyLimits(requireLiveKey(read, maker, now)), { expiresAt, allowedNetworks, allowedDomains })
+  const limits = narrowLimits(parseKeyLimits(requireLiveKey(read, maker, now)), {
+    expiresAt,
+    allowedNetworks,
+    allowedDomains,
+  })
   const key = generateKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
-  if (await tryCommit(commit(createKeyByKey(maker, key, actorOf(principal))))) return json(201, toCreatedKeyResource(key))
+  if (await tryCommit(commit(createKeyByKey(maker, key, actorOf(principal)))))
+    return json(201, toCreatedKeyResource(key))
   requireLiveKey(read, maker, now)
   authorizeKeyCreation(read, principal, workspaceId)
   throw new Refusal('conflict', `a workspace may have ${MAX_LIVE_KEYS} keys that are not revoked`, {

@@ -8,7 +8,7 @@ import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { limit, buildPage, pageSchema, seqCursor } from '../http/input/paging.js'
+import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 

@@ -19,7 +19,7 @@ import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, json, openRoute, type Route, route } from '../http/route.js'
@@ -153,7 +153,9 @@ function acceptRoute({ acceptDeps }: InvitationDeps): Route {
       'Needs no key. Works once. For an address that has an account the password is verified, and never set; ' +
       'else it is chosen, with at least 8 characters.',
     body: acceptance,
-    answers: { 201: { description: 'The member, and a key that may do all that they may.', schema: acceptedInvitation } },
+    answers: {
+      201: { description: 'The member, and a key that may do all that they may.', schema: acceptedInvitation },
+    },
     refusals: ['not_found', 'conflict', 'insufficient_permissions'],
     run: async ({ body: { token, full_name: fullName, password }, remoteAddress, now }) => {
       const made = await acceptInvitation(acceptDeps, { token, fullName, password, remoteAddress, now })

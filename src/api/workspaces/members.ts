@@ -9,14 +9,14 @@ import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { requireUnbound } from '../../accounts/keys/unbound-key.js'
 import { chargeInvitation } from '../../accounts/people/invitation-limits.js'
 import { pendingOfInviter } from '../../accounts/people/invitations.js'
-import { buildInvitation, requireInvitable, type InvitationRequest } from '../../accounts/people/invite.js'
+import { buildInvitation, type InvitationRequest, requireInvitable } from '../../accounts/people/invite.js'
 import {
   assignableRoles,
   memberById,
   membersPage,
   removeMember,
-  setRole,
   requireAdministrator,
+  setRole,
 } from '../../accounts/people/members.js'
 import { recordEvent } from '../../events/event-log.js'
 import type { Address } from '../../mail/address.js'
@@ -24,12 +24,12 @@ import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import { type Commit, ConstraintViolated } from '../../storage/writer/write.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
-import { authorizeInWorkspace, type WorkspaceCaller, sliceFields, workspaceId } from './named-workspace.js'
+import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps {
   readonly read: Read
@@ -181,7 +181,11 @@ function patchRoute(deps: MemberDeps): Route {
         target: id,
         at: now,
       } as const
-      const writes = [requireAdministrator(named), setRole({ workspaceId, id, role }), recordAuditEntry({ ...act, details })]
+      const writes = [
+        requireAdministrator(named),
+        setRole({ workspaceId, id, role }),
+        recordAuditEntry({ ...act, details }),
+      ]
       if (!(await hasCommitted(commit(writes))))
         throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
       onMemberChanged({ workspaceId, userId: user_id, removed: false })
@@ -243,7 +247,12 @@ function requireChangeableMember(read: Read, workspaceId: string, id: string): R
 }
 
 /** Why the commit missed: who asks may not any more, or the member is gone or owns it now. */
-function explainMiss({ read }: MemberDeps, { workspaceId }: WorkspaceCaller, id: string, stillMay: () => unknown): Refusal {
+function explainMiss(
+  { read }: MemberDeps,
+  { workspaceId }: WorkspaceCaller,
+  id: string,
+  stillMay: () => unknown,
+): Refusal {
   stillMay()
   requireChangeableMember(read, workspaceId, id)
   return new Refusal('conflict', 'the member changed at this moment: try again', { id })

@@ -35,7 +35,12 @@ export interface WorkspaceCaller {
 }
 
 /** Throws a Refusal: `not-found` where the user does not belong to it, `forbidden` where their role is not enough. */
-export function authorizeInWorkspace(read: Read, principal: Principal, workspaceId: string, area: Area): WorkspaceCaller {
+export function authorizeInWorkspace(
+  read: Read,
+  principal: Principal,
+  workspaceId: string,
+  area: Area,
+): WorkspaceCaller {
   const { userId } = principal
   const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
   if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)

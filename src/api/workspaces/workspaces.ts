@@ -13,8 +13,8 @@ import { countMembers, requireAdministrator, requireMember } from '../../account
 import { userById } from '../../accounts/people/users.js'
 import type { Principal } from '../../accounts/principal.js'
 import {
-  changeWorkspace,
   buildWorkspace,
+  changeWorkspace,
   countOwned,
   requireOwner,
   workspaceOfUser,
@@ -22,16 +22,16 @@ import {
 } from '../../accounts/workspaces.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import { type SerialRunner, createSerialRunner } from '../../platform/in-turn.js'
+import { createSerialRunner, type SerialRunner } from '../../platform/serial-runner.js'
 import { closeWorkspace } from '../../storage/maintenance/erase.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import { type Commit, ConstraintViolated, type Write } from '../../storage/writer/write.js'
 import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
-import { authorizeInWorkspace, sliceFields, requireUser } from './named-workspace.js'
-import { workspaceChange as change, detailedWorkspace, workspaceRequest, workspace } from './workspace-fields.js'
+import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
+import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 export interface WorkspaceDeps {
   readonly read: Read
@@ -100,20 +100,23 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
       const { read, plan } = deps
       checkOwnedLimit(read, userId)
       await countWithinHour(deps, creationLimit, principal.workspaceId, now)
-      const id = await commitWithFreeSlug({ ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) }, () => {
-        const made = buildWorkspace(read, { name, iconUrl, userId, plan, now })
-        const action = 'workspace.created'
-        const details = { name, owner: userId }
-        const act = recordAuditEntry({
-          workspaceId: made.id,
-          actor: actorOf(principal),
-          action,
-          target: made.id,
-          at: now,
-          details,
-        })
-        return { result: made.id, writes: [...made.writes, act] }
-      })
+      const id = await commitWithFreeSlug(
+        { ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) },
+        () => {
+          const made = buildWorkspace(read, { name, iconUrl, userId, plan, now })
+          const action = 'workspace.created'
+          const details = { name, owner: userId }
+          const act = recordAuditEntry({
+            workspaceId: made.id,
+            actor: actorOf(principal),
+            action,
+            target: made.id,
+            at: now,
+            details,
+          })
+          return { result: made.id, writes: [...made.writes, act] }
+        },
+      )
       return json(201, { data: workspaceOfCaller(read, principal, id) })
     },
   })
@@ -134,7 +137,10 @@ function checkOwnedLimit(read: Read, userId: string): void {
 }
 
 /** One after the other, so that no two choose the same; where another process did, it chooses again. */
-function commitWithFreeSlug<T>({ inTurn, commit }: Pick<WorkspaceRouteDeps, 'inTurn' | 'commit'>, make: () => PreparedChange<T>): Promise<T> {
+function commitWithFreeSlug<T>(
+  { inTurn, commit }: Pick<WorkspaceRouteDeps, 'inTurn' | 'commit'>,
+  make: () => PreparedChange<T>,
+): Promise<T> {
   return inTurn(() => retrySlugCommit(commit, make))
 }
 
@@ -281,6 +287,14 @@ function workspaceOfCaller(read: Read, principal: Principal, id: string): z.outp
   return toWorkspaceResource(row)
 }
 
-function toWorkspaceResource({ id, name, slug, icon_url, owner_id, role, created_at }: Row): z.output<typeof workspace> {
+function toWorkspaceResource({
+  id,
+  name,
+  slug,
+  icon_url,
+  owner_id,
+  role,
+  created_at,
+}: Row): z.output<typeof workspace> {
   return { id, name, slug, icon_url, owner_id, role, created_at: iso(created_at) }
 }

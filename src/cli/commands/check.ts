@@ -11,14 +11,14 @@ import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
-import { type Problem, formatProblems } from '../../config/problems.js'
+import { formatProblems, type Problem } from '../../config/problems.js'
 import { createRouteFinder } from '../../delivery/hosts/routes.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
-import { becomeDaemonUser, currentUser } from '../owner.js'
+import { becomeDaemonUser, currentUser } from '../process-user.js'
 
 /** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
 export async function check(load: () => LoadedConfig): Promise<Answer> {

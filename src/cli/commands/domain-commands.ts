@@ -12,14 +12,14 @@ import { failDomain } from '../../messages/queue/fail-domain.js'
 import type { Write } from '../../storage/writer/write.js'
 import {
   type Answer,
-  refuseExtraWords,
   type Call,
   type Command,
   CommandFailed,
   flagOption,
+  refuseExtraWords,
   requiredOption,
-  UsageError,
   requiredWord,
+  UsageError,
 } from '../command.js'
 import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
 import { formatTable } from '../table.js'
@@ -36,7 +36,13 @@ export const domainCommands: readonly Command[] = [
     awaitsNotice: true,
     run: add,
   },
-  { name: 'domain list', usage: '[--workspace ID]', summary: 'list the sending domains', options: workspaceOption, run: list },
+  {
+    name: 'domain list',
+    usage: '[--workspace ID]',
+    summary: 'list the sending domains',
+    options: workspaceOption,
+    run: list,
+  },
   {
     name: 'domain show',
     usage: 'NAME [--workspace ID]',
@@ -130,7 +136,11 @@ async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => 
   const [, ...addresses] = call.words
   if (call.words.length > 0) requiredWord(call.words, 1, 'ADDRESS')
   const it = await chooseDomain(call, Number.POSITIVE_INFINITY)
-  return applyChange(call, it, changeTo(addresses.map((address) => parseBlockedLocalPart(address, it.domain, 'address'))))
+  return applyChange(
+    call,
+    it,
+    changeTo(addresses.map((address) => parseBlockedLocalPart(address, it.domain, 'address'))),
+  )
 }
 
 async function applyChange(call: Call, it: ChosenDomain, wanted: DomainChange): Promise<Answer> {
@@ -150,9 +160,21 @@ async function remove(call: Call): Promise<Answer> {
   }
 }
 
-function recordDomainAct(row: SendingDomain, action: AuditAction, at: number, details: Readonly<Record<string, unknown>>): Write {
+function recordDomainAct(
+  row: SendingDomain,
+  action: AuditAction,
+  at: number,
+  details: Readonly<Record<string, unknown>>,
+): Write {
   const { id, workspace_id: workspaceId, domain } = row
-  return recordAuditEntry({ workspaceId, actor: operatorActor, action, target: id, at, details: { domain, ...details } })
+  return recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action,
+    target: id,
+    at,
+    details: { domain, ...details },
+  })
 }
 
 async function importKey(call: Call): Promise<Answer> {

@@ -1,12 +1,12 @@
 /** `domain verify|rotate`: what asks DNS, beside the daemon, which hears of it by the database. */
 import { operatorActor } from '../../accounts/audit-log.js'
-import { type RotationProgress, type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js'
-import { buildRotationDeps, openDomainResolver } from '../../domains/verification/asking.js'
+import { type RotationDeps, type RotationProgress, rotateKeys } from '../../domains/dkim/rotate-keys.js'
 import type { FindingResource } from '../../domains/verification/domain-checks.js'
+import { buildRotationDeps, openDomainResolver } from '../../domains/verification/domain-resolver.js'
 import { forceVerification, verifyDomain } from '../../domains/verification/verify-domain.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
-import { systemRandom } from '../../platform/dice.js'
+import { systemRandom } from '../../platform/random.js'
 import type { Database } from '../../storage/database.js'
 import { type Answer, type Call, type Command, flagOption } from '../command.js'
 import { chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
@@ -46,7 +46,10 @@ async function verify(call: Call): Promise<Answer> {
   } catch (error) {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
-    return { ...showDomain(call, it, [...formatDifferences(error.message, records as FindingResource[]), '']), failed: true }
+    return {
+      ...showDomain(call, it, [...formatDifferences(error.message, records as FindingResource[]), '']),
+      failed: true,
+    }
   }
 }
 

@@ -4,30 +4,36 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import { createPlanCache } from '../../accounts/limits/plans.js'
 import { createEmailCharger } from '../../accounts/limits/quota.js'
 import { createKeylessPrincipal } from '../../accounts/principal.js'
-import { createSendingDomainCache } from '../../domains/domain-book.js'
+import { createSendingDomainCache } from '../../domains/sending-domain-cache.js'
 import { verifiedByName } from '../../domains/sending-domains.js'
 import { type Address, domainOf, parseAddress } from '../../mail/address.js'
+import {
+  type EmailDetails,
+  type EmailLookup,
+  filterRecipients,
+  findEmailOrRecipient,
+  readEmailDetails,
+} from '../../messages/email-details.js'
 import { readEmailRecord } from '../../messages/email-resource.js'
-import { type EmailLookup, findEmailOrRecipient, type EmailDetails, readEmailDetails, filterRecipients } from '../../messages/email-story.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
-import { type AcceptSubmission, acceptSubmission } from '../../sending/accept.js'
+import { type AcceptSubmission, acceptSubmission } from '../../sending/accept-submission.js'
+import { commitEmails } from '../../sending/commit-emails.js'
 import { type PrepareDeps, prepareEmail } from '../../sending/prepare-email.js'
-import { commitEmails } from '../../sending/take.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import {
   type Answer,
-  refuseExtraWords,
   type Call,
   type Command,
   CommandFailed,
   flagOption,
   type OptionValues,
+  refuseExtraWords,
   requiredOption,
-  textOption,
   requiredWord,
+  textOption,
 } from '../command.js'
 import { emailLines } from '../email-lines.js'
 
@@ -146,11 +152,20 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
   const prepare = prepareEmail({ isSuppressed: suppressed, hostname: service.hostname, findVerifiedDomain })
-  return acceptSubmission({ read, clock, prepare, commitEmails: commitEmails({ read, commit, charge, handOver: () => undefined }) })
+  return acceptSubmission({
+    read,
+    clock,
+    prepare,
+    commitEmails: commitEmails({ read, commit, charge, handOver: () => undefined }),
+  })
 }
 
 /** Until the first attempt has had its outcome, it is known what the message waits for, or no daemon is there to try it. */
-async function waitForFirstAttempt({ clock, config }: Call, { read }: Database, asked: EmailLookup): Promise<EmailDetails> {
+async function waitForFirstAttempt(
+  { clock, config }: Call,
+  { read }: Database,
+  asked: EmailLookup,
+): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT
   for (;;) {
     const story = findStory(read, asked)

@@ -1,8 +1,8 @@
 /** `key create|list|revoke`. */
 
 import { operatorActor } from '../../accounts/audit-log.js'
-import { keysOfWorkspace, generateKey } from '../../accounts/keys/api-keys.js'
-import { createKeyAudited, revokeKeyAudited } from '../../accounts/keys/key-acts.js'
+import { generateKey, keysOfWorkspace } from '../../accounts/keys/api-keys.js'
+import { createKeyAudited, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
 import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
 import { type Scope, scopes } from '../../accounts/principal.js'
 import { ownerOf } from '../../accounts/workspaces.js'
@@ -11,14 +11,14 @@ import { parseTimestamp } from '../../sending/schedule.js'
 import { WriteConflict } from '../../storage/writer/write.js'
 import {
   type Answer,
-  refuseExtraWords,
   type Call,
   type Command,
   CommandFailed,
+  refuseExtraWords,
   requiredOption,
+  requiredWord,
   textOption,
   UsageError,
-  requiredWord,
 } from '../command.js'
 import { formatMoment, formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
@@ -87,7 +87,13 @@ async function list({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const rows = keysOfWorkspace(read, { workspaceId: chooseWorkspace(read, options) })
-  const lines = rows.map((row) => [row.id, row.name, row.key_prefix, formatMoment(row.last_used_at), formatMoment(row.revoked_at)])
+  const lines = rows.map((row) => [
+    row.id,
+    row.name,
+    row.key_prefix,
+    formatMoment(row.last_used_at),
+    formatMoment(row.revoked_at),
+  ])
   return {
     json: { data: rows.map(toKeyResource) },
     lines: formatTable(['ID', 'NAME', 'PREFIX', 'LAST USED', 'REVOKED'], lines),

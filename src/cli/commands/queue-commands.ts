@@ -3,21 +3,30 @@ import { type AuditAction, operatorActor, recordAuditEntry } from '../../account
 import { parseDomainName } from '../../mail/address.js'
 import {
   deleteEntry,
-  iterateEntries,
   holdEntry,
+  iterateEntries,
   type ListedEntry,
   type QueueFilter,
   type QueueStatus,
   queueStatuses,
+  queueStatusOf,
   releaseEntry,
   retryEntry,
-  queueStatusOf,
 } from '../../messages/queue/queue-admin.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, textOption, UsageError, requiredWord } from '../command.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  requiredWord,
+  textOption,
+  UsageError,
+} from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
@@ -154,5 +163,12 @@ function runOnEntries(done: string, action: AuditAction, act: EntryChange): Comm
 }
 
 function recordQueueAct({ id, workspace_id, email_id }: ListedEntry, action: AuditAction, at: number): Write {
-  return recordAuditEntry({ workspaceId: workspace_id, actor: operatorActor, action, target: id, at, details: { email_id } })
+  return recordAuditEntry({
+    workspaceId: workspace_id,
+    actor: operatorActor,
+    action,
+    target: id,
+    at,
+    details: { email_id },
+  })
 }

@@ -9,8 +9,8 @@ import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems } from '../../config/problems.js'
 import type { Daemon } from '../../daemon/daemon.js'
-import { createSerialRunner } from '../../platform/in-turn.js'
 import type { Log } from '../../platform/log.js'
+import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 
 export interface ReloadDeps {

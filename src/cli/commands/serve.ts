@@ -6,13 +6,13 @@
  */
 import type { LoadedConfig } from '../../config/load.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
-import type { DaemonParts } from '../../daemon/parts.js'
+import type { DaemonParts } from '../../daemon/daemon-parts.js'
 import { type Log, openLog } from '../../platform/log.js'
 import { limitHeapGrowth } from '../../platform/memory/heap.js'
 import { createNotifySocket } from '../../platform/processes/notify-socket.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
 import { version } from '../../platform/version.js'
-import { refuseExtraWords, type Call } from '../command.js'
+import { type Call, refuseExtraWords } from '../command.js'
 import { createReloader } from './reload.js'
 
 export interface ServeOptions {
@@ -65,7 +65,14 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     certificate_until: certificateExpiry(tls),
   }
   log.info(about, 'serving')
-  return [formatService('submission', submission), formatService('MX', mx), formatService('REST', api), formatService('DNS', zone)].flat().join(', ')
+  return [
+    formatService('submission', submission),
+    formatService('MX', mx),
+    formatService('REST', api),
+    formatService('DNS', zone),
+  ]
+    .flat()
+    .join(', ')
 }
 
 function formatEndpoints(endpoints: Daemon['zone']): string[] {

@@ -15,7 +15,16 @@ import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
 import type { BayesVerdict } from '../../spam/bayes/records.js'
 import { buildSpamMessage } from '../../spam/spam-input.js'
 import type { Database } from '../../storage/database.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredOption, UsageError, requiredWord } from '../command.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  requiredOption,
+  requiredWord,
+  UsageError,
+} from '../command.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
 /** So many at a time share a commit; there is one process that takes them apart. */
@@ -97,7 +106,10 @@ async function learnAll(files: readonly string[], lessons: LearnDeps): Promise<R
   return outcomes
 }
 
-async function learnFile(file: string, { database, mime, workspaceId, verdict, now, maxSize: most }: LearnDeps): Promise<Outcome> {
+async function learnFile(
+  file: string,
+  { database, mime, workspaceId, verdict, now, maxSize: most }: LearnDeps,
+): Promise<Outcome> {
   const raw = readMessage(file, most)
   if (raw === null) return 'unreadable'
   const result = await mime.read(workspaceId, () => raw)

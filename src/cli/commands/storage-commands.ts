@@ -6,7 +6,16 @@ import { createBackup, FileExistsError } from '../../storage/maintenance/backup.
 import { restoreBackup, UnusableBackup } from '../../storage/maintenance/restore.js'
 import { verifyData } from '../../storage/maintenance/verify.js'
 import { databaseFile } from '../../storage/open.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, flagOption, UsageError, requiredWord } from '../command.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredWord,
+  UsageError,
+} from '../command.js'
 
 export const storageCommands: readonly Command[] = [
   {
@@ -28,8 +37,15 @@ export const storageCommands: readonly Command[] = [
       withCommandErrors(() => {
         // A new machine has no data folder yet.
         mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-        const { previousFile } = restoreBackup({ backup: fileArgument(words), file: databaseFile(config.service.data_dir), now: clock() })
-        const lines = ['restored', ...(previousFile === undefined ? [] : [`the database that was there is now ${previousFile}`])]
+        const { previousFile } = restoreBackup({
+          backup: fileArgument(words),
+          file: databaseFile(config.service.data_dir),
+          now: clock(),
+        })
+        const lines = [
+          'restored',
+          ...(previousFile === undefined ? [] : [`the database that was there is now ${previousFile}`]),
+        ]
         return { json: { restored: true, aside: previousFile ?? null }, lines }
       }),
   },

@@ -4,20 +4,20 @@ import { parseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import { findSuppression, removeSuppression, type Suppression } from '../../suppressions/suppressions.js'
 import {
   type Answer,
-  refuseExtraWords,
   type Call,
   type Command,
   CommandFailed,
   flagOption,
   type OptionValues,
+  refuseExtraWords,
+  requiredWord,
   textOption,
   UsageError,
-  requiredWord,
 } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
@@ -45,7 +45,8 @@ export const suppressionCommands: readonly Command[] = [
 /** Whose list: its id, or the word for the service. */
 function chooseList(read: Read, options: OptionValues): string {
   if (!flagOption(options, 'service')) return chooseWorkspace(read, options)
-  if (textOption(options, 'workspace') !== undefined) throw new UsageError('--service and --workspace exclude each other')
+  if (textOption(options, 'workspace') !== undefined)
+    throw new UsageError('--service and --workspace exclude each other')
   return SERVICE_WORKSPACE
 }
 
@@ -86,7 +87,14 @@ async function remove({ words, options, database, clock }: Call): Promise<Answer
   if (row === undefined) throw new CommandFailed(`${address} is not on the list`)
   const { id, email, reason } = row
   const action = 'suppression.deleted'
-  const act = recordAuditEntry({ workspaceId, actor: operatorActor, action, target: id, at: clock(), details: { email, reason } })
+  const act = recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action,
+    target: id,
+    at: clock(),
+    details: { email, reason },
+  })
   if (!(await tryCommit(commit([removeSuppression({ workspaceId, id }), act])))) {
     throw new CommandFailed(`${address} is not on the list any more`)
   }

@@ -6,8 +6,8 @@ import { allUsers, setPassword, userByEmail } from '../../accounts/people/users.
 import { ownerOf, workspacesOfUser } from '../../accounts/workspaces.js'
 import { parseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredWord } from '../command.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
+import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
@@ -70,8 +70,9 @@ async function changePassword({ words, database, clock, readSecret }: Call): Pro
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
   const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
   const at = clock()
-  const acts = workspacesOfUser(read, { userId: user.id, limit: MAX_WORKSPACES, offset: 0 }).map(({ id: workspaceId }) =>
-    recordAuditEntry({ workspaceId, actor: operatorActor, action: 'user.password_set', target: user.id, at }),
+  const acts = workspacesOfUser(read, { userId: user.id, limit: MAX_WORKSPACES, offset: 0 }).map(
+    ({ id: workspaceId }) =>
+      recordAuditEntry({ workspaceId, actor: operatorActor, action: 'user.password_set', target: user.id, at }),
   )
   if (!(await tryCommit(commit([setPassword({ id: user.id, hash }), ...acts])))) {
     throw new CommandFailed(`no such user any more: ${email}`)
@@ -92,7 +93,13 @@ async function transfer({ words, database, clock }: Call): Promise<Answer> {
   if (member.role === 'owner') throw new CommandFailed(`${email} owns ${workspaceId} already`)
   const [ownerId, newOwnerId] = [owner.user_id, member.user_id]
   const details = { from: ownerId, to: newOwnerId }
-  const act = { workspaceId, actor: operatorActor, action: 'workspace.transferred', target: workspaceId, details } as const
+  const act = {
+    workspaceId,
+    actor: operatorActor,
+    action: 'workspace.transferred',
+    target: workspaceId,
+    details,
+  } as const
   const writes = [...transferOwnership({ workspaceId, ownerId, newOwnerId }), recordAuditEntry({ ...act, at: clock() })]
   if (!(await tryCommit(commit(writes)))) throw new CommandFailed('its members changed at this moment: try again')
   return {

@@ -2,16 +2,28 @@
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { readHeldBytes } from '../../accounts/limits/inbound-bytes.js'
 import { setPlan } from '../../accounts/limits/plans.js'
-import { initOperatorWorkspace, findOperatorWorkspace, setOperatorWorkspace } from '../../accounts/operator-workspace.js'
-import { allWorkspaces, type NewWorkspaceWithOwner, buildWorkspaceWithOwner } from '../../accounts/workspaces.js'
+import {
+  findOperatorWorkspace,
+  initOperatorWorkspace,
+  setOperatorWorkspace,
+} from '../../accounts/operator-workspace.js'
+import { allWorkspaces, buildWorkspaceWithOwner, type NewWorkspaceWithOwner } from '../../accounts/workspaces.js'
 import { limitsOfPlan, UNLIMITED } from '../../config/plans.js'
 import { parseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
-import { type Answer, refuseExtraWords, type Call, type Command, CommandFailed, requiredOption, requiredWord } from '../command.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
+import {
+  type Answer,
+  type Call,
+  type Command,
+  CommandFailed,
+  refuseExtraWords,
+  requiredOption,
+  requiredWord,
+} from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
@@ -96,7 +108,14 @@ async function changeOperator({ words, database, clock }: Call): Promise<Answer>
   const workspaceId = chooseWorkspace(read, { workspace: requiredWord(words, 0, 'ID') })
   const action = 'workspace.made_operators'
   const details = { before: findOperatorWorkspace(read) }
-  const act = recordAuditEntry({ workspaceId: SERVICE_WORKSPACE, actor: operatorActor, action, target: workspaceId, at: clock(), details })
+  const act = recordAuditEntry({
+    workspaceId: SERVICE_WORKSPACE,
+    actor: operatorActor,
+    action,
+    target: workspaceId,
+    at: clock(),
+    details,
+  })
   if (!(await tryCommit(commit([setOperatorWorkspace(workspaceId), act])))) {
     throw new CommandFailed(`the workspace ${workspaceId} is gone`)
   }
@@ -113,7 +132,14 @@ async function changePlan({ words, config, database, clock }: Call): Promise<Ans
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, { workspace })
   const action = 'workspace.plan_changed'
-  const act = recordAuditEntry({ workspaceId, actor: operatorActor, action, target: workspaceId, at: clock(), details: { plan } })
+  const act = recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action,
+    target: workspaceId,
+    at: clock(),
+    details: { plan },
+  })
   if (!(await tryCommit(commit([setPlan({ workspaceId, plan }), act])))) {
     throw new CommandFailed(`the workspace ${workspaceId} is gone`)
   }
@@ -129,7 +155,14 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
   const made = buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
   const { workspaceId, userId } = made
   const details = { name, owner: userId }
-  const act = recordAuditEntry({ workspaceId, actor: operatorActor, action: 'workspace.created', target: workspaceId, at, details })
+  const act = recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action: 'workspace.created',
+    target: workspaceId,
+    at,
+    details,
+  })
   // Whoever runs the command line is the operator: what they make first is theirs.
   await commit([...made.writes, initOperatorWorkspace(workspaceId), act])
   return buildAnswer(made, name, email)

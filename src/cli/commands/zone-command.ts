@@ -7,10 +7,10 @@
 import { ensureIdentity } from '../../daemon/identity.js'
 import { createServiceZone } from '../../domains/zone/zone.js'
 import { syncZoneSerial } from '../../domains/zone/zone-change.js'
-import { toPlainRecord, formatZoneLine } from '../../domains/zone/zone-file.js'
-import { isInside, type ZoneRecord, type ZoneSettings, toZoneSettings } from '../../domains/zone/zone-records.js'
+import { formatZoneLine, toPlainRecord } from '../../domains/zone/zone-file.js'
+import { isInside, toZoneSettings, type ZoneRecord, type ZoneSettings } from '../../domains/zone/zone-records.js'
 import { parseAddress } from '../../mail/address.js'
-import { type Answer, refuseExtraWords, type Call, type Command } from '../command.js'
+import { type Answer, type Call, type Command, refuseExtraWords } from '../command.js'
 
 export const zoneCommands: readonly Command[] = [
   {
@@ -32,7 +32,11 @@ async function printZone({ words, config, clock, database: open }: Call): Promis
   const zone = createServiceZone(database, settings)
   const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]
   const records: ZoneRecord[] = [...head, ...[...zone.readPages()].flat()]
-  return { json: { records: records.map(toPlainRecord) }, lines: records.map(formatZoneLine), warnings: findWarnings(settings) }
+  return {
+    json: { records: records.map(toPlainRecord) },
+    lines: records.map(formatZoneLine),
+    warnings: findWarnings(settings),
+  }
 }
 
 function findWarnings({ zone, addresses, nameservers, mailDomain, hostname, mxHost }: ZoneSettings): readonly string[] {

@@ -20,7 +20,7 @@
  * a transaction was begun, five that were called, and none once the time is up.
  */
 import { assertNever } from '../../mail/assert-never.js'
-import { type Reply, formatReply } from '../../mail/reply.js'
+import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Reason } from '../../messages/replies/reasons.js'
 import type { Host } from '../hosts/destination.js'
@@ -54,7 +54,10 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
     }
     case 'unsendable':
       // Our words, not the server's: they must not look like a reply.
-      return { outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` }, shouldTryNext: false }
+      return {
+        outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` },
+        shouldTryNext: false,
+      }
     case 'refused':
       return judgeReply(sent.stage, sent.reply, host)
     case 'failed':
@@ -130,6 +133,9 @@ function hasBegunTransaction(sent: SendResult): boolean {
  * Which of two deferrals to tell: a server's words before silence, the later before the
  * earlier. `reached` holds once any server was.
  */
-export function pickMoreInformative<Deferral extends { readonly sent: SendResult }>(earlier: Deferral | null, later: Deferral): Deferral {
+export function pickMoreInformative<Deferral extends { readonly sent: SendResult }>(
+  earlier: Deferral | null,
+  later: Deferral,
+): Deferral {
   return earlier?.sent.kind === 'refused' && later.sent.kind === 'failed' ? earlier : later
 }

@@ -9,13 +9,19 @@
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
-import type { StartCallLimit, CallLimit } from '../queue/attempt-limit.js'
+import type { CallLimit, StartCallLimit } from '../queue/call-limit.js'
 import type { Exchange } from '../smtp/outcome.js'
 import { joinTranscripts } from '../smtp/transcript.js'
-import { type AttemptLimits, judgeSendResult, mayTryAnother, pickMoreInformative, type Verdict } from './attempt-decision.js'
+import {
+  type AttemptLimits,
+  judgeSendResult,
+  mayTryAnother,
+  pickMoreInformative,
+  type Verdict,
+} from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
-import type { Outage } from './attempt-unreachable.js'
 import type { OutboundMessage } from './outbound-message.js'
+import type { Outage } from './unreachable-hosts.js'
 
 export interface AttemptDeps {
   /** `SessionPool.send`; `begin`: as in its terms. */
@@ -102,7 +108,9 @@ async function tryHost(
     if (begun.limited === null) throw error
     return begun.limited.timeoutOrRethrow(error)
   })
-  return 'until' in exchange ? exchange : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt: begun.at }
+  return 'until' in exchange
+    ? exchange
+    : { ...exchange, ...judgeSendResult(exchange.sent, host), host, begunAt: begun.at }
 }
 
 function resultOf({ outcome, host, tls }: HostAttempt, calls: readonly HostAttempt[]): AttemptResult {

@@ -71,6 +71,9 @@ export function decideOutcome(
   }
 }
 
-function toDeferredDecision(outcome: Extract<AttemptOutcome, { kind: 'deferred' }>, { at, notice }: ScheduledRetry): Decision {
+function toDeferredDecision(
+  outcome: Extract<AttemptOutcome, { kind: 'deferred' }>,
+  { at, notice }: ScheduledRetry,
+): Decision {
   return { kind: 'deferred', at, notice, reason: outcome.reason, status: outcome.status ?? '4.0.0' }
 }

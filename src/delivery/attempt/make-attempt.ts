@@ -13,7 +13,7 @@ import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf } from '../queue/retry-schedule.js'
 import type { RunnerDeps } from '../queue/runner-deps.js'
-import type { FinishedAttempt } from './made-attempt.js'
+import type { FinishedAttempt } from './finished-attempt.js'
 import type { OutboundMessage } from './outbound-message.js'
 
 export interface AttemptTurn {

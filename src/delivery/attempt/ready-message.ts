@@ -22,7 +22,7 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
-import type { MessageCache, CachedMessage } from './message-shelf.js'
+import type { CachedMessage, MessageCache } from './message-cache.js'
 import type { OutboundMessage } from './outbound-message.js'
 
 export interface ReadyDeps {
@@ -69,7 +69,12 @@ export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: nu
     notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
     orcpt: dsnRequests?.orcpt ?? null,
   }
-  return { message, cachedMessage, writes, destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null }
+  return {
+    message,
+    cachedMessage,
+    writes,
+    destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
+  }
 }
 
 /** What stands on top of the message, and the message, which is not copied. */
@@ -166,7 +171,11 @@ async function ensureSignature(deps: ReadyDeps, shelved: CachedMessage, now: num
   }
 }
 
-async function signMessage({ signingKeys, signBytes }: ReadyDeps, { email, raw }: CachedMessage, now: number): Promise<string | null> {
+async function signMessage(
+  { signingKeys, signBytes }: ReadyDeps,
+  { email, raw }: CachedMessage,
+  now: number,
+): Promise<string | null> {
   const key = signingKeys.find(email.workspace_id, domainOf(email.from_email as Address))
   return key === undefined ? null : signBytes(raw, key, now)
 }

@@ -22,8 +22,8 @@ import {
 } from '../../messages/queue/settle.js'
 import { describeReason } from '../../messages/replies/reasons.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
-import type { RandomSource } from '../../platform/dice.js'
 import type { Log } from '../../platform/log.js'
+import type { RandomSource } from '../../platform/random.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { type Commit, StorageFault, type Write } from '../../storage/writer/write.js'
@@ -31,8 +31,8 @@ import { addSuppression, isSuppressed } from '../../suppressions/suppressions.js
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
-import type { FinishedAttempt, SettleOptions } from './made-attempt.js'
-import type { BuildSenderNotice } from './notify-sender.js'
+import type { FinishedAttempt, SettleOptions } from './finished-attempt.js'
+import type { BuildSenderNotice } from './sender-notice-builder.js'
 
 export interface SettleDeps {
   readonly read: Read
@@ -46,7 +46,9 @@ export interface SettleDeps {
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
 }
 
-export function createAttemptSettler(deps: SettleDeps): (made: FinishedAttempt, patience: SettleOptions) => Promise<void> {
+export function createAttemptSettler(
+  deps: SettleDeps,
+): (made: FinishedAttempt, patience: SettleOptions) => Promise<void> {
   return async (made, patience) => {
     const now = deps.clock()
     const decision = decideOutcome(made.result.outcome, entryAgeOf(deps.read, made), deps.policy, now, deps.random())
@@ -73,7 +75,10 @@ function buildNotice(
 ): Notice | null {
   try {
     const notice = buildSenderNotice({ ...cachedMessage, message }, attempted, decision, now)
-    if (notice === null || notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient)))
+    if (
+      notice === null ||
+      notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
+    )
       return null
     return workspaceById(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
@@ -91,7 +96,11 @@ function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<
   }
 }
 
-function attemptedOf({ entry, readyMessage, result, number, at }: FinishedAttempt, decision: Decision, now: number): AttemptRecord {
+function attemptedOf(
+  { entry, readyMessage, result, number, at }: FinishedAttempt,
+  decision: Decision,
+  now: number,
+): AttemptRecord {
   return {
     entry,
     email: readyMessage.cachedMessage.email,

@@ -11,12 +11,12 @@
 import { isIP } from 'node:net'
 import type { DomainName } from '../../mail/address.js'
 import type { Route } from '../../mail/route.js'
-import type { RandomSource } from '../../platform/dice.js'
 import type { LookupResult, Resolver } from '../../platform/dns/resolver.js'
+import type { RandomSource } from '../../platform/random.js'
 import type { AddressGuard } from './address-guard.js'
 import type { Destination, FindDestination, Host } from './destination.js'
 import { interleaveFamilies, orderMxHosts } from './mx-order.js'
-import type { RouteMatch, FindRoute } from './routes.js'
+import type { FindRoute, RouteMatch } from './routes.js'
 
 export interface DestinationDeps {
   readonly resolver: Resolver
@@ -42,7 +42,8 @@ async function findByRoute({ resolver, random }: DestinationDeps, { route, final
   const found: LookupResult<string> =
     isIP(route.host) === 0 ? await resolver.resolveAddresses(route.host) : { kind: 'records', records: [route.host] }
   // Our own configuration or DNS is at fault, which must not bounce anybody's mail.
-  if (found.kind !== 'records') return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(found)}`)
+  if (found.kind !== 'records')
+    return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(found)}`)
   return toDestination(interleaveFamilies(found.records, random).map((address) => toHost(route, address, final)))
 }
 
@@ -85,13 +86,21 @@ async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Dest
 /** Implicit MX: a domain without MX records, but with an address. */
 async function findByAddress(deps: DestinationDeps, domain: DomainName): Promise<Destination> {
   const found = await deps.resolver.resolveAddresses(domain)
-  if (found.kind === 'failure') return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(found)}`)
-  if (found.kind !== 'records') return toBadDomainRefusal('5.1.2', `the domain ${domain} has neither MX host nor address`)
+  if (found.kind === 'failure')
+    return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(found)}`)
+  if (found.kind !== 'records')
+    return toBadDomainRefusal('5.1.2', `the domain ${domain} has neither MX host nor address`)
   return chooseHosts(deps, domain, [{ host: domain, found }])
 }
 
-async function findByHosts(deps: DestinationDeps, domain: DomainName, names: readonly DomainName[]): Promise<Destination> {
-  const found = await Promise.all(names.map(async (host) => ({ host, found: await deps.resolver.resolveAddresses(host) })))
+async function findByHosts(
+  deps: DestinationDeps,
+  domain: DomainName,
+  names: readonly DomainName[],
+): Promise<Destination> {
+  const found = await Promise.all(
+    names.map(async (host) => ({ host, found: await deps.resolver.resolveAddresses(host) })),
+  )
   return chooseHosts(deps, domain, found)
 }
 
@@ -100,7 +109,11 @@ interface HostLookup {
   readonly found: LookupResult<string>
 }
 
-function chooseHosts({ mayDial, random, port }: DestinationDeps, domain: DomainName, all: readonly HostLookup[]): Destination {
+function chooseHosts(
+  { mayDial, random, port }: DestinationDeps,
+  domain: DomainName,
+  all: readonly HostLookup[],
+): Destination {
   const known = all.flatMap(({ host, found }) =>
     found.kind === 'records' ? interleaveFamilies(found.records, random).map((address) => ({ mx: host, address })) : [],
   )
@@ -109,7 +122,10 @@ function chooseHosts({ mayDial, random, port }: DestinationDeps, domain: DomainN
     return toDestination(allowed.map((place) => ({ ...place, port, tls: 'opportunistic', auth: null, final: true })))
   }
   const undecided = all.find(({ found }) => found.kind === 'failure')
-  if (undecided !== undefined) return toTemporaryFailure(`the addresses of ${undecided.host} cannot be looked up: ${describeLookup(undecided.found)}`)
+  if (undecided !== undefined)
+    return toTemporaryFailure(
+      `the addresses of ${undecided.host} cannot be looked up: ${describeLookup(undecided.found)}`,
+    )
   const [inside] = known
   if (inside === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
   const response = `the mail host ${inside.mx} of ${domain} points at ${inside.address}, which is no public address`

@@ -6,8 +6,8 @@
  * than us go: mail must only move closer to its end.
  */
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'
-import type { RandomSource } from '../../platform/dice.js'
 import type { MxRecord } from '../../platform/dns/resolver.js'
+import type { RandomSource } from '../../platform/random.js'
 
 export type MxOrder =
   | { readonly kind: 'hosts'; readonly hosts: readonly DomainName[] }

@@ -6,7 +6,7 @@
  * the table is made, never when mail is due.
  */
 import type { DomainName } from '../../mail/address.js'
-import { tryParseDomainName, formatForDisplay } from '../../mail/address.js'
+import { formatForDisplay, tryParseDomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { parseRoute, type Route } from '../../mail/route.js'
 
@@ -37,6 +37,7 @@ function parseConfiguredRoute(key: string, text: string): Route {
 
 function parseConfiguredDomain(key: string): DomainName {
   const domain = tryParseDomainName(key)
-  if (domain === null) throw new Refusal('invalid-parameter', `a route for ${formatForDisplay(key)}, which is no domain name`)
+  if (domain === null)
+    throw new Refusal('invalid-parameter', `a route for ${formatForDisplay(key)}, which is no domain name`)
   return domain
 }

@@ -40,7 +40,8 @@ export class DueSweep {
 
   /** Fetches the rest of lanes that have drained. */
   refillShortLanes(now: number): void {
-    for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane()) this.refillLane(lane, now)
+    for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane())
+      this.refillLane(lane, now)
   }
 
   /** An entry that became due at a moment that the sweep may have passed already. */

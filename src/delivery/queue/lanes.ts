@@ -19,7 +19,7 @@
  * its three quarters; the rest of its mail then waits until one of them times out.
  */
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { HostConcurrency } from './places.js'
+import { HostConcurrency } from './host-concurrency.js'
 
 export interface LaneLimits {
   /** Attempts under way in all, and to one host. */

@@ -14,7 +14,7 @@ import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../messages/queue/queue.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
-import { type Commit, WriteConflict, StorageFault, type Write } from '../../storage/writer/write.js'
+import { type Commit, StorageFault, type Write, WriteConflict } from '../../storage/writer/write.js'
 
 /** Longer than any attempt may take, with its waits for sessions. Crashes are told by `leased`, not by this. */
 const LEASE_TIME = 60 * 60_000

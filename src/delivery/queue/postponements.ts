@@ -10,7 +10,7 @@ import { postponeLane, type QueueEntry } from '../../messages/queue/queue.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Commit } from '../../storage/writer/write.js'
-import type { Outage } from '../attempt/attempt-unreachable.js'
+import type { Outage } from '../attempt/unreachable-hosts.js'
 import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
@@ -43,11 +43,16 @@ export class Postponements {
     if (leases.has(entry.id)) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
       await leases.postpone(entry, Math.min(until, forcedAttemptTimeOf(age, retryPolicy)), why)
-      log.info({ email: entry.email_id, recipient: entry.recipient, host: why, next: formatTimestamp(until) }, 'postponed')
+      log.info(
+        { email: entry.email_id, recipient: entry.recipient, host: why, next: formatTimestamp(until) },
+        'postponed',
+      )
       return
     }
     const key = `${entry.workspace_id} ${entry.domain} ${entry.priority}`
-    const pendingPortion = this.pendingByLane.get(key) ?? this.postponePortion(entry, until, why).finally(() => this.pendingByLane.delete(key))
+    const pendingPortion =
+      this.pendingByLane.get(key) ??
+      this.postponePortion(entry, until, why).finally(() => this.pendingByLane.delete(key))
     this.pendingByLane.set(key, pendingPortion)
     return pendingPortion
   }

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
 import { StorageFault } from '../../storage/writer/write.js'
-import type { FinishedAttempt } from '../attempt/made-attempt.js'
+import type { FinishedAttempt } from '../attempt/finished-attempt.js'
 import { type AttemptTurn, type MakeAttemptDeps, makeAttempt } from '../attempt/make-attempt.js'
 import { releaseScheduled } from '../attempt/ready-message.js'
 import { DueSweep } from './due-sweep.js'
@@ -217,7 +217,8 @@ export class QueueRunner {
   /** A fault of ours is a deferral like any other: counted, told, and given up when the message is too old. */
   private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
     const { entry, at, isHandedOver } = turn
-    if (this.abortController.signal.aborted) return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
+    if (this.abortController.signal.aborted)
+      return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
     // Its workspace was erased: what it needs is gone with it, and that is no fault.
     if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')

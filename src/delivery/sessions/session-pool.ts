@@ -8,14 +8,15 @@
  * - A kept session may have died unseen. When it fails before MAIL was answered, nothing has
  *   been handed over yet, and the message goes once more, over a fresh connection.
  */
-import type { Outage } from '../attempt/attempt-unreachable.js'
+
 import type { OutboundMessage } from '../attempt/outbound-message.js'
+import type { Outage } from '../attempt/unreachable-hosts.js'
 import type { Host } from '../hosts/destination.js'
 import type { Exchange, SendResult } from '../smtp/outcome.js'
 import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './session-pool-idle.js'
 import { LiveSessions } from './session-pool-live.js'
-import type { OpenSession } from './session-pool-opening.js'
+import type { OpenSession } from './session-pool-opener.js'
 import { Permits } from './session-pool-permits.js'
 import type { SmtpSession } from './smtp-session.js'
 
@@ -99,7 +100,11 @@ export class SessionPool {
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
     this.makeRoom(host.mx)
-    const opened = await this.openSession(host, { signal, ignoreOutages, hasSession: () => this.liveSessions.hasUsable(host) })
+    const opened = await this.openSession(host, {
+      signal,
+      ignoreOutages,
+      hasSession: () => this.liveSessions.hasUsable(host),
+    })
     if (opened.kind === 'outage') return opened
     if (opened.kind === 'shut') return { sent: opened.failure, tls: opened.tls, transcript: opened.transcript }
     this.liveSessions.add(host, opened.session)

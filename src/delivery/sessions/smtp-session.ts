@@ -6,12 +6,12 @@
  */
 import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Capabilities } from '../smtp/capabilities.js'
-import { checkSendable } from '../smtp/commands.js'
+import { sendCommand, toSmtpFailure } from '../smtp/command.js'
+import { type SmtpConnection, toConnectionFailure } from '../smtp/connection.js'
+import { checkSendable } from '../smtp/envelope.js'
 import type { SendResult } from '../smtp/outcome.js'
-import { sendCommand, toSmtpFailure } from '../smtp/question.js'
 import type { Timeouts } from '../smtp/timeouts.js'
 import { isServiceClosing, runTransaction } from '../smtp/transaction.js'
-import { toConnectionFailure, type SmtpConnection } from '../smtp/wire.js'
 
 export class SmtpSession {
   /** Messages that were sent, whatever came of them. */
@@ -66,10 +66,18 @@ export class SmtpSession {
       this.connection.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
     }
     this.messages++
-    const { sent, needsReset } = await runTransaction(this.connection, message, this.capabilities, this.timeouts, this.needsReset)
+    const { sent, needsReset } = await runTransaction(
+      this.connection,
+      message,
+      this.capabilities,
+      this.timeouts,
+      this.needsReset,
+    )
     this.needsReset = needsReset
-    if (this.connection.hasUnread) this.connection.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
-    if (sent.kind === 'refused' && isServiceClosing(sent)) this.connection.fail({ failure: 'closed', detail: 'sent away with 421' })
+    if (this.connection.hasUnread)
+      this.connection.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
+    if (sent.kind === 'refused' && isServiceClosing(sent))
+      this.connection.fail({ failure: 'closed', detail: 'sent away with 421' })
     return sent
   }
 
@@ -81,7 +89,8 @@ export class SmtpSession {
   /** QUIT, and a short wait for the answer. */
   async quit(): Promise<void> {
     this.connection.watch(null)
-    if (this.isUsable) await sendCommand(this.connection, 'QUIT', { stage: 'message', yes: 2, timeout: this.timeouts.quit })
+    if (this.isUsable)
+      await sendCommand(this.connection, 'QUIT', { stage: 'message', yes: 2, timeout: this.timeouts.quit })
     this.connection.fail({ failure: 'closed', detail: 'session ended' })
   }
 

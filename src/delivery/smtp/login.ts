@@ -5,9 +5,9 @@
  * machine. Credentials are never in the transcript.
  */
 import type { Host } from '../hosts/destination.js'
+import { type ExpectedReply, sendCommand } from './command.js'
+import type { SmtpConnection } from './connection.js'
 import type { SmtpFailure } from './outcome.js'
-import { sendCommand, type ExpectedReply } from './question.js'
-import type { SmtpConnection } from './wire.js'
 
 const HIDDEN = '(credentials)'
 
@@ -32,7 +32,11 @@ export async function login(
   }
 }
 
-async function loginInSteps(wire: SmtpConnection, auth: NonNullable<Host['auth']>, question: ExpectedReply): Promise<SmtpFailure | null> {
+async function loginInSteps(
+  wire: SmtpConnection,
+  auth: NonNullable<Host['auth']>,
+  question: ExpectedReply,
+): Promise<SmtpFailure | null> {
   const begun = await sendCommand(wire, 'AUTH LOGIN', { ...question, yes: 3 })
   if (begun.kind !== 'yes') return begun
   const named = await sendCommand(wire, encodeBase64(auth.user), { ...question, yes: 3 }, HIDDEN)

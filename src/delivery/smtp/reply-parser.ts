@@ -9,7 +9,7 @@
  * a code is nonsense, after which the parser takes nothing more.
  */
 import { MAX_REPLY_TEXT, type Reply } from '../../mail/reply.js'
-import { truncateUtf8, toPrintable } from './reply-parser-text.js'
+import { toPrintable, truncateUtf8 } from './printable-text.js'
 
 const MAX_LINE = 4096
 const MAX_BYTES = 64 * 1024
@@ -23,7 +23,9 @@ export interface ServerReply {
   readonly lines: readonly string[]
 }
 
-export type ParseResult = ({ readonly kind: 'reply' } & ServerReply) | { readonly kind: 'nonsense'; readonly why: string }
+export type ParseResult =
+  | ({ readonly kind: 'reply' } & ServerReply)
+  | { readonly kind: 'nonsense'; readonly why: string }
 
 interface ReplyLine {
   readonly code: number

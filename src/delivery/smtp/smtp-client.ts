@@ -17,12 +17,12 @@ import type { Host } from '../hosts/destination.js'
 import { SmtpSession } from '../sessions/smtp-session.js'
 import type { Encryption } from '../sessions/tls-policy.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
+import { readReply, sendCommand, toSmtpFailure } from './command.js'
+import { SmtpConnection, toConnectionFailure } from './connection.js'
 import { login } from './login.js'
 import type { SmtpFailure } from './outcome.js'
-import { sendCommand, toSmtpFailure, readReply } from './question.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
-import { toConnectionFailure, SmtpConnection } from './wire.js'
 
 export interface SmtpClientDeps {
   readonly dialer: Dialer

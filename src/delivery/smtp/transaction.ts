@@ -15,12 +15,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Capabilities } from './capabilities.js'
-import { buildMailCommand, buildRcptCommand, sizeOf } from './commands.js'
+import { type CommandResult, type ExpectedReply, readReply, sendCommand, toSmtpFailure } from './command.js'
+import type { SmtpConnection } from './connection.js'
 import { dotStuff } from './dot-stuffing.js'
+import { buildMailCommand, buildRcptCommand, sizeOf } from './envelope.js'
 import type { SendResult, SmtpFailure } from './outcome.js'
-import { type CommandResult, sendCommand, toSmtpFailure, readReply, type ExpectedReply } from './question.js'
 import type { Timeouts } from './timeouts.js'
-import type { SmtpConnection } from './wire.js'
 
 /** What may lie unsent before we wait for the peer to take it. */
 const MAX_BACKLOG = 256 * 1024
@@ -44,7 +44,11 @@ export async function runTransaction(
   timeouts: Timeouts,
   reset: boolean,
 ): Promise<TransactionResult> {
-  const { failure: trouble, awaitsData: ready } = await sendEnvelope(wire, buildSteps(message, offered, timeouts, reset), offered.pipelining)
+  const { failure: trouble, awaitsData: ready } = await sendEnvelope(
+    wire,
+    buildSteps(message, offered, timeouts, reset),
+    offered.pipelining,
+  )
   if (trouble !== null) {
     if (ready) await sendEmptyMessage(wire, timeouts)
     return { sent: trouble, needsReset: !ready }
@@ -78,7 +82,11 @@ interface EnvelopeResult {
   readonly awaitsData: boolean
 }
 
-async function sendEnvelope(wire: SmtpConnection, steps: readonly TransactionStep[], pipelining: boolean): Promise<EnvelopeResult> {
+async function sendEnvelope(
+  wire: SmtpConnection,
+  steps: readonly TransactionStep[],
+  pipelining: boolean,
+): Promise<EnvelopeResult> {
   if (pipelining) {
     for (const { command } of steps) wire.transcript.logSent(command)
     wire.writeLines(steps.map(({ command }) => command))

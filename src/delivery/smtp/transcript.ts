@@ -6,7 +6,7 @@
  * Both parts have room of their own, so that a server's long greeting cannot push out the
  * reply that matters; of several connections the last ones are kept.
  */
-import { truncateUtf8 } from './reply-parser-text.js'
+import { truncateUtf8 } from './printable-text.js'
 
 export const MAX_TRANSCRIPT = 8192
 

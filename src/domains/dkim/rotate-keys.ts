@@ -10,7 +10,7 @@ import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-
 import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import { replaceIdleKey } from '../new-domain.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import { nextCheckAt } from '../verification/check-outcome.js'
@@ -18,7 +18,7 @@ import { keyTargetOf, type Selector } from '../verification/dns-records.js'
 import type { CheckDeps } from '../verification/domain-checks.js'
 import { judgeKey } from '../verification/judge-records.js'
 import { lookUpKey } from '../verification/look-up-records.js'
-import { type RotationStep, decideRotationStep } from './rotation-step.js'
+import { decideRotationStep, type RotationStep } from './rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf, startSigning, stopSigning } from './signing-keys.js'
 
 export interface RotationDeps extends CheckDeps {
@@ -29,7 +29,9 @@ export interface RotationDeps extends CheckDeps {
 }
 
 /** What remains to be waited for; `done`: another key signs now, or somebody else saw to it. */
-export type RotationProgress = Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }> | { readonly kind: 'done' }
+export type RotationProgress =
+  | Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }>
+  | { readonly kind: 'done' }
 
 interface DomainRef {
   readonly workspaceId: string

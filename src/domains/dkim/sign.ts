@@ -14,7 +14,7 @@
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { type HeaderField, scanHeader } from '../../mail/header-fields.js'
-import { hashRelaxedBody, canonicalizeField } from './canonical.js'
+import { canonicalizeField, hashRelaxedBody } from './canonical.js'
 
 export interface DkimKey {
   /** The `d=` tag: a domain name in A-labels. */
@@ -97,7 +97,8 @@ function foldNames(names: readonly string[]): string {
 /** `text` in lines, the first of which already holds `used` octets. */
 function foldBase64(text: string, used: number): string {
   const lines = [text.slice(0, MAX_LINE_LENGTH - used)]
-  for (let at = MAX_LINE_LENGTH - used; at < text.length; at += MAX_LINE_LENGTH - 1) lines.push(text.slice(at, at + MAX_LINE_LENGTH - 1))
+  for (let at = MAX_LINE_LENGTH - used; at < text.length; at += MAX_LINE_LENGTH - 1)
+    lines.push(text.slice(at, at + MAX_LINE_LENGTH - 1))
   return lines.join(FOLD)
 }
 

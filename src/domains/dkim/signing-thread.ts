@@ -18,7 +18,7 @@ import { scanHeader } from '../../mail/header-fields.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
-import type { SigningAnswer, SigningBatch, SigningJob, SignerMessage } from './signing-protocol.js'
+import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
 
 /** Bytes of one message that are copied, and about as many as a batch holds. */
 const MAX_COPIED_BYTES = 262_144

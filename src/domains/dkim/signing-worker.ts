@@ -5,7 +5,7 @@
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { type DkimKey, signDkim } from './sign.js'
-import type { SigningAnswer, SigningBatch, SigningJob, SignerMessage } from './signing-protocol.js'
+import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
 
 function serve(port: MessagePort): void {
   let keys: DkimKey[] = []

@@ -6,7 +6,7 @@
  * `postmaster` cannot be blocked: a domain that takes mail must take mail to it (RFC 5321
  * section 4.5.1).
  */
-import { tryParseAddress, type DomainName, domainOf, formatForDisplay } from '../../mail/address.js'
+import { type DomainName, domainOf, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { localPartKey } from '../../mail/mailbox-key.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
@@ -28,12 +28,16 @@ export function parseBlockedLocalPart(given: string, domain: DomainName, field: 
     throw buildRefusal(given, field, `allowed: a local part, or an address of ${domain}`)
   }
   const key = localPartKey(address)
-  if (key === 'postmaster') throw buildRefusal(given, field, 'a domain that takes mail must take mail to its postmaster')
+  if (key === 'postmaster')
+    throw buildRefusal(given, field, 'a domain that takes mail must take mail to its postmaster')
   return key
 }
 
 function buildRefusal(given: string, field: string, rule: string): Refusal {
-  return new Refusal('invalid-parameter', `${field}: found "${formatForDisplay(given)}"; ${rule}`, { field, value: formatForDisplay(given) })
+  return new Refusal('invalid-parameter', `${field}: found "${formatForDisplay(given)}"; ${rule}`, {
+    field,
+    value: formatForDisplay(given),
+  })
 }
 
 export function requireBlockedCapacity(count: number, field: string): void {

@@ -11,7 +11,7 @@
  * grace; of any other the moment from which its pace is counted: hourly for three days, daily
  * for thirty, then only when somebody asks.
  */
-import type { RandomSource } from '../../platform/dice.js'
+import type { RandomSource } from '../../platform/random.js'
 import type { SendingDomain } from '../sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
@@ -47,12 +47,22 @@ export interface CheckResult {
   readonly onDemand: boolean
 }
 
-export function decideCheckOutcome(row: SendingDomain, check: CheckResult, now: number, dice: RandomSource): CheckOutcome {
+export function decideCheckOutcome(
+  row: SendingDomain,
+  check: CheckResult,
+  now: number,
+  dice: RandomSource,
+): CheckOutcome {
   if (check.verdict === 'no-answer') {
-    return { row: { ...row, next_check_at: row.next_check_at === null ? null : nextCheckAfterNoAnswer(row, now, dice) }, event: null }
+    return {
+      row: { ...row, next_check_at: row.next_check_at === null ? null : nextCheckAfterNoAnswer(row, now, dice) },
+      event: null,
+    }
   }
   const proved = check.verdict === 'proved'
-  const { status, since } = proved ? { status: 'verified' as const, since: null } : decideUnprovedStatus(row, check.onDemand, now)
+  const { status, since } = proved
+    ? { status: 'verified' as const, since: null }
+    : decideUnprovedStatus(row, check.onDemand, now)
   const next = {
     ...row,
     status,

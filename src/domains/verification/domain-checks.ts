@@ -9,13 +9,19 @@
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { RandomSource } from '../../platform/dice.js'
+import type { RandomSource } from '../../platform/random.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/unless-missed.js'
+import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit, Write } from '../../storage/writer/write.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
-import { type CheckResult, type CheckedRow, GRACE_PERIOD, type DomainEventType, decideCheckOutcome } from './check-outcome.js'
+import {
+  type CheckedRow,
+  type CheckResult,
+  type DomainEventType,
+  decideCheckOutcome,
+  GRACE_PERIOD,
+} from './check-outcome.js'
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
@@ -109,22 +115,41 @@ export async function checkDomain(
     const next = { ...before, ...after }
     // Who tries and is answered needs no letter about it; that a domain worked until now is news to others too.
     const answered = asker !== null && before.status !== 'verified'
-    const writes = [saveCheck(guarded), ...buildEventWrites({ row: next, verdict, findings, event }, asker, answered, now)]
+    const writes = [
+      saveCheck(guarded),
+      ...buildEventWrites({ row: next, verdict, findings, event }, asker, answered, now),
+    ]
     if (await tryCommit(commit(writes))) return { row: next, verdict, findings, event }
   }
 }
 
-function buildEventWrites({ row, event: news, findings }: CheckedDomain, asker: Actor | null, asked: boolean, at: number): readonly Write[] {
+function buildEventWrites(
+  { row, event: news, findings }: CheckedDomain,
+  asker: Actor | null,
+  asked: boolean,
+  at: number,
+): readonly Write[] {
   if (news === null) return []
   const { id, workspace_id: workspaceId, domain, status } = row
-  const data = { domain_id: id, domain, status, asked, ...eventTimesOf(row, news, at), records: toFindingResources(findings) }
+  const data = {
+    domain_id: id,
+    domain,
+    status,
+    asked,
+    ...eventTimesOf(row, news, at),
+    records: toFindingResources(findings),
+  }
   const event = recordEvent({ workspaceId, type: news, emailId: null, recipient: null, at, data })
   if (news === 'domain.broken') return [event]
   const actor = asker ?? daemonActor
   return [event, recordAuditEntry({ workspaceId, actor, action: news, target: id, at, details: { domain } })]
 }
 
-function eventTimesOf({ unproved_since }: SendingDomain, news: DomainEventType, at: number): Readonly<Record<string, string>> {
+function eventTimesOf(
+  { unproved_since }: SendingDomain,
+  news: DomainEventType,
+  at: number,
+): Readonly<Record<string, string>> {
   switch (news) {
     case 'domain.verified':
       return { verified_at: formatTimestamp(at) }

@@ -15,13 +15,13 @@ import { holdsKey } from '../dkim/key-record.js'
 import { isIncomingKey } from '../dkim/rotation-step.js'
 import type { DkimKeyRow } from '../dkim/signing-keys.js'
 import type { SendingDomain } from '../sending-domains.js'
-import { spfAuthorizesUs, mxPointsToUs } from '../zone/mail-host-records.js'
+import { mxPointsToUs, spfAuthorizesUs } from '../zone/mail-host-records.js'
 import { type DnsRecord, dnsRecordsOf } from './dns-records.js'
 import {
   type DomainAnswers,
   type KeyAnswers,
-  pointsTo,
   type MailHostAnswers,
+  pointsTo,
   type ZoneNames,
 } from './look-up-records.js'
 
@@ -87,7 +87,8 @@ function isUndecided({
   targetTxt,
   targetAddresses,
 }: NonNullable<MailHostAnswers['content']>): boolean {
-  const anyFailed = (...lookups: readonly LookupResult<unknown>[]): boolean => lookups.some(({ kind }) => kind === 'failure')
+  const anyFailed = (...lookups: readonly LookupResult<unknown>[]): boolean =>
+    lookups.some(({ kind }) => kind === 'failure')
   return anyFailed(mx, txt, addresses) || (txt.kind === 'records' && anyFailed(targetTxt, targetAddresses))
 }
 
@@ -120,7 +121,10 @@ function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
 const MAX_FOUND_LENGTH = 500
 
 /** A CNAME tells where to look; without one what stands there itself. */
-function describeAnswer(cname: LookupResult<string>, ...others: readonly LookupResult<string | MxRecord>[]): string | null {
+function describeAnswer(
+  cname: LookupResult<string>,
+  ...others: readonly LookupResult<string | MxRecord>[]
+): string | null {
   const [target] = recordsOf(cname)
   const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(formatRecord)) : [target]
   return texts.length === 0 ? null : sanitizeText(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)

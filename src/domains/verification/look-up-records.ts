@@ -43,7 +43,11 @@ export interface DomainAnswers {
   readonly dmarc: LookupResult<string>
 }
 
-export async function lookUpRecords(resolver: DomainResolver, row: SendingDomain, { zone }: ZoneNames): Promise<DomainAnswers> {
+export async function lookUpRecords(
+  resolver: DomainResolver,
+  row: SendingDomain,
+  { zone }: ZoneNames,
+): Promise<DomainAnswers> {
   const { domain } = row
   const [host, dkim1, dkim2, inboundMx, dmarc] = await Promise.all([
     lookUpMailHost(resolver, mailHostOf(domain), mailTargetOf(zone)),

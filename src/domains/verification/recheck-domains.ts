@@ -66,7 +66,11 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
   }
 }
 
-async function handleChecked(deps: RecheckDeps, before: SendingDomain, checked: CheckedDomain | undefined): Promise<void> {
+async function handleChecked(
+  deps: RecheckDeps,
+  before: SendingDomain,
+  checked: CheckedDomain | undefined,
+): Promise<void> {
   if (checked === undefined) return
   const { row, event, findings } = checked
   const place = { workspaceId: row.workspace_id, domain: row.domain }
@@ -91,7 +95,11 @@ const logMessages: Readonly<Record<DomainEventType, string>> = {
   'domain.failed': 'DNS did not have all records of the domain for 72 hours: nothing is sent from it any more',
 }
 
-function logEvent(log: RecheckDeps['log'], { workspace_id: workspaceId, domain }: SendingDomain, news: DomainEventType): void {
+function logEvent(
+  log: RecheckDeps['log'],
+  { workspace_id: workspaceId, domain }: SendingDomain,
+  news: DomainEventType,
+): void {
   const about = { workspaceId, domain }
   if (news === 'domain.verified') log.info(about, logMessages[news])
   else log.warn(about, logMessages[news])

@@ -98,9 +98,12 @@ export interface ServiceKey {
 /** All but the SOA record: the apex first, then by name. */
 export function buildFixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
   const { zone, ttl } = settings
-  const all = [...buildApexRecords(settings), ...buildHostRecords(settings), ...buildAddressRecords(settings), ...buildServiceMailRecords(settings, keys)].filter(
-    ([name]) => isInside(name, zone),
-  )
+  const all = [
+    ...buildApexRecords(settings),
+    ...buildHostRecords(settings),
+    ...buildAddressRecords(settings),
+    ...buildServiceMailRecords(settings, keys),
+  ].filter(([name]) => isInside(name, zone))
   const distinct = new Map(all.map(([name, data]) => [`${name} ${JSON.stringify(data)}`, { name, ttl, data }]))
   const rank = (name: string): string => (name === zone ? '' : name)
   return [...distinct.values()].sort((a, b) => (rank(a.name) < rank(b.name) ? -1 : rank(a.name) > rank(b.name) ? 1 : 0))
@@ -144,7 +147,10 @@ function toMailRecords(name: string, { mxHost, sendingAddresses }: ZoneSettings)
 }
 
 /** The service signs all that it sends: who cannot prove to be it may be refused. */
-function buildServiceMailRecords({ zone, mailDomain }: ZoneSettings, keys: readonly ServiceKey[]): readonly NamedData[] {
+function buildServiceMailRecords(
+  { zone, mailDomain }: ZoneSettings,
+  keys: readonly ServiceKey[],
+): readonly NamedData[] {
   const policy = `v=DMARC1; p=reject; rua=mailto:dmarc@${zone}`
   return [
     [`_dmarc.${zone}`, { type: 'TXT', text: policy }],

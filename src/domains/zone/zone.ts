@@ -9,12 +9,12 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { readZoneSerial } from '../../storage/zone-serial.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
-import { readKeyPages, keysOfLabel, type PublishedKey, publishedNameOf } from './zone-keys.js'
+import { keysOfLabel, type PublishedKey, publishedNameOf, readKeyPages } from './zone-keys.js'
 import {
   buildFixedRecords,
+  buildSoaRecord,
   type ServiceKey,
   type SoaRecord,
-  buildSoaRecord,
   type ZoneRecord,
   type ZoneSettings,
 } from './zone-records.js'
@@ -95,7 +95,10 @@ function readServiceKeys(read: Read, { mailDomain: domain }: ZoneSettings): read
 }
 
 /** With the names between those that have records and the zone's own: they exist (RFC 8020), and have none. */
-function indexByName({ zone }: ZoneSettings, records: readonly ZoneRecord[]): ReadonlyMap<string, readonly ZoneRecord[]> {
+function indexByName(
+  { zone }: ZoneSettings,
+  records: readonly ZoneRecord[],
+): ReadonlyMap<string, readonly ZoneRecord[]> {
   const names = new Map<string, ZoneRecord[]>([[`_domainkey.${zone}`, []]])
   for (const record of records) {
     const there = names.get(record.name)

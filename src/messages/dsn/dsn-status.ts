@@ -41,7 +41,10 @@ function formatRecipientFields(recipient: DsnRecipient, field: FieldWriter): str
     field('Remote-MTA', remoteMta === null ? null : `dns; ${remoteMta}`),
     field('Diagnostic-Code', diagnostic === null ? null : `${spoken}; ${diagnostic}`),
     field('Last-Attempt-Date', lastAttemptAt === null ? null : formatMessageDate(lastAttemptAt)),
-    field('Will-Retry-Until', willRetryUntil === null || action !== 'delayed' ? null : formatMessageDate(willRetryUntil)),
+    field(
+      'Will-Retry-Until',
+      willRetryUntil === null || action !== 'delayed' ? null : formatMessageDate(willRetryUntil),
+    ),
   ].join('')
 }
 

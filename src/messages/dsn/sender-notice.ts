@@ -47,7 +47,12 @@ export interface NoticeReport {
 }
 
 /** Null where nobody wants to hear of it. */
-export function buildSenderNotice(settings: NoticeSettings, subject: NoticeSubject, told: NoticeReport, now: number): Notice | null {
+export function buildSenderNotice(
+  settings: NoticeSettings,
+  subject: NoticeSubject,
+  told: NoticeReport,
+  now: number,
+): Notice | null {
   const { email, raw: original } = subject
   if (!shouldNotifySender(subject, told.kind)) return null
   const id = uuidv7(now)

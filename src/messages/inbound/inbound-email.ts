@@ -108,7 +108,10 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 export function storeInbound(wanted: NewInbound, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = wanted
   const arrival = JSON.stringify(wanted.arrival)
-  return [insertInbound({ ...wanted, arrival, size: raw.length }), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
+  return [
+    insertInbound({ ...wanted, arrival, size: raw.length }),
+    insertInboundRaw({ inbound_id, workspace_id, received_at, raw }),
+  ]
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
@@ -149,13 +152,14 @@ export const markProcessed = prepareWrite<ProcessedInbound>(
 )
 
 /** What a person calls it; the score and its parts stay as they were found. Nothing happens where it is deleted. */
-export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(({ db, slot }) =>
-  db
-    .updateTable('inbound_emails')
-    .set({ spam_status: slot('status') })
-    .where('id', '=', slot('id'))
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('kind', '=', 'mail'),
+export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ spam_status: slot('status') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'mail'),
 )
 
 /** It cannot be read. Misses like `markProcessed`. */
@@ -216,17 +220,21 @@ export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()((
 const unprocessedStatus = sql.lit('received' as const)
 
 /** Not looked at yet, oldest first: what a new start goes on with. */
-export const unprocessedOfWorkspace = prepareRead<{ workspaceId: string; afterTime: number; afterId: string; limit: number }>()(
-  ({ db, slot }) =>
-    db
-      .selectFrom('inbound_emails')
-      .selectAll()
-      .where('status', '=', unprocessedStatus)
-      .where('workspace_id', '=', slot('workspaceId'))
-      .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
-      .orderBy('received_at')
-      .orderBy('id')
-      .limit(slot('limit')),
+export const unprocessedOfWorkspace = prepareRead<{
+  workspaceId: string
+  afterTime: number
+  afterId: string
+  limit: number
+}>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('status', '=', unprocessedStatus)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+    .orderBy('received_at')
+    .orderBy('id')
+    .limit(slot('limit')),
 )
 
 /** An email or a report that was not looked at yet. */

@@ -10,8 +10,8 @@
  * looked into.
  */
 import { type Compilable, sql } from 'kysely'
-import { prepareRead, type Read, runQuery, queryBuilder } from '../../storage/prepared.js'
-import { waitForStep, seekOffset, ROW_STEP, INDEX_STEP } from '../../storage/stepped-walk.js'
+import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
+import { INDEX_STEP, ROW_STEP, seekOffset, waitForStep } from '../../storage/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../storage/tables/tables.js'
 import type { InboundEmail } from './inbound-email.js'
 
@@ -60,11 +60,17 @@ const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 /** Null: the index of the whole list. */
 type Driver = (typeof indexedFilters)[number] | null
 
-export async function listInbound(read: Read, filter: InboundFilter, slice: PageRange): Promise<readonly ListedInbound[]> {
+export async function listInbound(
+  read: Read,
+  filter: InboundFilter,
+  slice: PageRange,
+): Promise<readonly ListedInbound[]> {
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
-  const place = await seekOffset(START_CURSOR, slice.offset, (from, count) => findCursorAfter(read, filter, driver, from, count))
+  const place = await seekOffset(START_CURSOR, slice.offset, (from, count) =>
+    findCursorAfter(read, filter, driver, from, count),
+  )
   return place === null ? [] : runQuery(read, pageQuery(filter, driver, place, slice.limit))
 }
 
@@ -104,7 +110,13 @@ const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, sl
 )
 
 /** Along the driving index alone. */
-function findCursorAfter(read: Read, filter: InboundFilter, driver: Driver, place: Cursor, count: number): Cursor | undefined {
+function findCursorAfter(
+  read: Read,
+  filter: InboundFilter,
+  driver: Driver,
+  place: Cursor,
+  count: number,
+): Cursor | undefined {
   const query = queryAfter(filter, driver, place).select(['received_at', 'id']).limit(1).offset(count)
   return runQuery(read, query)[0]
 }

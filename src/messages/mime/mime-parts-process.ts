@@ -18,20 +18,20 @@ import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
 import type {
+  AnalysisResult,
   AttachmentResult,
   BodyLengths,
   DigestResult,
   FromMimeProcess,
   MimeOutline,
   MimeParts,
+  MimeRequest,
   MimeResult,
   ProcessData,
   ReadableParts,
   ReadableResult,
-  AnalysisResult,
   ToMimeProcess,
   UnreadableReason,
-  MimeRequest,
 } from './mime-parts-protocol.js'
 
 type ProcessResult = MimeResult | ReadableResult | AttachmentResult | AnalysisResult | DigestResult
@@ -157,7 +157,9 @@ export class MimeProcess {
   private startChild(): RunningProcess {
     const running = startProcess(this.limits, this.analysisModule)
     const { child, stream } = running
-    const read = createFrameReader(FRAME_LIMITS, (said, bytes) => this.onMessage(running, said as FromMimeProcess, bytes))
+    const read = createFrameReader(FRAME_LIMITS, (said, bytes) =>
+      this.onMessage(running, said as FromMimeProcess, bytes),
+    )
     stream.on('data', (chunk: Buffer) => {
       try {
         read(chunk)
@@ -169,7 +171,10 @@ export class MimeProcess {
     stream.on('error', () => undefined)
     child.on('error', (error) => this.discardChild(running, 'broken', error.message))
     child.on('exit', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
-    this.timer = setTimeout(() => this.discardChild(running, 'broken', `not begun within ${START_TIMEOUT} ms`), START_TIMEOUT)
+    this.timer = setTimeout(
+      () => this.discardChild(running, 'broken', `not begun within ${START_TIMEOUT} ms`),
+      START_TIMEOUT,
+    )
     return running
   }
 
@@ -187,7 +192,9 @@ export class MimeProcess {
         this.outline = said.outline
         break
       case 'studied':
-        this.finishRequest(this.analysisResultOf(said.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' })
+        this.finishRequest(
+          this.analysisResultOf(said.analysis) ?? { kind: 'unreadable', why: 'broken', message: 'nothing was parsed' },
+        )
         break
       case 'parts':
         this.finishRequest({ kind: 'parts', parts: { ...said.parts, ...bodiesOf(bytes, said.bodies) } })
@@ -253,7 +260,8 @@ function startProcess({ memory, resident }: ProcessLimits, study: URL | null): R
   const ready = new Promise<void>((resolve) => {
     markReady = resolve
   })
-  const running: RunningProcess = { child, stream: child.stdio[3] as Duplex, ready, markReady, hasStarted: false, stderrTail: '' }
+  const stream = child.stdio[3] as Duplex
+  const running: RunningProcess = { child, stream, ready, markReady, hasStarted: false, stderrTail: '' }
   child.stderr?.on('data', (chunk: Buffer) => {
     running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
   })
@@ -266,7 +274,11 @@ function unrefProcess({ child, stream: wire }: RunningProcess): void {
 }
 
 /** V8 aborts where a heap is full, and Linux, like our watch over the process, kills what holds too much. */
-function exitReasonOf(code: number | null, signal: NodeJS.Signals | null, lastWords: string): [UnreadableReason, string] {
+function exitReasonOf(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  lastWords: string,
+): [UnreadableReason, string] {
   if (signal === 'SIGABRT' || signal === 'SIGKILL' || signal === 'SIGTRAP' || code === 134) {
     return ['memory', 'out of memory']
   }
@@ -281,10 +293,7 @@ function jsonBodiesOf(bytes: Buffer, { html, text }: BodyLengths): Pick<Readable
   }
 }
 
-function bodiesOf(bytes: Buffer, { html, text }: BodyLengths): Pick<MimeParts, 'html' | 'text'> {
-  const end = html ?? 0
-  return {
-    html: html === null ? null : bytes.toString('utf8', 0, end),
-    text: text === null ? null : bytes.toString('utf8', end, end + text),
-  }
+function bodiesOf(bytes: Buffer, lengths: BodyLengths): Pick<MimeParts, 'html' | 'text'> {
+  const { html, text } = jsonBodiesOf(bytes, lengths)
+  return { html: html?.toString() ?? null, text: text?.toString() ?? null }
 }

@@ -36,7 +36,9 @@ export interface MimeOutline {
 }
 
 /** What rooms above have made of a message in the same process; null: it was too much for them. */
-export type AnalysisResult = { readonly kind: 'studied'; readonly outline: MimeOutline; readonly analysis: unknown } | UnreadableResult
+export type AnalysisResult =
+  | { readonly kind: 'studied'; readonly outline: MimeOutline; readonly analysis: unknown }
+  | UnreadableResult
 
 /**
  * The export `study` of a module that a reader is given. It runs in the process, within its time

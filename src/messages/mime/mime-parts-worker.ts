@@ -22,18 +22,18 @@ import { decodeHeaderText } from '../../mail/header-text.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
 import { raiseOomScore } from '../../platform/processes/oom-score.js'
-import { openParentStream } from '../../platform/processes/parent-wire.js'
+import { openParentStream } from '../../platform/processes/parent-stream.js'
 import type {
+  AnalyzeContent,
   DigestMessage,
   FromMimeProcess,
   MimeAttachment,
   MimeField,
   MimeOutline,
   MimeParts,
-  ProcessData,
-  AnalyzeContent,
-  ToMimeProcess,
   MimeRequest,
+  ProcessData,
+  ToMimeProcess,
 } from './mime-parts-protocol.js'
 import { type NamedText, PartParser } from './part-parser.js'
 import { textOfHtml } from './text-of-html.js'

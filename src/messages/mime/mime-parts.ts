@@ -9,9 +9,15 @@
  * their turn comes. Of large messages one is taken apart at a time, or their memory would add up.
  */
 import { Refusal } from '../../mail/refusal.js'
-import { createSerialRunner } from '../../platform/in-turn.js'
+import { createSerialRunner } from '../../platform/serial-runner.js'
 import { MimeProcess, type ProcessLimits } from './mime-parts-process.js'
-import type { AttachmentResult, DigestResult, MimeResult, ReadableResult, AnalysisResult } from './mime-parts-protocol.js'
+import type {
+  AnalysisResult,
+  AttachmentResult,
+  DigestResult,
+  MimeResult,
+  ReadableResult,
+} from './mime-parts-protocol.js'
 
 export interface MimeLimits extends ProcessLimits {
   readonly processes: number
@@ -105,7 +111,9 @@ export class MimeReader {
       const fetchAndAsk = async (process: MimeProcess, alone: boolean): Promise<Result | typeof goneResult> => {
         const raw = source()
         if (raw === undefined) return goneResult
-        return alone || raw.length < this.limits.largeSize ? ask(process, raw) : this.runLargeAlone(() => ask(process, raw))
+        return alone || raw.length < this.limits.largeSize
+          ? ask(process, raw)
+          : this.runLargeAlone(() => ask(process, raw))
       }
       const run = async (process: MimeProcess): Promise<void> => {
         const isLarge = size >= this.limits.largeSize

@@ -91,7 +91,23 @@ const hiddenElements: Readonly<Record<string, RegExp>> = {
   title: /<\/title/gi,
   template: /<\/template/gi,
 }
-const breakElements = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6'])
+const breakElements = new Set([
+  'br',
+  'p',
+  'div',
+  'tr',
+  'li',
+  'table',
+  'ul',
+  'ol',
+  'hr',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+])
 const cellElements = new Set(['td', 'th'])
 /** What makes a tag, a comment or the like of a `<`. */
 const tagPattern = /<(?:\/?([a-z][a-z0-9]*)|[!?/])/iy

@@ -11,7 +11,7 @@ import { type Priority, SERVICE_WORKSPACE } from '../../storage/tables/tables.js
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
 import { insertRaw } from '../raw-message.js'
-import { insertRecipient, type DsnRequest } from '../recipients.js'
+import { type DsnRequest, insertRecipient } from '../recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 
 export interface NewRecipient {
@@ -66,7 +66,11 @@ export interface EnqueuedEmail {
 }
 
 /** `recipients` holds at least one that is not suppressed. */
-export function enqueue(wanted: NewEmail, recipients: readonly NewRecipient[], raw: Buffer | MovedBytes): EnqueuedEmail {
+export function enqueue(
+  wanted: NewEmail,
+  recipients: readonly NewRecipient[],
+  raw: Buffer | MovedBytes,
+): EnqueuedEmail {
   const email = toEmailRow(wanted, raw.length)
   const ids = createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))

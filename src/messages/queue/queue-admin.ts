@@ -7,7 +7,7 @@
  */
 import type { SelectQueryBuilder } from 'kysely'
 import { recordEvent } from '../../events/event-log.js'
-import { prepareWrite, type Read, runQuery, queryBuilder } from '../../storage/prepared.js'
+import { prepareWrite, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import type { Flag, RecipientStatus, Tables } from '../../storage/tables/tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'

@@ -10,7 +10,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import type { RecipientStatus } from '../../storage/tables/tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type EmailSummary, buildEmailEvent } from '../email-event.js'
+import { buildEmailEvent, type EmailSummary } from '../email-event.js'
 import { markAttempt } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
 import { insertAttempt, type NewAttempt } from './attempts.js'
@@ -86,7 +86,11 @@ interface EmailTimes {
   readonly bouncedAt: number | null
 }
 
-function settleRecipient(attempted: AttemptRecord, outcome: NewAttempt['outcome'] & RecipientStatus, moments: EmailTimes): Write[] {
+function settleRecipient(
+  attempted: AttemptRecord,
+  outcome: NewAttempt['outcome'] & RecipientStatus,
+  moments: EmailTimes,
+): Write[] {
   return [
     removeEntry({ id: attempted.entry.id }),
     markRecipient(attempted, outcome),
@@ -129,7 +133,11 @@ function toAttemptRow(attempted: AttemptRecord, outcome: NewAttempt['outcome'], 
 }
 
 /** None for the service's own mail: nobody subscribes to it. */
-function recordAttemptEvent({ email, entry, endedAt: at }: AttemptRecord, type: EventType, more: Record<string, unknown>): Write[] {
+function recordAttemptEvent(
+  { email, entry, endedAt: at }: AttemptRecord,
+  type: EventType,
+  more: Record<string, unknown>,
+): Write[] {
   if (email.workspace_id === SERVICE_WORKSPACE) return []
   return [recordEvent(buildEmailEvent({ email, recipient: entry.recipient, type, at, more }))]
 }

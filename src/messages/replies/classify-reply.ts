@@ -11,7 +11,7 @@
  * mobile carriers do) cannot be told from an honest one.
  */
 import type { Reply } from '../../mail/reply.js'
-import { isConditional } from './conditions.js'
+import { isConditional } from './conditional-replies.js'
 import type { Reason } from './reasons.js'
 import { findPattern } from './reply-patterns.js'
 import type { Stage } from './stage.js'

@@ -12,11 +12,17 @@
  */
 import { getServers } from 'node:dns'
 import { isIP } from 'node:net'
-import { type Semaphore, createSemaphore } from '../waiting-line.js'
+import { createSemaphore, type Semaphore } from '../semaphore.js'
 import { type DnsAnswer, findAnswer } from './chain.js'
-import { type DnsTransport, type DnsServer, createDnsTransport, type ExchangeResult, type ExchangeOptions } from './exchange.js'
-import { rcodeOf, isReplyTo, isTruncated, type Question, buildQuery, type Reply, readReply } from './message.js'
+import { buildQuery, isReplyTo, isTruncated, type Question, type Reply, rcodeOf, readReply } from './message.js'
 import { isQueryable } from './name.js'
+import {
+  createDnsTransport,
+  type DnsServer,
+  type DnsTransport,
+  type ExchangeOptions,
+  type ExchangeResult,
+} from './transport.js'
 
 export interface DnsClientSettings {
   /** Empty: the system's. Entries may carry a port. */
@@ -43,7 +49,10 @@ const MAX_ALIAS_QUERIES = 8
 /** Questions under way end as failures once `signal` is aborted. */
 export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsClient {
   const transport = createDnsTransport()
-  const tryServers = createServerFailover(servers.length > 0 ? servers.map(parseServer) : listSystemServers(), { timeout, tries })
+  const tryServers = createServerFailover(servers.length > 0 ? servers.map(parseServer) : listSystemServers(), {
+    timeout,
+    tries,
+  })
   const querySlots = createSemaphore(MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES)
   const withSlot = createSlotHolder(querySlots)
   const maxWait = timeout * (2 ** tries - 1)
@@ -56,8 +65,11 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
   return async (question) => {
     if (signal.aborted) return cancelledAnswer
     if (!isQueryable(question.name)) return { kind: 'no-domain', ttl: null }
-    if (!(await querySlots.acquire(maxWait))) return signal.aborted ? cancelledAnswer : { kind: 'failure', detail: 'TIMEOUT' }
-    return withSlot(() => followAliases(question, (next) => tryServers((server, time) => queryServer(transport, server, next, time))))
+    if (!(await querySlots.acquire(maxWait)))
+      return signal.aborted ? cancelledAnswer : { kind: 'failure', detail: 'TIMEOUT' }
+    return withSlot(() =>
+      followAliases(question, (next) => tryServers((server, time) => queryServer(transport, server, next, time))),
+    )
   }
 }
 
@@ -86,7 +98,10 @@ function createSlotHolder(line: Semaphore): WithSlot {
   }
 }
 
-async function followAliases(question: Question, ask: (question: Question) => Promise<QueryResult>): Promise<DnsAnswer> {
+async function followAliases(
+  question: Question,
+  ask: (question: Question) => Promise<QueryResult>,
+): Promise<DnsAnswer> {
   let { name } = question
   let ttl = Number.POSITIVE_INFINITY
   for (let onward = 0; onward <= MAX_ALIAS_QUERIES; onward += 1) {
@@ -105,7 +120,10 @@ type QueryResult = Reply | { readonly fault: string }
 type ServerFailover = (attempt: (server: DnsServer, time: number) => Promise<QueryResult>) => Promise<QueryResult>
 
 /** Begins with the server that answered last, so that a dead one costs its time once. */
-function createServerFailover(servers: readonly DnsServer[], settings: Omit<DnsClientSettings, 'servers'>): ServerFailover {
+function createServerFailover(
+  servers: readonly DnsServer[],
+  settings: Omit<DnsClientSettings, 'servers'>,
+): ServerFailover {
   const maxTries = Math.max(settings.tries, servers.length)
   let first = 0
   return async (attempt) => {
@@ -127,7 +145,12 @@ function createServerFailover(servers: readonly DnsServer[], settings: Omit<DnsC
 }
 
 /** A server that does not know EDNS is asked once more without it (RFC 6891 section 6.2.2). */
-async function queryServer(exchanges: DnsTransport, server: DnsServer, question: Question, timeout: number): Promise<QueryResult> {
+async function queryServer(
+  exchanges: DnsTransport,
+  server: DnsServer,
+  question: Question,
+  timeout: number,
+): Promise<QueryResult> {
   const replied = await exchangeQuery(exchanges, server, buildQuery(question, true), timeout)
   if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(rcodeOf(replied.reply))) return interpretReply(replied)
   return interpretReply(await exchangeQuery(exchanges, server, buildQuery(question, false), timeout))

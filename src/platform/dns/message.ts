@@ -7,7 +7,15 @@
  */
 import { randomInt } from 'node:crypto'
 import { encodeName, readName } from './name.js'
-import { readAddress, readStrings, readNameData, type RawRecord, readSection, readSoaMinimum, typeNumbers } from './records.js'
+import {
+  type RawRecord,
+  readAddress,
+  readNameData,
+  readSection,
+  readSoaMinimum,
+  readStrings,
+  typeNumbers,
+} from './records.js'
 
 export type QuestionType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'MX'
 
@@ -48,7 +56,12 @@ const rcodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED
 export function buildQuery({ name, type }: Question, edns: boolean): Buffer {
   const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, edns ? 1 : 0])
   header.writeUInt16BE(randomInt(0x1_0000), 0)
-  return Buffer.concat([header, encodeName(name), Buffer.of(0, typeNumbers[type], 0, classIn), ...(edns ? [optRecord] : [])])
+  return Buffer.concat([
+    header,
+    encodeName(name),
+    Buffer.of(0, typeNumbers[type], 0, classIn),
+    ...(edns ? [optRecord] : []),
+  ])
 }
 
 const classIn = 1
@@ -131,7 +144,9 @@ function recordOf(message: Buffer, record: RawRecord): readonly AnswerRecord[] {
     case typeNumbers.PTR:
       return [{ ...head, type: 'PTR', text: readNameData(message, record) }]
     case typeNumbers.MX:
-      return [{ ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) }]
+      return [
+        { ...head, type: 'MX', text: readNameData(message, record, 2), preference: message.readUInt16BE(record.start) },
+      ]
     case typeNumbers.TXT:
       return [{ ...head, type: 'TXT', text: readStrings(message, record) }]
     default:

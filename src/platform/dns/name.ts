@@ -55,7 +55,8 @@ export function readName(message: Buffer, start: number): { readonly name: strin
       continue
     }
     octets += size + 1
-    if (size > MAX_LABEL_OCTETS || octets > MAX_NAME_OCTETS || at + size >= message.length) throw new RangeError('no name')
+    if (size > MAX_LABEL_OCTETS || octets > MAX_NAME_OCTETS || at + size >= message.length)
+      throw new RangeError('no name')
     if (size === 0) return { name: textOf(labels), end: end === -1 ? at + 1 : end }
     labels.push(message.subarray(at + 1, at + 1 + size))
     at += size + 1

@@ -7,7 +7,7 @@
  * no room, transfers that are slow give way (`memory-holders.ts`): of the part that is full, and of no other.
  */
 import { type MemoryHolder, MemoryHolders } from './holders.js'
-import { type MemoryLevel, createMemoryQueue, type WaitOptions } from './line.js'
+import { createMemoryQueue, type MemoryLevel, type WaitOptions } from './queue.js'
 
 export interface MemoryBudget {
   /** False: there is no room, nothing was taken. Holders may have given way, the one that asks among them. */
@@ -40,11 +40,13 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
   const holders = new MemoryHolders()
   const maxWaiting = whole === null ? MAX_WAITING.whole : MAX_WAITING.share
   let used = 0
+  const usedBytes = (): number => used
+  const evictSlowest = (): boolean => holders.evictSlowest()
 
   const budget: MemoryBudget = {
     acquire(bytes) {
       if (bytes > limit) return false
-      while (used + bytes > limit) if (!holders.evictSlowest()) return false
+      while (used + bytes > limit) if (!evictSlowest()) return false
       if (whole?.acquire(bytes) === false) return false
       used += bytes
       return true
@@ -56,7 +58,7 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
     },
     hasRoomFor: (bytes) =>
       (used + bytes <= limit || used + bytes - holders.countEvictable() <= limit) && whole?.hasRoomFor(bytes) !== false,
-    usedBytes: () => used,
+    usedBytes,
     addHolder(holder) {
       const leaves = [holders.add(holder), whole?.addHolder(holder)]
       return () => {
@@ -65,9 +67,10 @@ export function createMemoryBudget(limit: number, whole: MemoryBudget | null = n
     },
     waitForTurn(wanted, wait) {
       const { bytes, acquire } = wanted
-      const own = { key: budget, bytes, limit, usedBytes: () => used, maxWaiting, evictSlowest: () => holders.evictSlowest() }
-      const levels = [...wanted.levels, own]
-      return whole === null ? queue.waitForRoom(levels, acquire, wait) : whole.waitForTurn({ bytes, levels, acquire }, wait)
+      const levels = [...wanted.levels, { key: budget, bytes, limit, usedBytes, maxWaiting, evictSlowest }]
+      return whole === null
+        ? queue.waitForRoom(levels, acquire, wait)
+        : whole.waitForTurn({ bytes, levels, acquire }, wait)
     },
     countWaiting: () => (whole === null ? queue.length() : whole.countWaiting()),
   }

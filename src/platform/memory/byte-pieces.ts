@@ -31,7 +31,8 @@ export class BytePieces {
   constructor(private readonly maxBytes: number | null = null) {}
 
   add(chunk: Buffer): void {
-    if (this.reservedMemory === null && this.maxBytes !== null && this.bytes + chunk.length > RESERVE_FROM_BYTES) this.reserve(this.maxBytes)
+    if (this.reservedMemory === null && this.maxBytes !== null && this.bytes + chunk.length > RESERVE_FROM_BYTES)
+      this.reserve(this.maxBytes)
     if (this.reservedMemory !== null) chunk.copy(this.reservedMemory, this.bytes)
     this.bytes += chunk.length
     if (this.reservedMemory !== null) return

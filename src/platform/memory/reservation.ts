@@ -8,7 +8,7 @@
 import { type TransferPace, TransferWatch } from '../connections/transfer-pace.js'
 import type { MemoryBudget } from './budget.js'
 import type { MemoryHolder } from './holders.js'
-import type { WaitOptions } from './line.js'
+import type { WaitOptions } from './queue.js'
 
 /** What is not larger takes its memory as it comes: a short message waits behind no large one. */
 export const RESERVE_FROM_BYTES = 262_144

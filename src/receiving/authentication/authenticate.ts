@@ -21,11 +21,11 @@ import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { defaultHashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
-import { readAuthors, checkDkim, type DkimLimits } from './check-dkim.js'
+import { checkDkim, type DkimLimits, readAuthors } from './check-dkim.js'
 import { checkDmarc, prefetchDmarc } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
 import { checkSpf } from './check-spf.js'
-import { defaultQueryLimits, createMessageQueries, type QueryLimits } from './questions.js'
+import { createMessageQueries, defaultQueryLimits, type QueryLimits } from './dns-queries.js'
 import { selectSignatures } from './signature-fields.js'
 
 export interface AuthenticateDeps {

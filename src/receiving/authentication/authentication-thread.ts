@@ -17,7 +17,7 @@ import type { Authentication, Connection } from '../../messages/inbound/authenti
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
-import { type Semaphore, createSemaphore } from '../../platform/waiting-line.js'
+import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 
 export interface AuthenticationResult {
@@ -88,7 +88,10 @@ export class AuthenticationThread {
       this.worker ??= this.startWorker()
       const worker = this.worker
       const id = ++this.lastId
-      const timer = setTimeout(() => this.discardWorker(worker, new Error(`not authenticated within ${TIME_LIMIT} ms`)), TIME_LIMIT)
+      const timer = setTimeout(
+        () => this.discardWorker(worker, new Error(`not authenticated within ${TIME_LIMIT} ms`)),
+        TIME_LIMIT,
+      )
       this.jobs.set(id, { raw, timer, resolve, reject })
       const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a window on memory of others, all of which would be copied.

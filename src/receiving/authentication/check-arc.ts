@@ -12,7 +12,7 @@ import type { DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { arc } from 'mailauth/lib/arc/index.js'
 import type { ArcVerdict } from '../../messages/inbound/authentication-results.js'
 import { createKeyResolver, MIN_KEY_BITS } from './check-dkim.js'
-import { NoDnsAnswer } from './questions.js'
+import { NoDnsAnswer } from './dns-queries.js'
 
 /** Of a chain that is not looked at. */
 export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }

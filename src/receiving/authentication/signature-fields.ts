@@ -16,9 +16,9 @@
 import { domainToASCII } from 'node:url'
 import {
   findFields,
-  readFieldValue,
   type Header,
   type HeaderField,
+  readFieldValue,
   scanHeader,
   spliceHeader,
 } from '../../mail/header-fields.js'

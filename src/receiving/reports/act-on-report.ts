@@ -11,7 +11,12 @@ import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import type { Notice, NoticeSettings } from '../../messages/dsn/sender-notice.js'
 import { emailById } from '../../messages/email.js'
-import { type InboundEmail, markReportProcessed, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import {
+  type InboundEmail,
+  markReportProcessed,
+  removeInbound,
+  removeInboundRaw,
+} from '../../messages/inbound/inbound-email.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
 import { describeReason } from '../../messages/replies/reasons.js'
@@ -23,9 +28,9 @@ import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
 import type { ProcessingResult, ReportProcessor } from '../inbound-processor.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
-import { findBounceFor } from './bounce-about.js'
-import { type Claim, verifyClaim, type ReportMail, type UnclaimedReason } from './claim.js'
-import { type LateNotice, buildLateNotice } from './late-notice.js'
+import { type Claim, type ReportMail, type UnclaimedReason, verifyClaim } from './claim.js'
+import { buildLateNotice, type LateNotice } from './late-notice.js'
+import { findBounceFor } from './match-bounce.js'
 import type { Bounce, Report } from './report.js'
 
 export interface ReportDeps {
@@ -110,7 +115,8 @@ function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): 
     const claim = verifyClaim(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
     if (findings.has(key)) continue
-    const finding = claim.kind === 'none' ? unclaimedEffect(claim.why, report, address) : buildEffect(deps, claim, deps.clock())
+    const finding =
+      claim.kind === 'none' ? unclaimedEffect(claim.why, report, address) : buildEffect(deps, claim, deps.clock())
     findings.set(key, finding)
   }
   return [...findings.values()]
@@ -134,7 +140,8 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   const suppressions = buildSuppressions(subject, news, bounce, now)
   // Not its words: of a bounce in prose those are its body.
   const told = { ...facts, news: news.kind, reason: bounce?.reason }
-  const notice = late.kind === 'acts' || isDeliveryConfirmed(subject, news) ? buildNotice(deps, subject, bounce, now) : null
+  const notice =
+    late.kind === 'acts' || isDeliveryConfirmed(subject, news) ? buildNotice(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
     return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: told }
@@ -162,7 +169,10 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
 }
 
 /** Whom the same email went to beside this one: what is said of them is never said of it. */
-function otherRecipientsOf(read: Read, { id, workspace_id: workspaceId, email_id: emailId }: Recipient): readonly string[] {
+function otherRecipientsOf(
+  read: Read,
+  { id, workspace_id: workspaceId, email_id: emailId }: Recipient,
+): readonly string[] {
   const all = recipientsOfEmail(read, { workspaceId, emailId })
   return all.filter((other) => other.id !== id).map(({ address }) => address)
 }
@@ -193,7 +203,12 @@ function toBounceOutcome({ kind, reason, diagnostic }: Bounce): LateOutcome {
   return { kind: outcomeKinds[kind], reason: known, diagnostic: diagnostic || describeReason(known) }
 }
 
-function buildSuppressions({ recipient, email }: OutcomeSubject, news: LateOutcome, bounce: Bounce | null, at: number): Write[] {
+function buildSuppressions(
+  { recipient, email }: OutcomeSubject,
+  news: LateOutcome,
+  bounce: Bounce | null,
+  at: number,
+): Write[] {
   const suppress = (reason: NewSuppression['reason'], metadata: NewSuppression['metadata']): Write[] => {
     const address = recipient.address as Address
     const { workspace_id: workspaceId, id: sourceEmailId } = email

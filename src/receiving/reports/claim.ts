@@ -14,7 +14,7 @@ import { assertNever } from '../../mail/assert-never.js'
 import { REFERENCE_FIELD, recipientOfReference } from '../../mail/reference-field.js'
 import { recipientOfReturnPath } from '../../mail/return-path.js'
 import { recipientOfUnsubscribe } from '../../mail/unsubscribe-address.js'
-import { type InboundRecipient, classifyRecipient, type RecipientPolicy } from '../recipient-policy.js'
+import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../recipient-policy.js'
 import type { Bounce, ComplaintReport, Report } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'
 import { firstValueOf } from './report-fields.js'
@@ -61,15 +61,22 @@ export function verifyClaim(policy: RecipientPolicy, address: Address, mail: Rep
 }
 
 function claimAtReturnPath(secret: KeyObject, recipientId: string | null, report: Report): Claim {
-  if (report.type === 'complaint') return buildComplaintClaim(report, findReportedRecipient(secret, report) ?? recipientId)
+  if (report.type === 'complaint')
+    return buildComplaintClaim(report, findReportedRecipient(secret, report) ?? recipientId)
   if (recipientId === null) return noClaim('no-token')
   if (report.type === 'bounce') return { kind: 'bounce', recipientId, bounces: report.bounces }
   return noClaim(report.type === 'auto-reply' ? 'automatic' : 'unreadable')
 }
 
-function claimAtSystemAddress(secret: KeyObject, { name, detail }: SystemRecipient, { report, isAutoReply }: ReportMail): Claim {
+function claimAtSystemAddress(
+  secret: KeyObject,
+  { name, detail }: SystemRecipient,
+  { report, isAutoReply }: ReportMail,
+): Claim {
   if (name === 'fbl') {
-    return report.type === 'complaint' ? buildComplaintClaim(report, findReportedRecipient(secret, report)) : noClaim('unreadable')
+    return report.type === 'complaint'
+      ? buildComplaintClaim(report, findReportedRecipient(secret, report))
+      : noClaim('unreadable')
   }
   if (name !== 'unsubscribe') return noClaim('not-ours')
   const recipientId = recipientOfUnsubscribe(secret, detail)

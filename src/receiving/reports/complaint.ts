@@ -9,7 +9,7 @@
 import type { Address } from '../../mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
 import { findAddresses, isSameAddress, parseTypedAddress } from './report-addresses.js'
-import { parseFieldGroups, firstValueOf } from './report-fields.js'
+import { firstValueOf, parseFieldGroups } from './report-fields.js'
 import type { ReportPart } from './report-parts.js'
 
 const MAX_RECIPIENTS = 50
@@ -60,7 +60,8 @@ function fromFeedbackFields(fields: ReportedHeader, reported: ReportedHeader): C
     if (!recipients.some((known) => isSameAddress(known, address))) recipients.push(address)
   }
   const mailFrom =
-    parseTypedAddress(firstValueOf(fields, 'original-mail-from')) ?? parseTypedAddress(firstValueOf(reported, 'return-path'))
+    parseTypedAddress(firstValueOf(fields, 'original-mail-from')) ??
+    parseTypedAddress(firstValueOf(reported, 'return-path'))
   return {
     type: 'complaint',
     feedbackType: /[a-z][\w-]{0,60}/i.exec(firstValueOf(fields, 'feedback-type') ?? '')?.[0]?.toLowerCase() ?? 'other',

@@ -9,16 +9,20 @@
  */
 
 import type { Address } from '../../mail/address.js'
-import { namesOnlyOthers } from './about-recipient.js'
 import { describeExitCode } from './exit-codes.js'
-import { kindOfReply, interpretBounce, toOneLine, findReply } from './read-reply.js'
+import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
+import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'
-import { parseFieldGroups, firstValueOf } from './report-fields.js'
+import { firstValueOf, parseFieldGroups } from './report-fields.js'
 
 const MAX_RECIPIENTS = 100
 
-const recipientFieldNames: ReadonlySet<string> = new Set(['final-recipient', 'original-recipient', 'x-actual-recipient'])
+const recipientFieldNames: ReadonlySet<string> = new Set([
+  'final-recipient',
+  'original-recipient',
+  'x-actual-recipient',
+])
 const statusFieldNames: ReadonlySet<string> = new Set([...recipientFieldNames, 'action', 'status', 'diagnostic-code'])
 
 export interface DeliveryStatusPart {
@@ -38,7 +42,10 @@ export function hasDeliveryStatus(text: string): boolean {
 export type ProseLookup = (recipient: Address | null) => string
 
 /** `proseOf`: of a report about all of these. */
-export function readDeliveryStatus(text: string, proseOf: (all: readonly Address[]) => ProseLookup): DeliveryStatusPart {
+export function readDeliveryStatus(
+  text: string,
+  proseOf: (all: readonly Address[]) => ProseLookup,
+): DeliveryStatusPart {
   const indented = !/^(final|original)-recipient[ \t]{0,8}:/im.test(text)
   const groups = parseFieldGroups(indented ? text.replace(/^[ \t]{1,8}(?=[\w-]{1,40}:)/gm, '') : text)
   const records: ReportedHeader[] = []
@@ -86,7 +93,8 @@ interface RecipientNames {
 function readNames(record: ReportedHeader): RecipientNames {
   return {
     final:
-      parseTypedAddress(firstValueOf(record, 'final-recipient')) ?? parseTypedAddress(firstValueOf(record, 'x-actual-recipient')),
+      parseTypedAddress(firstValueOf(record, 'final-recipient')) ??
+      parseTypedAddress(firstValueOf(record, 'x-actual-recipient')),
     original: parseTypedAddress(firstValueOf(record, 'original-recipient')),
   }
 }
@@ -97,7 +105,12 @@ function buildBounce(record: ReportedHeader, { final, original }: RecipientNames
   const diagnostic = diagnosticOf(record, stated)
   const kind = statedKindOf(firstValueOf(record, 'action'), status, diagnostic)
   // Where nothing is quoted, the words for people are the only ones there are.
-  const meaning = interpretBounce({ kind, status, diagnostic, prose: diagnostic.length < 12 ? prose(final ?? original) : '' })
+  const meaning = interpretBounce({
+    kind,
+    status,
+    diagnostic,
+    prose: diagnostic.length < 12 ? prose(final ?? original) : '',
+  })
   const recipientsFault = meaning.recipientsFault && !namesOnlyOthers(meaning.diagnostic, [final, original])
   return { recipient: final ?? original, original, ...meaning, recipientsFault }
 }

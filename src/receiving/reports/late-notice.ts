@@ -9,10 +9,15 @@
 import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import { type Notice, type NoticeSettings, buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
+import {
+  buildSenderNotice,
+  type Notice,
+  type NoticeSettings,
+  shouldNotifySender,
+} from '../../messages/dsn/sender-notice.js'
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
-import { updateNotify, type Recipient } from '../../messages/recipients.js'
+import { type Recipient, updateNotify } from '../../messages/recipients.js'
 import { describeReason } from '../../messages/replies/reasons.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
@@ -49,7 +54,11 @@ export function buildLateNotice(
 ): LateNotice | null {
   const { kind, action, digit } = dsnTerms[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
-  if (!shouldNotifySender({ email, notify }, kind) || isSuppressed(read, SERVICE_WORKSPACE, email.envelope_from as Address)) return null
+  if (
+    !shouldNotifySender({ email, notify }, kind) ||
+    isSuppressed(read, SERVICE_WORKSPACE, email.envelope_from as Address)
+  )
+    return null
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
@@ -65,7 +74,9 @@ export function buildLateNotice(
     willRetryUntil: null,
   }
   const notice = buildSenderNotice(settings, { email, raw, notify }, { kind, recipient: reportedRecipient }, now)
-  return notice === null ? null : { ...notice, writes: [...notice.enqueued.writes, ...clearSuccessRequest(recipient, kind)] }
+  return notice === null
+    ? null
+    : { ...notice, writes: [...notice.enqueued.writes, ...clearSuccessRequest(recipient, kind)] }
 }
 
 function clearSuccessRequest({ id, workspace_id: workspaceId, notify }: Recipient, kind: DsnKind): Write[] {

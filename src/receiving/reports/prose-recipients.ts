@@ -6,7 +6,7 @@
  * message was addressed to. Senders and mail systems count only where nobody else stands.
  */
 import type { Address } from '../../mail/address.js'
-import { sectionsOf } from './about-recipient.js'
+import { sectionsOf } from './recipient-sections.js'
 import { findAddresses, isSameAddress } from './report-addresses.js'
 
 export interface ProseReport {
@@ -52,8 +52,11 @@ const systemSender = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|ro
 
 export function findRecipients(lines: readonly string[], report: ProseReport): readonly ProseRecipient[] {
   const mentions = lines.flatMap((line, index) => findMentions(line, index)).slice(0, 200)
-  const includesAddress = (list: readonly Address[], address: Address): boolean => list.some((one) => isSameAddress(one, address))
-  const mayBe = mentions.filter(({ address }) => !includesAddress(report.senders, address) && !systemSender.test(address))
+  const includesAddress = (list: readonly Address[], address: Address): boolean =>
+    list.some((one) => isSameAddress(one, address))
+  const mayBe = mentions.filter(
+    ({ address }) => !includesAddress(report.senders, address) && !systemSender.test(address),
+  )
   const begin = lines.findIndex((line) => listOpening.test(line))
   const strong = mayBe.filter((mention) => mention.strong)
   const listed = strong.filter(({ line }) => begin !== -1 && line >= begin)

@@ -6,9 +6,8 @@
  * where the returned message begins; 16 KB of them are read.
  */
 import type { Address } from '../../mail/address.js'
-import { isConditional } from '../../messages/replies/conditions.js'
+import { isConditional } from '../../messages/replies/conditional-replies.js'
 import type { Reason } from '../../messages/replies/reasons.js'
-import { namesOnlyOthers } from './about-recipient.js'
 import {
   type BounceFamily,
   bounceFamilies,
@@ -18,8 +17,9 @@ import {
   returnedMessageMarks,
   successSubject,
 } from './prose-patterns.js'
-import { type ProseReport, findRecipients } from './prose-recipients.js'
-import { interpretBounce, toOneLine, findReply } from './read-reply.js'
+import { findRecipients, type ProseReport } from './prose-recipients.js'
+import { findReply, interpretBounce, toOneLine } from './read-reply.js'
+import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress } from './report-addresses.js'
 
@@ -33,7 +33,9 @@ const replyEndPattern =
 export function splitReturnedMessage(text: string): { readonly words: string; readonly returned: string } {
   const lines = text.slice(0, MAX_WORDS * 4).split(/\r?\n/)
   // Field names at the very beginning are no returned message: some reports begin with them.
-  const at = lines.findIndex((line, index) => index > 0 && returnedMessageMarks.some((mark) => mark.test(line.slice(0, 200))))
+  const at = lines.findIndex(
+    (line, index) => index > 0 && returnedMessageMarks.some((mark) => mark.test(line.slice(0, 200))),
+  )
   if (at === -1) return { words: text.slice(0, MAX_WORDS), returned: '' }
   const rest = lines.slice(at)
   const header = rest.findIndex((line) => /^[\w-]{1,60}: ?\S/.test(line))
@@ -88,9 +90,7 @@ function buildBounce(
   const told = { kind: null, status: null, diagnostic, prose: words.slice(0, 1_500) }
   const first = interpretBounce({ ...told, kind: kind ?? null })
   const reason =
-    first.reason === 'unclassified'
-      ? (findReason(diagnostic, words) ?? family?.reason ?? 'unclassified')
-      : first.reason
+    first.reason === 'unclassified' ? (findReason(diagnostic, words) ?? family?.reason ?? 'unclassified') : first.reason
   const passing =
     kind === undefined &&
     findReply(first.diagnostic) === null &&

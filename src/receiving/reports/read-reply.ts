@@ -104,7 +104,8 @@ function codeOfKind(code: number | undefined, kind: BounceKind): number {
   return digit === 5 ? 550 : 450
 }
 
-const expiredPattern = /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
+const expiredPattern =
+  /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
 /** A report that ends temporary trouble, and names no other: it was given up for its age. */
 function refineReason(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {

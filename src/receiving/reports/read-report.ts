@@ -10,16 +10,16 @@
  */
 import type { Address } from '../../mail/address.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
-import { sectionsOf } from './about-recipient.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
 import { hasDeliveryStatus, type ProseLookup, readDeliveryStatus } from './delivery-status.js'
-import { splitReturnedMessage, readProseBounces } from './prose.js'
+import { readProseBounces, splitReturnedMessage } from './prose.js'
 import { daemonSender } from './prose-patterns.js'
+import { sectionsOf } from './recipient-sections.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
 import { firstValueOf, parseHeader } from './report-fields.js'
-import { type ReportPart, parseReport } from './report-parts.js'
+import { parseReport, type ReportPart } from './report-parts.js'
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500

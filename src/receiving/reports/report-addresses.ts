@@ -1,5 +1,5 @@
 /** Addresses out of strangers' text: fields of reports, and words for people. Linear, never throws. */
-import { type Address, tryParseAddress, domainOf, localPartOf } from '../../mail/address.js'
+import { type Address, domainOf, localPartOf, tryParseAddress } from '../../mail/address.js'
 
 /** An address in running text has no quoted local part. */
 const localCharacter = /[^\s<>()[\]:;,"'`@|?]/

@@ -48,7 +48,10 @@ function collectParts(source: string, depth: number, parts: ReportPart[]): void 
     for (const piece of pieces) collectParts(piece, depth + 1, parts)
     return
   }
-  const bytes = decodeTransfer(source.slice(body, body + MAX_PART), firstValueOf(header, 'content-transfer-encoding') ?? '')
+  const bytes = decodeTransfer(
+    source.slice(body, body + MAX_PART),
+    firstValueOf(header, 'content-transfer-encoding') ?? '',
+  )
   parts.push({ type, text: decodeText(bytes, readParameter(declared, 'charset') ?? 'utf-8') })
 }
 

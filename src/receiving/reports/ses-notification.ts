@@ -7,8 +7,8 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../messages/replies/reasons.js'
-import { namesOnlyOthers } from './about-recipient.js'
-import { kindOfReply, interpretBounce, toOneLine, findReply } from './read-reply.js'
+import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
+import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
 

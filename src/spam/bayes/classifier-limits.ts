@@ -35,7 +35,8 @@ export function limitClassifier(
   { recent, dmarcPass, contentScore, impersonationScore }: TrustInput,
   { suspicious }: SpamThresholds,
 ): readonly SpamContribution[] {
-  const least = impersonationScore > 0 ? Math.min(MAX_UNSEASONED_SCORE, Math.max(0, contentScore)) : MAX_UNSEASONED_SCORE
+  const least =
+    impersonationScore > 0 ? Math.min(MAX_UNSEASONED_SCORE, Math.max(0, contentScore)) : MAX_UNSEASONED_SCORE
   const bounded = knowsRecentMail(recent) ? score : Math.max(-least, Math.min(score, MAX_UNSEASONED_SCORE))
   const vouched = dmarcPass ? Math.min(bounded, Math.max(0, suspicious - DMARC_MARGIN)) : bounded
   return [

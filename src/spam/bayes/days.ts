@@ -69,7 +69,10 @@ const removeBefore = prepareWrite<{ workspaceId: string; day: number }>(({ db, s
 /** `today`: the day of learning. */
 export function buildDayCount(count: DayCount, today: number): readonly Write[] {
   const oldest = today - RECENT_DAYS
-  return [...(count.day < oldest ? [] : [addDayCount(count)]), removeBefore({ workspaceId: count.workspaceId, day: oldest })]
+  return [
+    ...(count.day < oldest ? [] : [addDayCount(count)]),
+    removeBefore({ workspaceId: count.workspaceId, day: oldest }),
+  ]
 }
 
 /** The row may be gone with its age. */

@@ -24,7 +24,9 @@ export interface VisibleHtml {
 }
 
 /** Tags that leave a word whole. */
-const inlineTags = new Set('a abbr acronym b big em font i ins mark s small span strike strong sub sup tt u wbr'.split(' '))
+const inlineTags = new Set(
+  'a abbr acronym b big em font i ins mark s small span strike strong sub sup tt u wbr'.split(' '),
+)
 const unrenderedTags = new Set(['script', 'style', 'title', 'template'])
 /** End where the next of their kind begins; a paragraph, where anything but words begins. */
 const optionalEndTags = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])

@@ -29,13 +29,33 @@ const unsure: ScoreStep = {
 
 /** The highest first; the last one takes every probability that is left. */
 const scoreSteps: readonly ScoreStep[] = [
-  { minProbability: 0.9999, name: 'BAYES_SPAM_CERTAIN', score: 8, description: 'Nearly all that is known of its words is spam' },
+  {
+    minProbability: 0.9999,
+    name: 'BAYES_SPAM_CERTAIN',
+    score: 8,
+    description: 'Nearly all that is known of its words is spam',
+  },
   { minProbability: 0.99, name: 'BAYES_SPAM_LIKELY', score: 6, description: 'Its words are those of spam' },
-  { minProbability: 0.9, name: 'BAYES_SPAM_RATHER', score: 5, description: 'Its words are rather those of spam than of ham' },
+  {
+    minProbability: 0.9,
+    name: 'BAYES_SPAM_RATHER',
+    score: 5,
+    description: 'Its words are rather those of spam than of ham',
+  },
   { minProbability: 0.7, name: 'BAYES_SPAM_PERHAPS', score: 4, description: 'Its words lean towards spam' },
   unsure,
-  { minProbability: 0.01, name: 'BAYES_HAM_LIKELY', score: -1, description: 'Its words are rather those of ham than of spam' },
-  { minProbability: 0, name: 'BAYES_HAM_CERTAIN', score: -3, description: 'Nearly all that is known of its words is ham' },
+  {
+    minProbability: 0.01,
+    name: 'BAYES_HAM_LIKELY',
+    score: -1,
+    description: 'Its words are rather those of ham than of spam',
+  },
+  {
+    minProbability: 0,
+    name: 'BAYES_HAM_CERTAIN',
+    score: -3,
+    description: 'Nearly all that is known of its words is ham',
+  },
 ]
 
 export function buildBayesContribution(probability: number): BayesContribution {

@@ -16,7 +16,7 @@ import type { BayesVerdict, Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
 import type { BayesCounts, TokenCount } from './score.js'
-import { packKeys, hashToken, unpackKeys } from './token-keys.js'
+import { hashToken, packKeys, unpackKeys } from './token-keys.js'
 
 export type { BayesVerdict } from '../../storage/tables/tables.js'
 
@@ -156,7 +156,14 @@ const countToken = prepareWrite<LearnedToken>(({ db, slot }) =>
 )
 
 /** Counts a message; misses when it is learned already. */
-export function buildLearnWrites({ workspaceId, fingerprint, verdict, tokens, dated, at }: LearnInput): readonly Write[] {
+export function buildLearnWrites({
+  workspaceId,
+  fingerprint,
+  verdict,
+  tokens,
+  dated,
+  at,
+}: LearnInput): readonly Write[] {
   const keys = [...new Set(tokens.map(hashToken))]
   const counted = { workspaceId, ...toUnitCount(verdict) }
   const today = dayOf(at)

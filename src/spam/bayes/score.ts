@@ -35,7 +35,10 @@ export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
 }
 
 /** 0: ham, 1: spam; null: too little was learned. Tokens are distinct. */
-export function computeSpamProbability(tokens: readonly string[], { messages, tokens: counts }: BayesCounts): number | null {
+export function computeSpamProbability(
+  tokens: readonly string[],
+  { messages, tokens: counts }: BayesCounts,
+): number | null {
   if (!hasLearnedEnough(messages)) return null
   const probabilities = tokens.flatMap((token) => {
     const count = counts.get(token)

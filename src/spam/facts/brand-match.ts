@@ -20,7 +20,16 @@ const MIN_PREFIX_LENGTH = 6
 /** In shorter words one letter makes another word. */
 const MIN_TYPO_LENGTH = 7
 
-const lookalikeDigits: Readonly<Record<string, string>> = { 0: 'o', 1: 'l', 3: 'e', 4: 'a', 5: 's', 7: 't', i: 'l', '|': 'l' }
+const lookalikeDigits: Readonly<Record<string, string>> = {
+  0: 'o',
+  1: 'l',
+  3: 'e',
+  4: 'a',
+  5: 's',
+  7: 't',
+  i: 'l',
+  '|': 'l',
+}
 
 function toSkeleton(text: string): string {
   return foldConfusables(text.slice(0, MAX_NAME))

@@ -8,7 +8,7 @@
  *
  * Limits: those of `html-scan`; 64,000 characters of visible text, 500 links, 200 kept elements.
  */
-import { isCamouflaged, type ComputedStyle, computeStyle, initialStyle } from './css-look.js'
+import { type ComputedStyle, computeStyle, initialStyle, isCamouflaged } from './computed-style.js'
 import { type HtmlHandler, scanHtml } from './html-scan.js'
 
 const MAX_TEXT = 64_000
@@ -58,7 +58,20 @@ interface Frame {
   nested: number
 }
 
-const voidElements = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'wbr'])
+const voidElements = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'source',
+  'wbr',
+])
 const blockElements = new Set([
   'p',
   'br',

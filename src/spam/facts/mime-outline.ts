@@ -9,7 +9,7 @@
  * Limits: the first 100 parts within the first megabyte, 8 KB of header each; three pages, the first
  * 96 KB of each as written.
  */
-import { readFieldValue, type Header, scanHeader } from '../../mail/header-fields.js'
+import { type Header, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import type { SpamPart } from '../spam-message.js'
 
 const MAX_PARTS = 100
@@ -47,7 +47,8 @@ export function scanMimeOutline(raw: Buffer, header: Header): MimeOutline {
       const { part, isAttachedPage } = readDeclaredPart(start, head)
       parts.push(part)
       const content = body.subarray(lineEnd + 1 + head.bodyStart, next === -1 ? undefined : next)
-      if (isAttachedPage && pages.length < MAX_PAGES) pages.push(decodeContent(content.subarray(0, MAX_PAGE), part.encoding))
+      if (isAttachedPage && pages.length < MAX_PAGES)
+        pages.push(decodeContent(content.subarray(0, MAX_PAGE), part.encoding))
     }
     at = next
   }

@@ -4,8 +4,11 @@
  */
 
 /** Letters that look like an ASCII letter, the most used ones; a pair of each: what is written, what is read. */
-const confusablePairs = 'аaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwѵvɡgοoαaνvρpτtκkΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXАAВBЕEКKМMНHОOРPСCТTХXІIЅSЈJıi'
-const confusables = new Map(Array.from({ length: confusablePairs.length / 2 }, (_, at) => [confusablePairs[2 * at], confusablePairs[2 * at + 1]]))
+const confusablePairs =
+  'аaеeоoрpсcуyхxіiѕsјjԁdһhԛqԝwѵvɡgοoαaνvρpτtκkΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXАAВBЕEКKМMНHОOРPСCТTХXІIЅSЈJıi'
+const confusables = new Map(
+  Array.from({ length: confusablePairs.length / 2 }, (_, at) => [confusablePairs[2 * at], confusablePairs[2 * at + 1]]),
+)
 
 /** Soft hyphen, zero-width characters, directional marks and overrides, the byte order mark. */
 const invisibleCharacters = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g

@@ -8,11 +8,11 @@
 import { type Address, domainOf, localPartOf } from '../../mail/address.js'
 import type { SpamField, SpamMessage } from '../spam-message.js'
 import { isThrowawayDomain } from './host-kinds.js'
-import { type HtmlFacts, collectHtmlFacts } from './html-facts.js'
-import { type PageFacts, collectPageFacts } from './page-facts.js'
-import { parseFormUrls, type ImpersonationFacts, collectImpersonationFacts } from './pretence-facts.js'
+import { collectHtmlFacts, type HtmlFacts } from './html-facts.js'
+import { collectImpersonationFacts, type ImpersonationFacts, parseFormUrls } from './impersonation-facts.js'
+import { collectPageFacts, type PageFacts } from './page-facts.js'
 import { foldMixedWords } from './script-facts.js'
-import { parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl, findTextUrls } from './url-facts.js'
+import { findTextUrls, parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl } from './url-facts.js'
 
 const MAX_BODY_LENGTH = 40_000
 const BEGINNING_LENGTH = 6_000
@@ -87,7 +87,9 @@ export function countFields(facts: SpamFacts, name: string): number {
 }
 
 function beginningAndEndOf(words: string): string {
-  return words.length <= BEGINNING_LENGTH + END_LENGTH ? words : `${words.slice(0, BEGINNING_LENGTH)} ${words.slice(-END_LENGTH)}`
+  return words.length <= BEGINNING_LENGTH + END_LENGTH
+    ? words
+    : `${words.slice(0, BEGINNING_LENGTH)} ${words.slice(-END_LENGTH)}`
 }
 
 function normalizeText(text: string): string {

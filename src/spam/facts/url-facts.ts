@@ -27,7 +27,8 @@ export interface SpamUrl {
   readonly text: string | null
 }
 
-const urlPattern = /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
+const urlPattern =
+  /^([a-z][a-z0-9+.-]{0,20}):\/{0,4}(?:([^/?#@]{0,500})@)?([^/?#:@]{0,300})(?::(\d{0,6}))?([/?#].*)?$/is
 
 /** Null: no address of the web. */
 export function parseSpamUrl(href: string, text: string | null): SpamUrl | null {

@@ -9,11 +9,11 @@
  * megabyte of answer. Header values hold what strangers said: no control character gets into them.
  */
 import type { Clock } from '../../platform/clock.js'
-import { type HttpPost, createHttpPost } from '../../platform/http-post.js'
+import { createHttpPost, type HttpPost } from '../../platform/http-post.js'
 import type { Log } from '../../platform/log.js'
 import { createMemoryBudget } from '../../platform/memory/budget.js'
 import type { SpamOrigin } from '../spam-message.js'
-import { type RspamdVerdict, parseRspamdVerdict } from './rspamd-answer.js'
+import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
 export interface RspamdRequest {
   /** Of the record: rspamd's log names it. */
@@ -35,7 +35,12 @@ export interface RspamdLimits {
   readonly responseBytes: number
 }
 
-export const defaultRspamdLimits: RspamdLimits = { timeout: 5_000, concurrency: 20, memoryBytes: 64 * 1024 ** 2, responseBytes: 1024 ** 2 }
+export const defaultRspamdLimits: RspamdLimits = {
+  timeout: 5_000,
+  concurrency: 20,
+  memoryBytes: 64 * 1024 ** 2,
+  responseBytes: 1024 ** 2,
+}
 
 export interface RspamdDeps {
   /** Of a worker of rspamd, with or without `/checkv2` at its end. */
@@ -53,7 +58,12 @@ const LOG_INTERVAL = 60_000
 
 export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps): CheckWithRspamd {
   const where = buildCheckUrl(url)
-  const post = createHttpPost({ url: where, maxConcurrent: limits.concurrency, timeout: limits.timeout, maxResponseBytes: limits.responseBytes })
+  const post = createHttpPost({
+    url: where,
+    maxConcurrent: limits.concurrency,
+    timeout: limits.timeout,
+    maxResponseBytes: limits.responseBytes,
+  })
   const memory = createMemoryBudget(limits.memoryBytes)
   const breaker = createCircuitBreaker(clock, (reason, messages) => {
     const at = `${where.protocol}//${where.host}${where.pathname}`

@@ -12,9 +12,9 @@ import { impersonationRules } from './impersonation.js'
 import { structureRules } from './structure.js'
 import { urlRules } from './urls.js'
 import { fraudWording } from './wording-frauds.js'
-import { phishingWording } from './wording-lures.js'
+import { phishingWording } from './wording-phishing.js'
+import { productWording } from './wording-products.js'
 import { salesWording } from './wording-sales.js'
-import { productWording } from './wording-wares.js'
 
 export const spamRules: readonly SpamRule[] = [
   ...gtubeRules,

@@ -24,7 +24,8 @@ export const attachmentRules: readonly SpamRule[] = [
     weight: 4,
     description: 'a program is attached',
     test: hasAttachment(
-      (name, { contentType }) => programExtensions.test(name) || /\/x-(?:msdownload|dosexec|ms-shortcut)$/.test(contentType),
+      (name, { contentType }) =>
+        programExtensions.test(name) || /\/x-(?:msdownload|dosexec|ms-shortcut)$/.test(contentType),
     ),
   },
   {
@@ -43,7 +44,9 @@ export const attachmentRules: readonly SpamRule[] = [
     name: 'ATTACHED_TYPE_MISMATCH',
     weight: 2,
     description: 'a picture or sound by its type, a program by its name',
-    test: hasAttachment((name, { contentType }) => programExtensions.test(name) && /^(?:image|audio|video|text)\//.test(contentType)),
+    test: hasAttachment(
+      (name, { contentType }) => programExtensions.test(name) && /^(?:image|audio|video|text)\//.test(contentType),
+    ),
   },
   {
     name: 'ATTACHED_MACROS',

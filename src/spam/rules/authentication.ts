@@ -23,7 +23,12 @@ function authenticationRule(
   }
 }
 
-function clientRule(name: string, weight: number, description: string, test: (origin: SpamOrigin) => boolean): SpamRule {
+function clientRule(
+  name: string,
+  weight: number,
+  description: string,
+  test: (origin: SpamOrigin) => boolean,
+): SpamRule {
   return { name, weight, description, test: ({ message }) => message.origin !== null && test(message.origin) }
 }
 

@@ -1,5 +1,5 @@
 /** Games with letters and charsets. */
-import { countMixedWords, hasDirectionOverride, countInvisibleInWords } from '../facts/script-facts.js'
+import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '../facts/script-facts.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
@@ -34,7 +34,8 @@ export const charsetRules: readonly SpamRule[] = [
     weight: 2,
     description: 'a subject or author with words split by characters that show nothing',
     test: ({ message }) =>
-      countInvisibleInWords(message.subject) > 0 || message.from.slice(0, 5).some(({ name }) => countInvisibleInWords(name) > 0),
+      countInvisibleInWords(message.subject) > 0 ||
+      message.from.slice(0, 5).some(({ name }) => countInvisibleInWords(name) > 0),
   },
   {
     name: 'SUBJECT_MIXED_ALPHABETS',
@@ -55,7 +56,8 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'TEXT_REVERSED',
     weight: 2,
     description: 'characters that turn the direction of reading',
-    test: ({ message }) => hasDirectionOverride(message.subject) || message.from.some(({ name }) => hasDirectionOverride(name)),
+    test: ({ message }) =>
+      hasDirectionOverride(message.subject) || message.from.some(({ name }) => hasDirectionOverride(name)),
   },
   {
     name: 'HEADER_RAW_8BIT',

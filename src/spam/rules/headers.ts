@@ -11,7 +11,9 @@ const singleFields = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to',
 
 function replyOrganizationOf({ message }: SpamFacts): string | null {
   const address = message.replyTo.find((box) => box.address !== null)?.address
-  return address === undefined || address === null ? null : registeredDomainOf(address.slice(address.lastIndexOf('@') + 1))
+  return address === undefined || address === null
+    ? null
+    : registeredDomainOf(address.slice(address.lastIndexOf('@') + 1))
 }
 
 /** Names a recipient by the local part of the address: what a program fills in. */
@@ -172,7 +174,11 @@ export const headerRules: readonly SpamRule[] = [
     description: 'the name of the author is the address of somebody else',
     test: ({ author }) => {
       const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
-      return author !== null && named?.[1] !== undefined && registeredDomainOf(named[1].toLowerCase()) !== author.organization
+      return (
+        author !== null &&
+        named?.[1] !== undefined &&
+        registeredDomainOf(named[1].toLowerCase()) !== author.organization
+      )
     },
   },
   {
@@ -212,7 +218,10 @@ export const headerRules: readonly SpamRule[] = [
     test: (facts) => {
       const reply = replyOrganizationOf(facts)
       return (
-        reply !== null && facts.author !== null && reply !== facts.author.organization && firstValueOf(facts, 'list-id') === ''
+        reply !== null &&
+        facts.author !== null &&
+        reply !== facts.author.organization &&
+        firstValueOf(facts, 'list-id') === ''
       )
     },
   },
@@ -226,20 +235,24 @@ export const headerRules: readonly SpamRule[] = [
     name: 'HIGH_PRIORITY',
     weight: 1,
     description: 'says itself that it is urgent',
-    test: (facts) => /^\s*1/.test(firstValueOf(facts, 'x-priority')) || /^\s*high/i.test(firstValueOf(facts, 'importance')),
+    test: (facts) =>
+      /^\s*1/.test(firstValueOf(facts, 'x-priority')) || /^\s*high/i.test(firstValueOf(facts, 'importance')),
   },
   {
     name: 'NO_MIME_VERSION',
     weight: 1.1,
     description: 'typed content without MIME-Version',
     test: (facts) =>
-      firstValueOf(facts, 'content-type') !== '' && firstValueOf(facts, 'mime-version') === '' && facts.message.html !== null,
+      firstValueOf(facts, 'content-type') !== '' &&
+      firstValueOf(facts, 'mime-version') === '' &&
+      facts.message.html !== null,
   },
   {
     name: 'ANSWER_IN_THREAD',
     weight: -1.5,
     description: 'answers a message and quotes it',
     test: (facts) =>
-      (firstValueOf(facts, 'in-reply-to') !== '' || firstValueOf(facts, 'references') !== '') && /^\s?[>|]/m.test(facts.body),
+      (firstValueOf(facts, 'in-reply-to') !== '' || firstValueOf(facts, 'references') !== '') &&
+      /^\s?[>|]/m.test(facts.body),
   },
 ]

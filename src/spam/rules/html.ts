@@ -17,7 +17,8 @@ export const htmlRules: readonly SpamRule[] = [
     name: 'HTML_HIDDEN_TEXT',
     weight: 1.5,
     description: 'much text that is not shown',
-    test: ({ html }) => html.hiddenCharacters > MAX_PREVIEW_LENGTH && html.hiddenCharacters * 3 > html.visibleText.length,
+    test: ({ html }) =>
+      html.hiddenCharacters > MAX_PREVIEW_LENGTH && html.hiddenCharacters * 3 > html.visibleText.length,
   },
   {
     name: 'HTML_TINY_TEXT',

@@ -7,7 +7,7 @@
  */
 import { hasServiceWord } from '../facts/brand-match.js'
 import { isFormHost, isFreeHost, isFreeMail, isShortener } from '../facts/host-kinds.js'
-import { loginPhrases, qrCodePhrases } from '../facts/lures.js'
+import { loginPhrases, qrCodePhrases } from '../facts/phishing-phrases.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import { findShownDomain, registeredDomainOf, type SpamUrl } from '../facts/url-facts.js'
 import type { SpamRule } from '../spam-rule.js'
@@ -86,7 +86,8 @@ function isPhishingAtFreeHost(facts: SpamFacts): boolean {
   const links = findFreeHostLinks(facts)
   if (links.length === 0) return false
   const { phishingTopics } = facts.impersonation
-  const isSurvey = phishingTopics.size === 1 && phishingTopics.has('reward') && links.every(({ host }) => isFormHost(host))
+  const isSurvey =
+    phishingTopics.size === 1 && phishingTopics.has('reward') && links.every(({ host }) => isFormHost(host))
   return hasForeignBrand(facts) || (phishingTopics.size > 0 && !isSurvey)
 }
 
@@ -94,7 +95,8 @@ function isPhishingAtFreeHost(facts: SpamFacts): boolean {
 const hasOwnLinks = ({ urls, author }: SpamFacts): boolean =>
   urls.filter(({ organization }) => organization === author?.organization).length > 2
 
-const hasForeignBrand = ({ impersonation }: SpamFacts): boolean => impersonation.impersonatedBrands.length + impersonation.subjectBrands.length > 0
+const hasForeignBrand = ({ impersonation }: SpamFacts): boolean =>
+  impersonation.impersonatedBrands.length + impersonation.subjectBrands.length > 0
 
 /** A code to scan instead of a link: a picture, words of scanning, and what to log in to. */
 function hasLoginQrCode({ message, html, lowerText }: SpamFacts): boolean {
@@ -121,7 +123,8 @@ export const impersonationRules: readonly SpamRule[] = [
     name: 'BRAND_DISGUISED',
     weight: 2,
     description: 'the name of a company in letters that only look like its own',
-    test: ({ impersonation }) => [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
+    test: ({ impersonation }) =>
+      [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
   },
   {
     name: 'SUBJECT_NAMES_BRAND',
@@ -140,7 +143,8 @@ export const impersonationRules: readonly SpamRule[] = [
     description: 'asks for something in the name of a company that none of its links leads to',
     test: ({ impersonation, message }) =>
       impersonation.phishingTopics.size > 0 &&
-      (impersonation.noLinkToNamedBrand || (impersonation.noLinkToAuthorBrand && message.authentication?.dmarc !== 'pass')),
+      (impersonation.noLinkToNamedBrand ||
+        (impersonation.noLinkToAuthorBrand && message.authentication?.dmarc !== 'pass')),
   },
   {
     name: 'URL_LIKE_BRAND',

@@ -13,7 +13,8 @@ function sharedWordRatio(one: string, other: string): number {
 
 /** A short notice under a picture of its sender's name: some words, and a link to the author's own organization. */
 function isShortNotice({ html, urls, author, hasThrowawayDomain, impersonation }: SpamFacts): boolean {
-  if (hasThrowawayDomain || impersonation.impersonatedBrands.length > 0 || visibleLengthOf(html) < MIN_NOTICE_LENGTH) return false
+  if (hasThrowawayDomain || impersonation.impersonatedBrands.length > 0 || visibleLengthOf(html) < MIN_NOTICE_LENGTH)
+    return false
   return urls.some(({ organization }) => organization === author?.organization)
 }
 
@@ -80,7 +81,9 @@ export const structureRules: readonly SpamRule[] = [
     weight: 1.5,
     description: 'its text and its HTML say different things',
     test: ({ message, html }) =>
-      message.text !== null && longWordsOf(html.visibleText).length > 20 && sharedWordRatio(message.text, html.visibleText) < 0.3,
+      message.text !== null &&
+      longWordsOf(html.visibleText).length > 20 &&
+      sharedWordRatio(message.text, html.visibleText) < 0.3,
   },
   {
     name: 'LONG_LINES',

@@ -23,7 +23,10 @@ export interface WatchedCommit {
 
 const PROBE_INTERVAL = 5_000
 
-export function watchFaults(commit: Commit, { onOutageStart, onOutageEnd, buildProbe, interval = PROBE_INTERVAL }: FaultWatchOptions): WatchedCommit {
+export function watchFaults(
+  commit: Commit,
+  { onOutageStart, onOutageEnd, buildProbe, interval = PROBE_INTERVAL }: FaultWatchOptions,
+): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
   /** Since the last probe. */
   let hasFaulted = false

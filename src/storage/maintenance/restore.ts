@@ -44,7 +44,9 @@ export function restoreBackup({ backup, file, now, migrations = ours }: RestoreO
     chmodSync(incoming, 0o600)
     checkBackup(incoming, backup, migrations)
     syncFile(incoming)
-    const previousFile = existsSync(file) ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`) : undefined
+    const previousFile = existsSync(file)
+      ? linkPrevious(file, `${file}.before-${formatTimestamp(now).replaceAll(':', '')}`)
+      : undefined
     renameSync(incoming, file)
     syncFile(dirname(file))
     return { previousFile }

@@ -41,7 +41,11 @@ const checks: readonly Check[] = [
     sql: `select id from queue where ${notErasing} and not exists (select 1 from recipients
       where recipients.id = queue.id and recipients.status in ('queued', 'scheduled'))`,
   },
-  { check: 'queue-email', message: 'queue entries without their email', sql: missingParent('queue', 'email_id', 'emails') },
+  {
+    check: 'queue-email',
+    message: 'queue entries without their email',
+    sql: missingParent('queue', 'email_id', 'emails'),
+  },
   {
     check: 'recipient-queue',
     message: 'unsettled recipients without a queue entry',

@@ -17,7 +17,7 @@ import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import { createStatementCache } from './statement-cache.js'
-import { WriteConflict, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write } from './write.js'
+import { MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
 
 export type WriteRequest = readonly Write[]
 /** Why a request was not done; undefined when it was. */
@@ -109,7 +109,8 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
 
   function run(requests: readonly WriteRequest[]): WriteOutcome[] {
     try {
-      const outcomes = runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
+      const outcomes =
+        runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
       return outcomes ?? []
     } catch (error) {
       const fault = toStorageFault(error)

@@ -9,7 +9,7 @@
  * the whole pool. Such a window is copied first. Only large pieces of `MovedBytes` are transferred.
  */
 import type { WriteRequest } from './group-commit.js'
-import { ConstraintViolated, WriteConflict, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write } from './write.js'
+import { ConstraintViolated, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
 
 /** Statement, rows (-1: any number), parameters. */
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]

@@ -1,7 +1,7 @@
 /** Requests in windows of time: by tables, by property, and across a restart. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type RateState, createRateLimit, buildRateRefusal } from '../../../src/accounts/limits/rate-limit.js'
+import { buildRateRefusal, createRateLimit, type RateState } from '../../../src/accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../../../src/accounts/limits/rate-limit-days.js'
 import { DAY, MINUTE, SECOND, SlidingCount, type WindowShape } from '../../../src/accounts/limits/rate-limit-window.js'
 import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'

@@ -3,22 +3,22 @@ import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import {
   type AcceptDeps,
-  createAttemptLimits,
   acceptInvitation,
+  createAttemptLimits,
 } from '../../../src/accounts/people/accept-invitation.js'
-import { parseInvitationToken, buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
-import { removeOldInvitations, insertInvitation } from '../../../src/accounts/people/invitations.js'
+import { buildInvitationToken, parseInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { insertInvitation, removeOldInvitations } from '../../../src/accounts/people/invitations.js'
 import { buildInvitation } from '../../../src/accounts/people/invite.js'
 import { insertMember, removeMember, setRole, transferOwnership } from '../../../src/accounts/people/members.js'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { buildWorkspaceWithOwner, ownerOf } from '../../../src/accounts/workspaces.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import { noticeEventsAfter } from '../../../src/notices/told-events.js'
+import { noticeEventsAfter } from '../../../src/notices/notice-events.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Read } from '../../../src/storage/prepared.js'
-import { ConstraintViolated, WriteConflict, type Write } from '../../../src/storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 
 t.test('a password matches itself in any normal form, and nothing else matches', async (t) => {

@@ -1,11 +1,11 @@
 /** Contacts and audiences over the REST door: records, both forms of the list, many at once, many clients at once. */
 import t from 'tap'
-import type { ErrorBody } from '../../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Contact {
   readonly id: string
@@ -154,11 +154,15 @@ t.test('an address is once in each audience, and once in none', async (t) => {
     t.equal(error(moved).code, 'conflict')
   }
   const other = await contact(app, 'y@b.test', { audience_id: one })
-  const named = async (query: string): Promise<unknown> => (await listContacts(app, query)).data.map(({ id }) => id).sort()
+  const named = async (query: string): Promise<unknown> =>
+    (await listContacts(app, query)).data.map(({ id }) => id).sort()
   t.same(await named('email=X%40B.test'), there.map(({ id }) => id).sort())
   t.same(await named(`email=x@b.test&audience_id=${two}`), [there[2]?.id])
   t.same(await named('email=nobody@b.test'), [])
-  t.match(await listContacts(app, 'email=x@b.test&page=2&per_page=2'), { data: { length: 1 }, meta: { total: 3, pages: 2 } })
+  t.match(await listContacts(app, 'email=x@b.test&page=2&per_page=2'), {
+    data: { length: 1 },
+    meta: { total: 3, pages: 2 },
+  })
   t.equal(error(await app.rest('GET', `${PATH}?email=x`)).code, 'invalid_email_address')
   t.equal(error(await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'x@b.test' } })).code, 'conflict')
   t.equal((await app.rest('PATCH', `${PATH}/${other.id}`, { body: { email: 'Y@b.test' } })).status, 200)
@@ -194,7 +198,9 @@ t.test('the list has two forms, a filter, bounds, and never an error behind its 
   t.same(check('GET /contacts', page), [])
   t.match(page.json(), { success: true, meta: { total: 60, page: 2, page_size: 25, pages: 3 } })
   t.same(emails(page.json<List>()).slice(0, 1), ['n34@b.test'])
-  t.match(await listContacts(app, `audience_id=${one}&page=1`), { meta: { total: 20, page: 1, page_size: 50, pages: 1 } })
+  t.match(await listContacts(app, `audience_id=${one}&page=1`), {
+    meta: { total: 20, page: 1, page_size: 50, pages: 1 },
+  })
   t.same(await listContacts(app, `audience_id=${none}&page=9`), {
     success: true,
     data: [],
@@ -390,7 +396,12 @@ t.test('a removal that was cut off is taken up at the next start', async (t) => 
 t.test('with its workspace all of it is erased', async (t) => {
   const app = await testDaemon(t)
   await contact(app, 'x@b.test', { audience_id: await audience(app) })
-  await createResource(app, PATH, { email: 'x@b.test', audience_id: await audience(app, 'B', app.otherKey) }, app.otherKey)
+  await createResource(
+    app,
+    PATH,
+    { email: 'x@b.test', audience_id: await audience(app, 'B', app.otherKey) },
+    app.otherKey,
+  )
   await eraseWorkspace(app.daemon.database, app.workspaceId)
   for (const table of ['contacts', 'audiences', 'contact_counts']) {
     const left = app.rows<{ of: string }>(`select distinct workspace_id as of from ${table}`)

@@ -5,15 +5,15 @@
  */
 import { type ParsedMail, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
-import type { ErrorBody } from '../../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { deliverInbound } from '../../helpers/bring-mail.js'
+import { deliverInbound } from '../../helpers/deliver-inbound.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
 import type { Json, RestAnswer } from '../../helpers/rest-client.js'
 import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const MB = 1_048_576
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -182,7 +182,11 @@ t.test('a page of the list holds as much of bodies as an answer should', async (
 })
 
 t.test('a preview shows what a send would say, and sends nothing', async (t) => {
-  const id = await createTemplate(app, { name: 'n', subject: 'Hi {{n}}', html: '<a href="{{unsubscribe_url}}">{{n}}</a>' })
+  const id = await createTemplate(app, {
+    name: 'n',
+    subject: 'Hi {{n}}',
+    html: '<a href="{{unsubscribe_url}}">{{n}}</a>',
+  })
   const render = (body: object) => app.rest('POST', `/v1/templates/${id}/render`, { body })
   const shown = await render({ template_data: { n: '<B>\n' } })
   const link = 'mailto:unsubscribe+preview@mail.service.test'
@@ -276,7 +280,11 @@ t.test('a batch that would make much of little is refused, also where none of it
 
 t.test('whoever writes to the link that unsubscribes is on the list, and was the first recipient', async (t) => {
   const { app, sink } = await appWithSink(t)
-  const template_id = await createTemplate(app, { name: 'n', subject: 's', html: '<a href="{{unsubscribe_url}}">no more</a>' })
+  const template_id = await createTemplate(app, {
+    name: 'n',
+    subject: 's',
+    html: '<a href="{{unsubscribe_url}}">no more</a>',
+  })
   const mail = await sendAndParse(app, sink, { ...email, cc: 'carol@b.test', template_id })
   const [, address = ''] = /href="mailto:(unsubscribe\+[a-z2-7]+@posthorn\.a\.test)"/.exec(String(mail.html)) ?? []
   const raw = `From: bob@b.test\r\nTo: ${address}\r\nSubject: unsubscribe\r\n\r\nno more\r\n`

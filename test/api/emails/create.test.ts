@@ -9,7 +9,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
@@ -243,7 +243,13 @@ t.test('a disk without room takes nothing new, and still knows what it took', as
   const headers = { 'idempotency-key': 'once' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
   const never = (): never => t.fail('it went on') as never
-  const { run } = createRoute({ read, compose: never, commitEmails: never, createStoredParts: never, mayTake: () => false })
+  const { run } = createRoute({
+    read,
+    compose: never,
+    commitEmails: never,
+    createStoredParts: never,
+    mayTake: () => false,
+  })
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
   const body = parseInput(emailRequest, email)

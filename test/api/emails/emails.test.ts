@@ -280,7 +280,9 @@ t.test(
 
 t.test('a hostile message holds up nobody but itself', async (t) => {
   const bomb = await storeEmail(`Subject: slow\r\n\r\n${'\r\n'.repeat(4_000_000)}`)
-  const broken = await storeEmail(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`)
+  const broken = await storeEmail(
+    `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`,
+  )
   const good = await storeEmail(letter, app.otherWorkspaceId)
   const done: string[] = []
   const get = async (id: string, key: string): Promise<Json> => {

@@ -1,6 +1,6 @@
 /** Mail that came in, over the REST door: listed, read, deleted. */
 import t, { type Test } from 'tap'
-import { storeInbound, markFailed, markProcessed } from '../../../src/messages/inbound/inbound-email.js'
+import { markFailed, markProcessed, storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { readInboundContent } from '../../../src/receiving/inbound-content.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'

@@ -1,7 +1,7 @@
 /** The OpenAPI document: well-formed, complete, and held against what the door answers. */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t, { type Test } from 'tap'
-import { statusOfCode } from '../../../src/api/http/output/answer.js'
+import { statusOfCode } from '../../../src/api/http/output/error-answer.js'
 import type { Route } from '../../../src/api/http/route.js'
 import { exampleOf } from '../../../src/api/openapi/example.js'
 import { version } from '../../../src/platform/version.js'

@@ -1,7 +1,7 @@
 /** The suppression list over the REST door: added to, paged through while others change it, removed from. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { ErrorBody } from '../../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { addSuppression, type SuppressionReason } from '../../../src/suppressions/suppressions.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'

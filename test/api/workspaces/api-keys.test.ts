@@ -1,16 +1,16 @@
 /** API keys over the REST door: made, narrowed, listed, revoked; and what the audit log tells of it. */
 import t, { type Test } from 'tap'
-import { insertKey, MAX_LIVE_KEYS, generateKey, revokeKey } from '../../../src/accounts/keys/api-keys.js'
-import { createApiKeyCache } from '../../../src/accounts/keys/key-ring.js'
+import { createApiKeyCache } from '../../../src/accounts/keys/api-key-cache.js'
+import { generateKey, insertKey, MAX_LIVE_KEYS, revokeKey } from '../../../src/accounts/keys/api-keys.js'
 import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
-import type { ErrorBody } from '../../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { apiKeyRoutes } from '../../../src/api/workspaces/api-keys.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Write } from '../../../src/storage/writer/write.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Key {
   readonly id: string
@@ -192,7 +192,9 @@ t.test('a key for another workspace of the same user', async (t) => {
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const make = apiKeyRoutes({ read, commit: late, onKeyRevoked: () => undefined }).find(({ method }) => method === 'POST')
+  const make = apiKeyRoutes({ read, commit: late, onKeyRevoked: () => undefined }).find(
+    ({ method }) => method === 'POST',
+  )
   const principal = createApiKeyCache({ read, commit, clock: app.now }).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, rawBody: Buffer.alloc(0), header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })

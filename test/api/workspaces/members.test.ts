@@ -1,19 +1,19 @@
 /** Workspaces, members and invitations over REST: who may do what in the workspace that is named, and what follows. */
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { insertKey, generateKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
+import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
 import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { Scope } from '../../../src/accounts/principal.js'
-import type { ErrorBody } from '../../../src/api/http/output/answer.js'
+import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role } from '../../../src/storage/tables/tables.js'
 import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const DAY = 86_400_000
 const password = 'correct horse battery'
@@ -205,7 +205,10 @@ t.test('there is one owner, whom nobody changes or removes', async (t) => {
     t.same(refusalOf(await app.rest('DELETE', `${path}?workspaceId=${app.workspaceId}`, { key })), [409, 'conflict'])
   }
   const crown = { workspaceId: app.workspaceId, role: 'owner' }
-  t.same(refusalOf(await app.rest('PATCH', `/v1/members/${admin.memberId}`, { body: crown })), [400, 'validation_error'])
+  t.same(refusalOf(await app.rest('PATCH', `/v1/members/${admin.memberId}`, { body: crown })), [
+    400,
+    'validation_error',
+  ])
   t.same(refusalOf(await invite(app, 'new@b.test', app.key, 'owner')), [400, 'validation_error'])
   t.match(app.rows(`select role from members where workspace_id = ? order by joined_at`, app.workspaceId), [
     { role: 'owner' },
@@ -280,7 +283,11 @@ t.test('an invitation: once for an address, listed while it waits, cancelled in 
   t.same(refusalOf(other), [400, 'validation_error'], 'two ids in one request')
   t.match(other.json(), { error: { details: { errors: [{ field: 'invitationId', value: id }] } } })
   const foreign = `/v1/invitations/${second.id}?workspaceId=${app.otherWorkspaceId}`
-  t.same(refusalOf(await app.rest('DELETE', foreign, { key: app.otherKey })), [404, 'not_found'], 'of another workspace')
+  t.same(
+    refusalOf(await app.rest('DELETE', foreign, { key: app.otherKey })),
+    [404, 'not_found'],
+    'of another workspace',
+  )
   t.equal((await app.rest('DELETE', `/v1/invitations/${second.id}?workspaceId=${app.workspaceId}`)).status, 200)
 })
 

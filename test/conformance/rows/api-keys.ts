@@ -1,6 +1,6 @@
 /** Rows of the section "API keys". */
 import { administrates, type Resource, readsSettings } from '../support/row.js'
-import { data, filledText, equals, matches, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import { data, equals, filledText, list, matches, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
 /** What a key may at most, beside what the document shows of it. */
 const limits = {

@@ -3,12 +3,12 @@ import { type Resource, type Row, readsSettings, writes } from '../support/row.j
 import {
   boolean,
   data,
+  equals,
   filledText,
   freeObject,
   integer,
-  equals,
-  matches,
   list,
+  matches,
   nullable,
   pages,
   record,
@@ -243,7 +243,12 @@ const contactRows: readonly Row[] = [
         as: 'stranger',
         refused: { code: 'audience_not_found', id: '{offers}' },
       },
-      { says: 'it is gone', id: '{offers}', shape: record({ deleted: equals(true), id: uuid }), holds: { id: '{offers}' } },
+      {
+        says: 'it is gone',
+        id: '{offers}',
+        shape: record({ deleted: equals(true), id: uuid }),
+        holds: { id: '{offers}' },
+      },
       {
         says: 'and its contacts with it',
         request: 'GET /v1/contacts/:id',

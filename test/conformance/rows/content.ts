@@ -1,7 +1,7 @@
 /** Rows of the sections "Templates" and "Files", and how sends use both. */
 import { emptyForm, multipart, multipartType } from '../../helpers/multipart.js'
 import { type Resource, type Row, readsSettings, sends, writes } from '../support/row.js'
-import { data, filledText, integer, equals, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import { data, equals, filledText, integer, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
 const body = { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>{{first_name}}</p>', text: '{{first_name}}' }
 const fields = {

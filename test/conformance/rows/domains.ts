@@ -4,12 +4,12 @@ import {
   anything,
   boolean,
   data,
+  equals,
   filledText,
   hasFields,
   inOrder,
-  equals,
-  matches,
   list,
+  matches,
   nullable,
   record,
   type Shape,
@@ -19,7 +19,13 @@ import {
 
 const recordStatus = equals('pending', 'verified', 'failed')
 const cname = (purpose: string): Shape =>
-  record({ type: equals('CNAME'), name: matches(/\./), value: matches(/\./), status: recordStatus, purpose: equals(purpose) })
+  record({
+    type: equals('CNAME'),
+    name: matches(/\./),
+    value: matches(/\./),
+    status: recordStatus,
+    purpose: equals(purpose),
+  })
 const fields = {
   id: uuid,
   domain: matches(/\./),
@@ -32,7 +38,13 @@ const single = hasFields({
   ...fields,
   verified_at: nullable(timestamp),
   inbound: boolean,
-  mx_record: record({ type: equals('MX'), name: matches(/\./), value: matches(/\./), priority: equals(10), status: recordStatus }),
+  mx_record: record({
+    type: equals('MX'),
+    name: matches(/\./),
+    value: matches(/\./),
+    priority: equals(10),
+    status: recordStatus,
+  }),
 })
 const unproved = hasFields({
   records: list(

@@ -1,6 +1,6 @@
 /** The row POST /v1/emails, and what is said of sending. */
 import { type Row, sends } from '../support/row.js'
-import { equals, matches, list, record, timestamp, uuid } from '../support/shapes.js'
+import { equals, list, matches, record, timestamp, uuid } from '../support/shapes.js'
 
 export const plain = { from: 'app@a.test', subject: 'Hello', text: 'A line.' }
 const html = { from: 'App <app@a.test>', subject: 'Hello', html: '<p>A line.</p>' }

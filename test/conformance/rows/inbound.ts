@@ -3,12 +3,12 @@ import { type Resource, reads, sends, writes } from '../support/row.js'
 import {
   boolean,
   data,
+  equals,
   filledText,
   freeObject,
   integer,
-  equals,
-  matches,
   list,
+  matches,
   nullable,
   number,
   record,
@@ -168,7 +168,12 @@ export const inbound: Resource = {
       who: writes,
       cases: [
         { says: "another workspace's", id: '{mail}', as: 'stranger', refused: { code: 'not_found', id: '{mail}' } },
-        { says: 'it is gone', id: '{mail}', shape: record({ deleted: equals(true), id: uuid }), holds: { id: '{mail}' } },
+        {
+          says: 'it is gone',
+          id: '{mail}',
+          shape: record({ deleted: equals(true), id: uuid }),
+          holds: { id: '{mail}' },
+        },
         {
           says: 'for good',
           request: 'GET /v1/inbound/:id',

@@ -3,7 +3,7 @@
  * are those of the test file.
  */
 import type { Case } from '../support/row.js'
-import { inboundBytes, integer, equals, nullable, record, timestamp } from '../support/shapes.js'
+import { equals, inboundBytes, integer, nullable, record, timestamp } from '../support/shapes.js'
 
 const email = { from: 'app@a.test', to: 'bob@b.test', subject: 's', text: 't' }
 const send = { request: 'POST /v1/emails', body: email }

@@ -1,6 +1,6 @@
 /** Rows of the section "Members and invitations", authorised in the workspace that the request names. */
 import type { Case, Resource, Row } from '../support/row.js'
-import { data, equals, matches, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import { data, equals, list, matches, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
 
 import { forbidden, role } from './workspaces.js'
 

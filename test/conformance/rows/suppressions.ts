@@ -1,6 +1,17 @@
 /** Rows of the section "Suppressions". */
 import { type Resource, reads, writes } from '../support/row.js'
-import { boolean, cursorPage, freeObject, equals, matches, list, nullable, record, timestamp, uuid } from '../support/shapes.js'
+import {
+  boolean,
+  cursorPage,
+  equals,
+  freeObject,
+  list,
+  matches,
+  nullable,
+  record,
+  timestamp,
+  uuid,
+} from '../support/shapes.js'
 
 const reason = equals('hard_bounce', 'spam_complaint', 'manual', 'unsubscribe')
 const fields = { id: uuid, email: matches(/@/), reason, created_at: timestamp }

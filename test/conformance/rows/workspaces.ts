@@ -6,11 +6,11 @@ import type { Asker, Case, Resource, Row } from '../support/row.js'
 import {
   anything,
   data,
+  equals,
   filledText,
   integer,
-  equals,
-  matches,
   list,
+  matches,
   nullable,
   record,
   text,

@@ -2,11 +2,11 @@
 import type { ExpectedRefusal } from './row.js'
 import {
   anything,
+  equals,
   filledText,
   freeObject,
   hasFields,
   integer,
-  equals,
   list,
   optional,
   record,

@@ -5,7 +5,7 @@
  * is a body, and the form of errors.
  */
 import type { Test } from 'tap'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 import { errorShape, statusOfCode } from './errors.js'
 import type { PlainResponse } from './plain-client.js'
 import type { Asker, Case, Resource, Row } from './row.js'

@@ -6,7 +6,7 @@
  * the plain client.
  */
 import type { Test } from 'tap'
-import { insertKey, generateKey } from '../../../src/accounts/keys/api-keys.js'
+import { generateKey, insertKey } from '../../../src/accounts/keys/api-keys.js'
 import type { Role } from '../../../src/storage/tables/tables.js'
 import { openSink, type ScriptedSink } from '../../helpers/scripted-sink.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/test-daemon.js'

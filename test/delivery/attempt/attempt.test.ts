@@ -7,9 +7,9 @@ import {
   pickMoreInformative,
 } from '../../../src/delivery/attempt/attempt-decision.js'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
-import type { Outage } from '../../../src/delivery/attempt/attempt-unreachable.js'
+import type { Outage } from '../../../src/delivery/attempt/unreachable-hosts.js'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
-import { createCallLimiter } from '../../../src/delivery/queue/attempt-limit.js'
+import { createCallLimiter } from '../../../src/delivery/queue/call-limit.js'
 import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import type { Exchange, SendResult } from '../../../src/delivery/smtp/outcome.js'
 import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
@@ -23,7 +23,7 @@ import {
   type SinkStage,
 } from '../../helpers/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const certificate = await createSelfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
@@ -39,7 +39,9 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
 async function sendTo(t: Test, hosts: readonly Host[], impatient: Partial<Timeouts> = {}): Promise<AttemptResult> {
   const pool = poolOf(clientDeps(impatient))
   t.teardown(() => pool.close())
-  return requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send: sendThrough(pool) }, never))
+  return requireAttempt(
+    attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send: sendThrough(pool) }, never),
+  )
 }
 
 async function requireAttempt(outcome: ReturnType<typeof attemptDelivery>): Promise<AttemptResult> {
@@ -122,7 +124,12 @@ const replyAt = (stage: Stage, code: number, enhanced: string | null = null, tex
   reply: { code, enhanced, text },
 })
 const down: Outage = { kind: 'outage', until: 30_000, why: 'mx.test [127.0.0.1]:25 (connection refused)' }
-const connectionLostAt = (stage: Stage): SendResult => ({ kind: 'failed', stage, failure: 'closed', detail: 'connection closed' })
+const connectionLostAt = (stage: Stage): SendResult => ({
+  kind: 'failed',
+  stage,
+  failure: 'closed',
+  detail: 'connection closed',
+})
 const host = hostAt({ port: 25 })
 
 t.test('what an exchange means, and whether it leads on', async (t) => {
@@ -155,7 +162,8 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
     [connectionLostAt('data'), { kind: 'deferred', reached: true }, true],
     [connectionLostAt('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
   ]
-  for (const [sent, outcome, onward] of table) t.match(judgeSendResult(sent, host), { outcome, onward }, JSON.stringify(sent))
+  for (const [sent, outcome, onward] of table)
+    t.match(judgeSendResult(sent, host), { outcome, onward }, JSON.stringify(sent))
 })
 
 t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
@@ -173,7 +181,8 @@ t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
     [smarthost, replyAt('mail', 550, '5.7.1', login), 'deferred'],
     [smarthost, replyAt('rcpt', 550, '5.1.1', 'no such user'), 'refused'],
   ]
-  for (const [to, sent, kind] of table) t.equal(judgeSendResult(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
+  for (const [to, sent, kind] of table)
+    t.equal(judgeSendResult(sent, to).outcome.kind, kind, JSON.stringify([to.final, sent]))
 })
 
 t.test('how many hosts are called', async (t) => {
@@ -234,7 +243,10 @@ t.test('the walk over the hosts', async (t) => {
     called: 2,
     outcome: { kind: 'deferred', reached: true },
   })
-  t.match(await walk([connectionLostAt('ehlo'), dead]), { outcome: { kind: 'deferred', reached: true }, peer: { mx: 'mx2.test' } })
+  t.match(await walk([connectionLostAt('ehlo'), dead]), {
+    outcome: { kind: 'deferred', reached: true },
+    peer: { mx: 'mx2.test' },
+  })
   t.match(await walk([dead, dead]), { outcome: { kind: 'deferred', reached: false } })
   t.match(await walk(Array(7).fill(dead)), { called: 5 })
   t.match(await walk([connectionLostAt('message'), ok]), { called: 1, outcome: { kind: 'deferred' } })
@@ -245,7 +257,10 @@ t.test('the walk over the hosts', async (t) => {
 t.test('where all hosts are remembered as unreachable there was no attempt', async (t) => {
   const hosts = [30_000, 20_000, 40_000].map((until) => ({ ...hostAt({ port: 25 }), until }))
   const send: AttemptDeps['send'] = async (host) => ({ ...down, until: hosts.find((it) => it === host)?.until ?? 0 })
-  t.same(await attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never), { ...down, until: 20_000 })
+  t.same(await attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, send }, never), {
+    ...down,
+    until: 20_000,
+  })
 })
 
 t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
@@ -278,7 +293,11 @@ t.test('a destination without hosts is an answer of its own', async (t) => {
     recipientsFault: true,
   }
   const { kind, ...rest } = refused
-  t.same(await attemptDelivery(message, refused, deps, never), { outcome: { kind, ...rest }, peer: null, transcript: '' })
+  t.same(await attemptDelivery(message, refused, deps, never), {
+    outcome: { kind, ...rest },
+    peer: null,
+    transcript: '',
+  })
   const temporary: Destination = { kind: 'temporary', reason: 'dns', response: 'SERVFAIL' }
   t.match(await attemptDelivery(message, temporary, deps, never), {
     outcome: { kind: 'deferred', reason: 'dns', reached: false },
@@ -310,7 +329,9 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   t.teardown(() => pool.close())
   const deps = { ...patient, send: sendThrough(pool), limit: createCallLimiter(300) }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
-  t.match(await attemptDelivery(message, destination, deps, never), { outcome: { kind: 'deferred', reason: 'timeout' } })
+  t.match(await attemptDelivery(message, destination, deps, never), {
+    outcome: { kind: 'deferred', reason: 'timeout' },
+  })
   const stopping = new AbortController()
   const stopped = attemptDelivery(message, destination, { ...deps, ...patient }, stopping.signal)
   await sink.waitUntil(() => sink.commands.filter((line) => line === 'DATA').length === 2)

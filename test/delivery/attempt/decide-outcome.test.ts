@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
-import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/notify-sender.js'
+import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/sender-notice-builder.js'
 import { createSourceAddressChooser } from '../../../src/delivery/sessions/source-address.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/messages/dsn/sender-notice.js'

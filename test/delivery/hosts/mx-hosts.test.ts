@@ -200,7 +200,9 @@ t.test('private addresses are passed over, and refused where there are no others
   const inside = { ...refused, reason: 'private-address', response: /mx2\.b\.test of c\.test points at 10\.0\.0\.1/ }
   t.match(await find('c.test', zone), inside)
   t.match(await find('d.test', zone), { kind: 'temporary' })
-  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(['10.0.0.0/8']) })), ['mx2.b.test 10.0.0.1'])
+  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(['10.0.0.0/8']) })), [
+    'mx2.b.test 10.0.0.1',
+  ])
 })
 
 t.test('no domain gets more than 10 hosts and 20 addresses', async (t) => {

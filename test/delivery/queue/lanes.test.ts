@@ -3,7 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { MessageCache, type CachedMessage } from '../../../src/delivery/attempt/message-shelf.js'
+import { type CachedMessage, MessageCache } from '../../../src/delivery/attempt/message-cache.js'
 import { DueSweep } from '../../../src/delivery/queue/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../../src/delivery/queue/lanes.js'
 import type { Address, DomainName } from '../../../src/mail/address.js'

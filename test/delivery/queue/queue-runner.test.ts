@@ -3,12 +3,12 @@ import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
-import { MessageCache } from '../../../src/delivery/attempt/message-shelf.js'
+import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
 import {
   buildMinimalMessage,
+  prepareMessage,
   type ReadyDeps,
   type ReadyMessage,
-  prepareMessage,
 } from '../../../src/delivery/attempt/ready-message.js'
 import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
@@ -22,8 +22,8 @@ import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
-import { type SeedAccounts, seedDatabase } from '../../helpers/foundation.js'
-import { waitUntil } from '../../helpers/until.js'
+import { type SeedAccounts, seedDatabase } from '../../helpers/seed-data.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const taken: AttemptResult = {
   outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
@@ -63,7 +63,13 @@ function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache):
   const signing = new SigningThread()
   t.teardown(() => signing.stop())
   const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
-  return { read, signingKeys: createSigningKeyCache({ read }), signBytes, messageCache, secret: createSecretKey(Buffer.alloc(32)) }
+  return {
+    read,
+    signingKeys: createSigningKeyCache({ read }),
+    signBytes,
+    messageCache,
+    secret: createSecretKey(Buffer.alloc(32)),
+  }
 }
 
 async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
@@ -183,7 +189,10 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   t.same(database.read('select * from attempts', []), [])
   t.same(calls, [false, false])
   pass(3_600_000)
-  await waitUntil('both arrive', () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered')
+  await waitUntil(
+    'both arrive',
+    () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered',
+  )
   t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
 
@@ -417,7 +426,9 @@ t.test('a fresh message is made ready without a look into the database', async (
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
   const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [entry.id])
+  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
+    entry.id,
+  ])
   const deps = readyDeps(t, database.read, shelf)
   const unread = (): never => {
     throw full

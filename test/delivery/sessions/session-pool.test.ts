@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { UnreachableHosts } from '../../../src/delivery/attempt/attempt-unreachable.js'
+import { UnreachableHosts } from '../../../src/delivery/attempt/unreachable-hosts.js'
 import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
 import { Permits } from '../../../src/delivery/sessions/session-pool-permits.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
@@ -132,7 +132,10 @@ t.test('an idle session says QUIT after a while', async (t) => {
 })
 
 t.test('an idle session that the server ends or speaks to is dropped', async (t) => {
-  for (const end of [(sink: ScriptedSink) => sink.hangUp(), (sink: ScriptedSink) => sink.broadcast('421 4.4.2 too long')]) {
+  for (const end of [
+    (sink: ScriptedSink) => sink.hangUp(),
+    (sink: ScriptedSink) => sink.broadcast('421 4.4.2 too long'),
+  ]) {
     const sink = await sinkFor(t)
     const pool = poolFor(t)
     await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
@@ -278,7 +281,11 @@ t.test('unreachable: what is known of all hosts of a destination', async (t) => 
   t.same(hosts.checkReachability([one, two], 1_000), { kind: 'open' }, 'the other is called')
   hosts.recordResult(two, refusedConnection, 1_000)
   const why = 'one.test [127.0.0.1]:1 (connection refused)'
-  t.same(hosts.checkReachability([two, one], 2_000), { kind: 'outage', until: 30_000, why }, 'until the first of them is called')
+  t.same(
+    hosts.checkReachability([two, one], 2_000),
+    { kind: 'outage', until: 30_000, why },
+    'until the first of them is called',
+  )
   t.same(hosts.checkReachability([one, two], 30_000), { kind: 'probe' })
   hosts.recordResult(one, refusedConnection, 30_500)
   t.match(hosts.checkReachability([one, two], 30_600), { kind: 'outage', until: 31_000 })

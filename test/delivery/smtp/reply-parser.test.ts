@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { truncateUtf8 } from '../../../src/delivery/smtp/printable-text.js'
 import { type ParseResult, ReplyParser } from '../../../src/delivery/smtp/reply-parser.js'
-import { truncateUtf8 } from '../../../src/delivery/smtp/reply-parser-text.js'
 import { joinTranscripts, MAX_TRANSCRIPT, Transcript } from '../../../src/delivery/smtp/transcript.js'
 import { MAX_REPLY_TEXT } from '../../../src/mail/reply.js'
 

@@ -6,14 +6,14 @@ import type { OutboundMessage } from '../../../src/delivery/attempt/outbound-mes
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import type { SmtpSession } from '../../../src/delivery/sessions/smtp-session.js'
 import { noCapabilities, parseCapabilities } from '../../../src/delivery/smtp/capabilities.js'
-import { checkSendable, buildMailCommand, buildRcptCommand } from '../../../src/delivery/smtp/commands.js'
+import { SmtpConnection } from '../../../src/delivery/smtp/connection.js'
 import { dotStuff } from '../../../src/delivery/smtp/dot-stuffing.js'
+import { buildMailCommand, buildRcptCommand, checkSendable } from '../../../src/delivery/smtp/envelope.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/outcome.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import { defaultTimeouts } from '../../../src/delivery/smtp/timeouts.js'
 import { runTransaction } from '../../../src/delivery/smtp/transaction.js'
 import { Transcript } from '../../../src/delivery/smtp/transcript.js'
-import { SmtpConnection } from '../../../src/delivery/smtp/wire.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { createDialer, DialError, type Dialer } from '../../../src/platform/dialer.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
@@ -109,7 +109,11 @@ t.test('an implicit TLS host must show a valid certificate of its name', async (
   const host = hostAt(sink, { tls: 'implicit' })
   const trusting = clientDeps({}, certificate.cert)
   t.equal((await requireSession(t, host, trusting)).tls, 'TLSv1.3')
-  t.equal((await requireSession(t, { ...host, mx: '127.0.0.1' }, trusting)).tls, 'TLSv1.3', 'an address can be the name')
+  t.equal(
+    (await requireSession(t, { ...host, mx: '127.0.0.1' }, trusting)).tls,
+    'TLSv1.3',
+    'an address can be the name',
+  )
   const tls = { kind: 'failed', stage: 'connect', failure: 'tls' }
   t.match(troubleOf(await openSession(host, clientDeps(), never)), tls, 'unknown authority')
   t.match(troubleOf(await openSession({ ...host, mx: 'another.test' }, trusting, never)), tls, 'another name')
@@ -129,7 +133,11 @@ t.test('logs in with PLAIN, else LOGIN, and keeps the secret out of the transcri
   const auth = { user: 'me', pass: 'open sesame' }
   for (const mechanism of ['PLAIN', 'LOGIN']) {
     const sink = await sinkFor(t, { certificate, extensions: [`AUTH ${mechanism}`] })
-    const session = await requireSession(t, hostAt(sink, { auth, address: '192.0.2.1' }), depsToLoopback(certificate.cert))
+    const session = await requireSession(
+      t,
+      hostAt(sink, { auth, address: '192.0.2.1' }),
+      depsToLoopback(certificate.cert),
+    )
     await session.send(outbound('a\r\n'), never)
     const secret = Buffer.from(mechanism === 'PLAIN' ? '\0me\0open sesame' : 'open sesame').toString('base64')
     t.ok(sink.commands.join(' ').includes(secret))
@@ -337,7 +345,10 @@ t.test('parameters are given only where they are offered', async (t) => {
     buildMailCommand(outbound('é', full), everything),
     'MAIL FROM:<bounce@sender.test> SIZE=2 BODY=8BITMIME SMTPUTF8 RET=FULL ENVID=e',
   )
-  t.equal(buildRcptCommand(outbound('é', full), everything), 'RCPT TO:<bob@rcpt.test> NOTIFY=NEVER ORCPT=rfc822;b@rcpt.test')
+  t.equal(
+    buildRcptCommand(outbound('é', full), everything),
+    'RCPT TO:<bob@rcpt.test> NOTIFY=NEVER ORCPT=rfc822;b@rcpt.test',
+  )
   t.equal(buildMailCommand(outbound('e', { returnPath: '' }), everything), 'MAIL FROM:<> SIZE=1')
 })
 

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { type DkimKeyPair, generateDkimKey } from '../../../src/domains/dkim/key.js'
 import type { DkimKey } from '../../../src/domains/dkim/sign.js'
 import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const signedAt = Date.UTC(2024, 0, 1)
 const pairs = new Map<string, DkimKeyPair>([

@@ -1,7 +1,7 @@
 /** Rounds over the domains whose time has come: each once, and none held up by another. */
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
-import { openDomainResolver } from '../../../src/domains/verification/asking.js'
+import { openDomainResolver } from '../../../src/domains/verification/domain-resolver.js'
 import { type RecheckDeps, recheckDomains } from '../../../src/domains/verification/recheck-domains.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'

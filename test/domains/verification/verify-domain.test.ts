@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { holdsKey, parsePublicKey } from '../../../src/domains/dkim/key-record.js'
-import { findIdleSelector, decideRotationStep } from '../../../src/domains/dkim/rotation-step.js'
+import { decideRotationStep, findIdleSelector } from '../../../src/domains/dkim/rotation-step.js'
 import type { DkimKeyRow } from '../../../src/domains/dkim/signing-keys.js'
 import type { SendingDomain } from '../../../src/domains/sending-domains.js'
-import { GRACE_PERIOD, nextCheckAt, decideCheckOutcome } from '../../../src/domains/verification/check-outcome.js'
+import { decideCheckOutcome, GRACE_PERIOD, nextCheckAt } from '../../../src/domains/verification/check-outcome.js'
 import {
   judgeDmarc,
   judgeInboundMx,
@@ -15,7 +15,7 @@ import {
 } from '../../../src/domains/verification/judge-records.js'
 import { lookUpRecords } from '../../../src/domains/verification/look-up-records.js'
 import { createCheckLimiter } from '../../../src/domains/verification/verify-domain.js'
-import { spfAuthorizesUs, mxPointsToUs } from '../../../src/domains/zone/mail-host-records.js'
+import { mxPointsToUs, spfAuthorizesUs } from '../../../src/domains/zone/mail-host-records.js'
 import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
 
 const HOUR = 3_600_000

@@ -12,13 +12,13 @@ import { domainByName } from '../../../src/domains/sending-domains.js'
 import { keyTargetOf } from '../../../src/domains/verification/dns-records.js'
 import { createServiceZone } from '../../../src/domains/zone/zone.js'
 import { syncZoneSerial } from '../../../src/domains/zone/zone-change.js'
-import { toPlainRecord, splitTxtStrings, formatZoneLine } from '../../../src/domains/zone/zone-file.js'
-import { buildFixedRecords, type ZoneSettings, toZoneSettings } from '../../../src/domains/zone/zone-records.js'
+import { formatZoneLine, splitTxtStrings, toPlainRecord } from '../../../src/domains/zone/zone-file.js'
+import { buildFixedRecords, toZoneSettings, type ZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
 import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { seedDatabase } from '../../helpers/foundation.js'
 import { skipWithout } from '../../helpers/programs.js'
+import { seedDatabase } from '../../helpers/seed-data.js'
 import { runCommand } from '../../helpers/test-daemon.js'
 import { runProgram } from '../../journeys/support/run-program.js'
 
@@ -109,7 +109,8 @@ public_addresses = ["192.0.2.1"]
 
 t.test('SPF allows the addresses that mail leaves from, where others can see them', async (t) => {
   const spfOf = (toml: string): unknown =>
-    buildFixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))?.data
+    buildFixedRecords(settingsOf(toml), []).find(({ data }) => data.type === 'TXT' && data.text.startsWith('v=spf1'))
+      ?.data
   const sources = '[outbound]\nsource_addresses = ["198.51.99.7", "10.0.0.7", "fe80::7", "2a00::7"]'
   t.match(spfOf(`[service]\npublic_addresses = ["192.0.2.1"]\n${sources}`), {
     text: 'v=spf1 ip4:192.0.2.1 ip4:198.51.99.7 ip6:2a00::7 -all',
@@ -225,7 +226,8 @@ t.test('whatever the zone as a whole has is also there by its name', async (t) =
   const zone = createServiceZone(database, usual)
   const all = [...zone.readPages()].flat()
   t.ok(all.length > 20)
-  for (const record of all) t.ok(zone.findRecords(record.name)?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
+  for (const record of all)
+    t.ok(zone.findRecords(record.name)?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
 })
 
 t.test('names that were asked for are remembered in bounds', async (t) => {

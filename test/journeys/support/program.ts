@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/cli/run.js'
 import { temporaryFolder } from '../../helpers/database.js'
-import { plainNode } from '../../helpers/plain-children.js'
+import { plainNode } from '../../helpers/plain-node.js'
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))

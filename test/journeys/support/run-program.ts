@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { waitForExit, type ProgramResult } from './program.js'
+import { type ProgramResult, waitForExit } from './program.js'
 
 /** Debian's own: what its packages install is not seen by any other Python. */
 export const python = '/usr/bin/python3'

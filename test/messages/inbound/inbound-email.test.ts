@@ -1,8 +1,6 @@
 /** Records of mail from outside: their states, lists, bytes, and when they are forgotten. */
 import t from 'tap'
 import {
-  setSpamStatus,
-  storeInbound,
   type InboundContent,
   inboundById,
   markFailed,
@@ -11,6 +9,8 @@ import {
   rawOfInbound,
   removeInbound,
   removeInboundRaw,
+  setSpamStatus,
+  storeInbound,
   unprocessedOfWorkspace,
 } from '../../../src/messages/inbound/inbound-email.js'
 import { type InboundFilter, listInbound } from '../../../src/messages/inbound/inbound-list.js'

@@ -7,7 +7,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import t from 'tap'
 import { defaultMimeLimits } from '../../../src/messages/mime/mime-parts.js'
 import { MimeProcess } from '../../../src/messages/mime/mime-parts-process.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const message = (text: string): Buffer => Buffer.from(`Subject: x\r\n\r\n${text}\r\n`)
 

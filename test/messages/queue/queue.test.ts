@@ -13,14 +13,14 @@ import {
 } from '../../../src/messages/queue/queue.js'
 import {
   deleteEntry,
-  iterateEntries,
   holdEntry,
+  iterateEntries,
   type ListedEntry,
   type QueueFilter,
   queueStatuses,
+  queueStatusOf,
   releaseEntry,
   retryEntry,
-  queueStatusOf,
 } from '../../../src/messages/queue/queue-admin.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
@@ -44,7 +44,9 @@ function read(database: Database, id: string): QueueEntry {
   return entry
 }
 
-const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [...iterateEntries(database.read, filter)]
+const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] => [
+  ...iterateEntries(database.read, filter),
+]
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
   leaseEntry({ id, attempts, dueAt, until })

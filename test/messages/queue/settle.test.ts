@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/mail/address.js'
-import { readEmailDetails, detailsOfAnyWorkspace } from '../../../src/messages/email-story.js'
+import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/email-details.js'
 import { reachedAttempts } from '../../../src/messages/queue/attempts.js'
 import { enqueue, toTagObject } from '../../../src/messages/queue/enqueue.js'
 import {
@@ -132,7 +132,10 @@ t.test('a scheduled email waits in its own state', async (t) => {
   await database.commit(writes)
   t.match(entries, [{ enqueued_at: 9000, next_attempt_at: 9000 }])
   t.match(database.read('select * from queue', []), [{ enqueued_at: 9000, next_attempt_at: 9000 }])
-  t.match(detailsOfAnyWorkspace(database.read, email.id), { status: 'scheduled', recipients: [{ status: 'scheduled' }] })
+  t.match(detailsOfAnyWorkspace(database.read, email.id), {
+    status: 'scheduled',
+    recipients: [{ status: 'scheduled' }],
+  })
 })
 
 t.test('tags are an object by name, whatever the name', async (t) => {

@@ -7,7 +7,7 @@ import {
   type Failure,
   type Stage,
 } from '../../../src/messages/replies/classify-reply.js'
-import { type Reason, describeReason, reasons } from '../../../src/messages/replies/reasons.js'
+import { describeReason, type Reason, reasons } from '../../../src/messages/replies/reasons.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)

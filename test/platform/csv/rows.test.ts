@@ -3,8 +3,8 @@ import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import t from 'tap'
-import { formatCsvLine, escapeFormula, unescapeFormula } from '../../../src/platform/csv/cells.js'
-import { CsvFault, type CsvRow, readCsvRows, MAX_CELLS, MAX_ROW_BYTES } from '../../../src/platform/csv/rows.js'
+import { escapeFormula, formatCsvLine, unescapeFormula } from '../../../src/platform/csv/cells.js'
+import { CsvFault, type CsvRow, MAX_CELLS, MAX_ROW_BYTES, readCsvRows } from '../../../src/platform/csv/rows.js'
 
 async function rowsOf(content: string | Buffer): Promise<readonly CsvRow[]> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content

@@ -3,8 +3,13 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
-import { type LookupResult, openResolver, type RecordResolver, type Resolver } from '../../../src/platform/dns/resolver.js'
-import { createSemaphore } from '../../../src/platform/waiting-line.js'
+import {
+  type LookupResult,
+  openResolver,
+  type RecordResolver,
+  type Resolver,
+} from '../../../src/platform/dns/resolver.js'
+import { createSemaphore } from '../../../src/platform/semaphore.js'
 import {
   type DnsRecord,
   type DnsServer,
@@ -13,7 +18,7 @@ import {
   dnsServer,
 } from '../../helpers/dns-server.js'
 import { skipWithout } from '../../helpers/programs.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 import { startKnot } from '../../journeys/support/knot.js'
 
 async function start(t: Test, zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
@@ -175,13 +180,18 @@ t.test('a broken answer and a server that is not there lead to the next, too', a
 
 t.test('that a name does not exist is believed at once', async (t) => {
   const [first, second] = [await start(t, () => 'NXDOMAIN'), await start(t, () => [a('192.0.2.1')])]
-  t.same(await resolverFor([first.address, second.address], { tries: 3 }).resolveRecords('b.test', 'A'), { kind: 'no-domain' })
+  t.same(await resolverFor([first.address, second.address], { tries: 3 }).resolveRecords('b.test', 'A'), {
+    kind: 'no-domain',
+  })
   t.same(second.queries, [])
 })
 
 t.test('silence is met with as many tries as there may be, an error with one', async (t) => {
   const [silent, failing] = [await start(t, () => 'silence'), await start(t, () => 'SERVFAIL')]
-  t.same(await resolverFor([silent.address], { timeout: 20, tries: 3 }).resolveRecords('b.test', 'A'), failure('TIMEOUT'))
+  t.same(
+    await resolverFor([silent.address], { timeout: 20, tries: 3 }).resolveRecords('b.test', 'A'),
+    failure('TIMEOUT'),
+  )
   t.equal(silent.queries.length, 3)
   t.same(await resolverFor([failing.address], { tries: 3 }).resolveRecords('b.test', 'A'), failure('SERVFAIL'))
   t.equal(failing.queries.length, 1)
@@ -337,7 +347,10 @@ t.test('whatever a server sends, every question ends in an answer or a failure',
   const found: LookupResult<unknown>[] = []
   for (let round = 0; round < 6; round += 1) {
     const names = Array.from({ length: 20 }, (_, at) => `b${round}x${at}.test`)
-    const asked = names.flatMap((name) => [resolver.resolveMx(name), ...types.map((type) => resolver.resolveRecords(name, type))])
+    const asked = names.flatMap((name) => [
+      resolver.resolveMx(name),
+      ...types.map((type) => resolver.resolveRecords(name, type)),
+    ])
     found.push(...(await Promise.all(asked)))
   }
   t.same(
@@ -388,7 +401,8 @@ t.test('Knot is understood', { skip: skipWithout('knotd') }, async (t) => {
   t.same(await resolver.resolveRecords('mx.b.test', 'TXT'), { kind: 'no-data' })
   const odd = 'mail\\058one\\032two.b.test'
   t.same(await resolver.resolveMx('odd.b.test'), { kind: 'records', records: [{ preference: 10, exchange: odd }] })
-  for (const name of [odd, 'Mail:one two.b.test']) t.same(await resolver.resolveRecords(name, 'A'), recordsAnswer('192.0.2.7'), name)
+  for (const name of [odd, 'Mail:one two.b.test'])
+    t.same(await resolver.resolveRecords(name, 'A'), recordsAnswer('192.0.2.7'), name)
   t.same(await resolver.resolveRecords('a\\046b\\255.b.test', 'A'), recordsAnswer('192.0.2.8'))
   t.same(
     await resolver.resolveRecords('a.b\\255.b.test', 'A'),

@@ -2,11 +2,11 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createMemoryBudget, createBudgetShare } from '../../../src/platform/memory/budget.js'
-import { createMemoryQueue } from '../../../src/platform/memory/line.js'
+import { createBudgetShare, createMemoryBudget } from '../../../src/platform/memory/budget.js'
+import { createMemoryQueue } from '../../../src/platform/memory/queue.js'
 import { type MemoryReservation, reserveMemory } from '../../../src/platform/memory/reservation.js'
 import { createMemoryShares } from '../../../src/platform/memory/shares.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 /** Longer than the line's own, which begins before it. */
 const PAUSE = 150

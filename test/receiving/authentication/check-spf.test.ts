@@ -2,7 +2,7 @@ import t from 'tap'
 import type { SpfVerdict } from '../../../src/messages/inbound/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
-import { createMessageQueries } from '../../../src/receiving/authentication/questions.js'
+import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
 import { type RecordZone, recordZone } from '../../helpers/record-zone.js'
 

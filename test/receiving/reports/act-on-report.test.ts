@@ -7,20 +7,24 @@ import { type DomainName, parseAddress } from '../../../src/mail/address.js'
 import { createReferenceField } from '../../../src/mail/reference-field.js'
 import { createReturnPath } from '../../../src/mail/return-path.js'
 import { createUnsubscribeAddress } from '../../../src/mail/unsubscribe-address.js'
-import { readEmailDetails, detailsOfAnyWorkspace } from '../../../src/messages/email-story.js'
+import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/email-details.js'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
-import { type ReportHandler, type ReportDeps, createReportHandler } from '../../../src/receiving/reports/act-on-report.js'
+import {
+  createReportHandler,
+  type ReportDeps,
+  type ReportHandler,
+} from '../../../src/receiving/reports/act-on-report.js'
 import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 import { inboundMail } from '../../helpers/inbound-mail.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const host = 'posthorn.a.test' as DomainName
@@ -491,7 +495,10 @@ t.test('vacation notes and letters at a return path change nothing', async (t) =
 const complaints: readonly (readonly [what: string, (email: Sent) => readonly [raw: string, to: string]])[] = [
   [
     'by the reference field',
-    ({ ids }) => [arf('abuse', [createReferenceField(secret, ids[0] ?? '').trim(), 'Return-Path: <x@redacted.test>']), FBL],
+    ({ ids }) => [
+      arf('abuse', [createReferenceField(secret, ids[0] ?? '').trim(), 'Return-Path: <x@redacted.test>']),
+      FBL,
+    ],
   ],
   ['by the return path', (email) => [arf('abuse', [`Return-Path: <${email.path()}>`]), FBL]],
   ['by the field for it', (email) => [arf('fraud', [], [`Original-Mail-From: <${email.path()}>`]), FBL]],
@@ -538,7 +545,12 @@ t.test('a complaint with a forged token, or none, changes nothing', async (t) =>
   const [id = ''] = email.ids
   const other = createSecretKey(Buffer.alloc(32, 8))
   const asPath = `X-Posthorn-Reference: ${email.path().slice('bounce+'.length).replace(/@.*/, '')}`
-  for (const line of [createReferenceField(other, id).trim(), `Return-Path: <${email.path(0, other)}>`, asPath, 'X-A: b']) {
+  for (const line of [
+    createReferenceField(other, id).trim(),
+    `Return-Path: <${email.path(0, other)}>`,
+    asPath,
+    'X-A: b',
+  ]) {
     await arriveFrom('fbl@provider.test', arf('abuse', [line]), FBL)
   }
   await arriveFrom('bob@b.test', 'Subject: hello\r\n\r\nI complain.\r\n', FBL)

@@ -2,12 +2,24 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { tryParseAddress } from '../../../src/mail/address.js'
-import { expireBayesData } from '../../../src/spam/bayes/forgetting.js'
+import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
 import { type BayesDeps, learnMessage, messageFingerprintOf, unlearnMessage } from '../../../src/spam/bayes/learn.js'
 import { buildBayesContribution } from '../../../src/spam/bayes/points.js'
-import { type BayesVerdict, readBayesCounts, findLearned, buildLearnWrites, buildUnlearnWrites } from '../../../src/spam/bayes/records.js'
-import { computeSpamProbability, chiSquareTail, combineProbabilities, type TokenCount, computeTokenProbability } from '../../../src/spam/bayes/score.js'
-import { packKeys, hashToken, unpackKeys } from '../../../src/spam/bayes/token-keys.js'
+import {
+  type BayesVerdict,
+  buildLearnWrites,
+  buildUnlearnWrites,
+  findLearned,
+  readBayesCounts,
+} from '../../../src/spam/bayes/records.js'
+import {
+  chiSquareTail,
+  combineProbabilities,
+  computeSpamProbability,
+  computeTokenProbability,
+  type TokenCount,
+} from '../../../src/spam/bayes/score.js'
+import { hashToken, packKeys, unpackKeys } from '../../../src/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 import type { Read } from '../../../src/storage/prepared.js'
@@ -31,7 +43,10 @@ const empty: SpamMessage = {
   pages: [],
 }
 const saying = (text: string): SpamMessage => ({ ...empty, text })
-const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({ address: tryParseAddress(address), name })
+const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({
+  address: tryParseAddress(address),
+  name,
+})
 const day = 86_400_000
 
 const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ...tokens: readonly string[]])[] = [
@@ -503,7 +518,9 @@ t.test('learning never leaves more than the bound and one message', async (t) =>
 t.test('a message of more tokens than one read asks for gets all of its counts', async (t) => {
   const { database } = await temporaryDatabase(t)
   const tokens = Array.from({ length: 300 }, (_, n) => `word${n}`)
-  await database.commit(buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }))
+  await database.commit(
+    buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }),
+  )
   t.same([...readBayesCounts(database.read, 'ws_1', [...tokens, 'never']).tokens.keys()].sort(), [...tokens].sort())
   t.equal(readBayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
 })

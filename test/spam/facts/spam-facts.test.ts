@@ -3,11 +3,16 @@ import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../../src/mail/header-fields.js'
 import type { MimeParts } from '../../../src/messages/mime/mime-parts-protocol.js'
-import { findBrands, isOneEditApart, isBrandLookalike } from '../../../src/spam/facts/brand-match.js'
+import { findBrands, isBrandLookalike, isOneEditApart } from '../../../src/spam/facts/brand-match.js'
 import { collectHtmlFacts } from '../../../src/spam/facts/html-facts.js'
 import { scanMimeOutline } from '../../../src/spam/facts/mime-outline.js'
-import { foldMixedWords, isHomograph, countMixedWords, countInvisibleInWords } from '../../../src/spam/facts/script-facts.js'
-import { findShownDomain, parseSpamUrl, findTextUrls } from '../../../src/spam/facts/url-facts.js'
+import {
+  countInvisibleInWords,
+  countMixedWords,
+  foldMixedWords,
+  isHomograph,
+} from '../../../src/spam/facts/script-facts.js'
+import { findShownDomain, findTextUrls, parseSpamUrl } from '../../../src/spam/facts/url-facts.js'
 import { buildSpamMessage } from '../../../src/spam/spam-input.js'
 import { scoreByRules } from '../../../src/spam/spam-report.js'
 
@@ -143,7 +148,11 @@ t.test('brands are found as they are read, and in names made to look like theirs
   const own = 'paypal.com www.paypal.co.uk amazon.de email.apple.com office.com amazonia.org finance.com apple.example'
   for (const host of `${own} github.io example.org medicloud.com localhost com ..`.split(' '))
     t.notOk(isBrandLookalike(host), host)
-  t.ok(isOneEditApart('netflix', 'netfliix') && isOneEditApart('netflix', 'netlfix') && isOneEditApart('netflix', 'netflex'))
+  t.ok(
+    isOneEditApart('netflix', 'netfliix') &&
+      isOneEditApart('netflix', 'netlfix') &&
+      isOneEditApart('netflix', 'netflex'),
+  )
   t.notOk(isOneEditApart('netflix', 'netflix') || isOneEditApart('netflix', 'nettflixx'))
 })
 
@@ -219,7 +228,9 @@ t.test('nothing that a message holds makes scoring fail', async (t) => {
     const attachments = [
       { filename: name, content_type: 'text/plain', size: 1, content_id: null, disposition: 'attachment' as const },
     ]
-    const { score, contributions } = scoreByRules(buildSpamMessage(raw, { text, html, headers: [], attachments }, unknown))
+    const { score, contributions } = scoreByRules(
+      buildSpamMessage(raw, { text, html, headers: [], attachments }, unknown),
+    )
     return Number.isFinite(score) && new Set(contributions.map((one) => one.name)).size === contributions.length
   })
   fc.assert(property, { numRuns: 400 })
@@ -230,7 +241,10 @@ t.test('what is visible was in the page, and counts never exceed it', async (t) 
   const property = fc.property(mess, (html) => {
     const facts = collectHtmlFacts(html)
     const seen = facts.visibleText.replace(/\s/g, '').length
-    return seen + facts.hiddenCharacters + facts.tinyCharacters + facts.camouflagedCharacters <= html.length * 2 && facts.brokenWords <= html.length
+    return (
+      seen + facts.hiddenCharacters + facts.tinyCharacters + facts.camouflagedCharacters <= html.length * 2 &&
+      facts.brokenWords <= html.length
+    )
   })
   fc.assert(property, { numRuns: 400 })
   t.pass('held')

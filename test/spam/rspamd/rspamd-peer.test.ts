@@ -8,13 +8,13 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import {
-  type CheckWithRspamd,
   buildHeaders,
+  type CheckWithRspamd,
+  createRspamdClient,
   type RspamdLimits,
   type RspamdRequest,
-  createRspamdClient,
 } from '../../../src/spam/rspamd/rspamd.js'
-import { type RspamdVerdict, parseRspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
+import { parseRspamdVerdict, type RspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
 import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
 import { createSelfSigned } from '../../helpers/certificates.js'

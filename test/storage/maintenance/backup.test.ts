@@ -56,7 +56,9 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   writeFileSync(there, 'precious')
   t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExists' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
-  t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), { name: 'StorageFault' })
+  t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
+    name: 'StorageFault',
+  })
   t.same(
     readdirSync(folder).filter((name) => name.startsWith('copy')),
     [],

@@ -8,9 +8,15 @@ import t from 'tap'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
 import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
-import { ConstraintViolated, WriteConflict, MovedBytes, StorageFault, type Write } from '../../../src/storage/writer/write.js'
+import {
+  ConstraintViolated,
+  MovedBytes,
+  StorageFault,
+  type Write,
+  WriteConflict,
+} from '../../../src/storage/writer/write.js'
 import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
-import { waitUntil } from '../../helpers/until.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 import { stateKeys, stateWrite } from '../state.js'
 
 function smallDatabase(): SQLite.Database {
@@ -249,7 +255,12 @@ t.test(
         if (writes.includes(conflicting)) throw new WriteConflict('it had moved on')
         committed.push(writes)
       },
-      { onOutageStart: ({ code }) => said.push(code), onOutageEnd: () => said.push('over'), buildProbe: () => probe, interval: 1 },
+      {
+        onOutageStart: ({ code }) => said.push(code),
+        onOutageEnd: () => said.push('over'),
+        buildProbe: () => probe,
+        interval: 1,
+      },
     )
     const conflicting = add('twice')
     t.teardown(stop)
@@ -277,7 +288,12 @@ t.test('small commits that succeed between large ones that fail do not end an ou
     async ([write]) => {
       if (write?.parameters[1] !== null) throw new StorageFault('SQLITE_FULL', 'database or disk is full')
     },
-    { onOutageStart: ({ code }) => said.push(code), onOutageEnd: () => said.push('over'), buildProbe: () => add('probe'), interval: 60_000 },
+    {
+      onOutageStart: ({ code }) => said.push(code),
+      onOutageEnd: () => said.push('over'),
+      buildProbe: () => add('probe'),
+      interval: 60_000,
+    },
   )
   t.teardown(stop)
   for (let times = 0; times < 3; times++) {

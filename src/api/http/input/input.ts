@@ -9,7 +9,7 @@ import type { z } from 'zod'
 import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { removeAbsentFields } from './absent-fields.js'
-import { issueErrorMap, describeType, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-words.js'
+import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
 
 /** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
 export const addressIssue = { of: 'address' }
@@ -107,7 +107,9 @@ const issueKinds: ReadonlyMap<unknown, RefusalKind> = new Map([
 
 /** `text, a list or an object`. */
 function formatAllowedTypes(branches: readonly (readonly Issue[])[]): string {
-  const types = branches.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [describeType(issue.expected)] : []))
+  const types = branches
+    .flat()
+    .flatMap((issue) => (issue.code === 'invalid_type' ? [describeType(issue.expected)] : []))
   return [...new Set<string>(types)].join(', ').replace(/, ([^,]+)$/, ' or $1')
 }
 

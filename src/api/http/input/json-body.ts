@@ -10,10 +10,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../../../mail/refusal.js'
 import type { ReservableMemory } from '../../../platform/memory/reservation.js'
 import {
-  hasBody,
   type Body,
   type BodyPace,
   checkLength,
+  hasBody,
   readBody,
   reserveBodyMemory,
   sendContinue,

@@ -13,9 +13,9 @@ import { BytePieces } from '../../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../../platform/memory/free-memory.js'
 import { RecentRate } from '../../../platform/memory/holders.js'
 import {
+  type MemoryReservation,
   RESERVE_FROM_BYTES,
   type ReservableMemory,
-  type MemoryReservation,
   reserveMemory,
 } from '../../../platform/memory/reservation.js'
 

@@ -13,7 +13,7 @@ import busboy, { type Busboy, type FileInfo } from 'busboy'
 import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
-import { checkLength, clientGoneError, watchPace, sendContinue } from './read-body.js'
+import { checkLength, clientGoneError, sendContinue, watchPace } from './read-body.js'
 
 export interface FileLimit {
   /** Bytes of the file. */

@@ -5,8 +5,14 @@
  */
 import { z } from 'zod'
 import { MAX_PASSWORD_BYTES } from '../../../accounts/people/passwords.js'
-import { parseNetwork } from '../../../config/places.js'
-import { type Address, tryParseAddress, type DomainName, tryParseDomainName, formatForDisplay } from '../../../mail/address.js'
+import { parseNetwork } from '../../../config/network-values.js'
+import {
+  type Address,
+  type DomainName,
+  formatForDisplay,
+  tryParseAddress,
+  tryParseDomainName,
+} from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
 import { addressIssue } from './input.js'
@@ -50,7 +56,11 @@ export const addressInQuery: z.ZodType<Address, string> = textSchema(
   addressIssue,
 ).meta({ example: 'bob@example.com' })
 
-export const domainName: z.ZodType<DomainName, string> = textSchema('allowed: a domain name', MAX_ADDRESS_LENGTH, tryParseDomainName)
+export const domainName: z.ZodType<DomainName, string> = textSchema(
+  'allowed: a domain name',
+  MAX_ADDRESS_LENGTH,
+  tryParseDomainName,
+)
 
 /** As CIDR. */
 export const network: z.ZodType<string, string> = textSchema(

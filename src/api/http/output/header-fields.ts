@@ -10,7 +10,11 @@ const describeHeader = (description: string, type: 'string' | 'integer', example
 
 /** Header fields of answers, by their names. */
 export const headerFields = {
-  'X-Request-Id': describeHeader('Yours, where you sent a sane one; else one of ours, to be found in the log.', 'string', 'a1'),
+  'X-Request-Id': describeHeader(
+    'Yours, where you sent a sane one; else one of ours, to be found in the log.',
+    'string',
+    'a1',
+  ),
   'X-RateLimit-Limit': describeHeader('Requests that the window may hold which will be full first.', 'integer', 1_000),
   'X-RateLimit-Remaining': describeHeader('Requests that it has room for now.', 'integer', 999),
   'X-RateLimit-Reset': describeHeader('When it has room again, in seconds since 1970.', 'integer', 1_896_080_400),

@@ -15,7 +15,7 @@ import type { MemoryShares } from '../../../platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../platform/spool-file.js'
 import { headersOf, type Reply, send } from '../../emails/send.js'
 import type { ApiContext } from '../server/api-state.js'
-import { waitForDrain } from './taken.js'
+import { waitForDrain } from './wait-for-drain.js'
 
 /** Bytes of an answer that counts, and of a piece of it. */
 const LARGE_BYTES = 65_536

@@ -13,7 +13,7 @@ import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { streamHeadersOf } from '../../emails/send.js'
 import type { StreamAnswer } from '../route.js'
 import type { ApiContext } from '../server/api-state.js'
-import { waitForDrain } from './taken.js'
+import { waitForDrain } from './wait-for-drain.js'
 
 export interface StreamLimits {
   /** Places, of which each such answer takes one. */

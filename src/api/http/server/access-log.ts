@@ -10,7 +10,7 @@ import { keyPrefixOf } from '../../../accounts/keys/api-keys.js'
 import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
-import type { ClientLog } from '../../../platform/connections/client-lines.js'
+import type { ClientLog } from '../../../platform/connections/client-log.js'
 import type { Log } from '../../../platform/log.js'
 import type { ApiContext } from './api-state.js'
 

@@ -14,12 +14,12 @@ import type { Socket } from 'node:net'
 import type { Log } from '../../../platform/log.js'
 import {
   connectNotAllowed,
+  type PreRequestAnswer,
+  plainHttpOnTls,
+  preRequestAnswerTo,
   sendAndClose,
   tooManyConnections,
-  type PreRequestAnswer,
-  preRequestAnswerTo,
-  plainHttpOnTls,
-} from '../output/outside-answer.js'
+} from '../output/pre-request-answer.js'
 import type { ApiApp } from './app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
 import { peekFirstByte, TLS_HANDSHAKE } from './first-byte.js'
@@ -108,10 +108,18 @@ function toHttpOptions({ header, request, keepAlive, checkInterval }: ListenerTi
   }
 }
 
-function attachEventHandlers(server: Server | TlsServer, kind: EndpointKind, deps: ServerDeps, answer: RequestListener): void {
+function attachEventHandlers(
+  server: Server | TlsServer,
+  kind: EndpointKind,
+  deps: ServerDeps,
+  answer: RequestListener,
+): void {
   const { app, connections, timeouts, log } = deps
   const answerAndClose = (socket: Socket, what: PreRequestAnswer): void => {
-    sendAndClose(socket, app.formatPreRequestAnswer(what, connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''))
+    sendAndClose(
+      socket,
+      app.formatPreRequestAnswer(what, connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''),
+    )
   }
   server.timeout = timeouts.inactivity
   interceptConnections(server, kind, deps, answerAndClose)
@@ -151,7 +159,9 @@ function interceptConnections(
       if (kind === 'tls') socket.destroy()
       else tell(socket, tooManyConnections)
     } else if (kind === 'tls') {
-      peekFirstByte(socket, handshake, (byte) => (byte === TLS_HANDSHAKE ? handOver(socket) : tell(socket, plainHttpOnTls)))
+      peekFirstByte(socket, handshake, (byte) =>
+        byte === TLS_HANDSHAKE ? handOver(socket) : tell(socket, plainHttpOnTls),
+      )
     } else handOver(socket)
   })
 }

@@ -1,7 +1,7 @@
 /** What the pipeline knows of a request, beside what Koa does. */
 import type { ParameterizedContext } from 'koa'
-import type { ErrorCode } from '../output/answer.js'
-import type { RequestIdentity } from '../visit.js'
+import type { ErrorCode } from '../output/error-answer.js'
+import type { RequestIdentity } from '../request-identity.js'
 
 export interface ApiState {
   identity: RequestIdentity

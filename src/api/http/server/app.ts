@@ -10,20 +10,20 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import Koa from 'koa'
 import { Refusal } from '../../../mail/refusal.js'
-import type { ClientLog } from '../../../platform/connections/client-lines.js'
+import type { ClientLog } from '../../../platform/connections/client-log.js'
 import { uuidv7 } from '../../../platform/ids.js'
 import type { Log } from '../../../platform/log.js'
 import { JSON_TYPE, type Reply, send } from '../../emails/send.js'
 import type { Peer } from '../client-address.js'
 import { BodyTooSlow, ClientGone } from '../input/read-body.js'
 import { createHandler, type MountDeps } from '../mount.js'
-import { toErrorBody, type ErrorBody, errorHeaders } from '../output/answer.js'
-import { type PreRequestAnswer, formatPreRequestAnswer } from '../output/outside-answer.js'
-import { isPageRequest, type Pages, createPageRouter } from '../page-door.js'
+import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
+import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
+import { createPageRouter, isPageRequest, type Pages } from '../page-router.js'
+import { checkRate, type IdentityResolver } from '../request-identity.js'
 import type { Route } from '../route.js'
-import { type Dispatch, createDispatch, type Endpoint, methodNotAllowed, toResourcePath } from '../routing.js'
-import { type IdentityResolver, checkRate } from '../visit.js'
-import { logOnClose, logFailedLogin } from './access-log.js'
+import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from '../routing.js'
+import { logFailedLogin, logOnClose } from './access-log.js'
 import type { ApiContext, ApiState } from './api-state.js'
 import type { CheckReadiness } from './readiness.js'
 
@@ -88,7 +88,8 @@ export function createApiApp(deps: AppDeps): ApiApp {
     drain: () => {
       phase = { kind: 'draining' }
     },
-    formatPreRequestAnswer: (what, address) => formatPreRequestAnswer(what, uuidv7(clock()), identityResolver.rateOf(address)),
+    formatPreRequestAnswer: (what, address) =>
+      formatPreRequestAnswer(what, uuidv7(clock()), identityResolver.rateOf(address)),
   }
 }
 

@@ -13,11 +13,11 @@ import type { Clock } from '../../../platform/clock.js'
 import {
   type ConnectionLimiter,
   type ConnectionLimitSettings,
+  type ConnectionState,
   createConnectionLimiter,
   type ReachedLimit,
-  type ConnectionState,
-} from '../../../platform/connections/connection-limit.js'
-import { type IsProxy, type Peer, LOOPBACK_ADDRESS } from '../client-address.js'
+} from '../../../platform/connections/connection-limiter.js'
+import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../client-address.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
 

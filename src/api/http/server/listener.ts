@@ -8,7 +8,7 @@
 import { chmod } from 'node:fs/promises'
 import { type AddressInfo, type ListenOptions, Server } from 'node:net'
 import { removeStaleSocket } from '../../../platform/socket-file.js'
-import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions, type TlsPair } from './api-server.js'
+import { type ApiServer, createApiServer, type ServerDeps, type TlsPair, toTlsOptions } from './api-server.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }

@@ -1,6 +1,16 @@
 /** The mailbox and its domain. Only here can a reply suppress an address: keep these narrow. */
 import type { ReplyPattern } from './pattern.js'
-import { absentWords, gap, goneWords, inactiveWords, linkingVerb, mailbox, mailboxNoun, negation, phrasePattern } from './vocabulary.js'
+import {
+  absentWords,
+  gap,
+  goneWords,
+  inactiveWords,
+  linkingVerb,
+  mailbox,
+  mailboxNoun,
+  negation,
+  phrasePattern,
+} from './vocabulary.js'
 
 const spareWords = '(?:more |free |disk |storage |mail ?box |enough )?'
 
@@ -44,7 +54,13 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
       /(exceed|reach)\w{0,5}.{0,40}\b(quota|storage (allocation|limit|space)|mailbox (size|limit|capacity))/i,
       /(exceed|reach|over|above)\w{0,5} .{0,30}\b(disk|storage|mail ?box|inbox|account|folder) (space|allocation|limit|size|capacity|usage|allowance)/i,
       /mailbox (size|limit) .{0,20}(exceed|reach)|mailbox exceeds|recipient's mailbox exceeded/i,
-      phrasePattern(mailbox, '.{0,40}(no|not|insufficient|out of|lacks) ', spareWords, spareWords, '(space|storage|room)\\b'),
+      phrasePattern(
+        mailbox,
+        '.{0,40}(no|not|insufficient|out of|lacks) ',
+        spareWords,
+        spareWords,
+        '(space|storage|room)\\b',
+      ),
       /(insufficient|not enough|no) (\w{1,20} )?(space|storage|room) (left )?(in|on|for) (the |this |user|recipient|his )?.{0,20}(mail ?box|inbox|account|folder|user)/i,
       /(boîte|boite|messagerie|espace) .{0,40}(pleine?|satur)|(postfach|mailbox|konto) .{0,30}(voll|überfüllt|überschritten)/i,
       /(buz[oó]n|casilla|cuenta) .{0,20}(llen|exced)|(casella|spazio) .{0,20}(pien|esaurit|superat)/i,

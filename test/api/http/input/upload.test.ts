@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { json, type Route, type UploadCall, uploadRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { type TestApi, type TestApiOptions, startTestApi, findFaults, withKey } from '../../../helpers/api-door.js'
-import { waitUntil } from '../../../helpers/until.js'
+import { findFaults, startTestApi, type TestApi, type TestApiOptions, withKey } from '../../../helpers/test-api.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 import type { WireAnswer } from '../../../helpers/wire.js'
 
 const LIMIT = 100_000

@@ -1,8 +1,8 @@
 /** Answers in pieces: made while they are read, for clients that read slowly, leave, or are too many. */
 import t, { type Test } from 'tap'
 import type { StreamAnswer } from '../../../../src/api/http/route.js'
-import { type TestApi, startTestApi, request, testRoute, withKey } from '../../../helpers/api-door.js'
-import { waitUntil } from '../../../helpers/until.js'
+import { request, startTestApi, type TestApi, testRoute, withKey } from '../../../helpers/test-api.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 import type { Wire } from '../../../helpers/wire.js'
 
 const PIECE = 'x'.repeat(100_000)

@@ -9,11 +9,11 @@ import { type Answer, json, linkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
-import { WriteConflict, StorageFault } from '../../../../src/storage/writer/write.js'
-import { startTestApi, findFaults, post, request, testRoute, testRoutes, withKey } from '../../../helpers/api-door.js'
+import { StorageFault, WriteConflict } from '../../../../src/storage/writer/write.js'
 import { temporaryFolder } from '../../../helpers/database.js'
+import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
 import { messageText, testDaemon } from '../../../helpers/test-daemon.js'
-import { waitUntil } from '../../../helpers/until.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 import type { WireAnswer } from '../../../helpers/wire.js'
 
 interface Told {
@@ -237,7 +237,10 @@ t.test('a body is JSON, of a size, and whole', async (t) => {
   t.equal((await say(`${chunked}4\r\n{"te\r\nc\r\nxt":"hello"}\r\n0\r\n\r\n`)).body, '{"length":5}')
   const missing = await say(request('POST /v1/things', withKey, 'Content-Length: 0'))
   t.match(errorOf(missing), { code: 'missing_required_field', details: { errors: [{ field: '', value: null }] } })
-  t.equal(errorOf(await say(request('POST /v1/things', withKey, 'Content-Type: application/json'))).code, 'invalid_json')
+  t.equal(
+    errorOf(await say(request('POST /v1/things', withKey, 'Content-Type: application/json'))).code,
+    'invalid_json',
+  )
   for (const type of [
     'text/plain',
     'application/json; charset=latin1',

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { json } from '../../../../src/api/http/route.js'
-import { startTestApi, findFaults, post, request, testRoute, testRoutes, withKey } from '../../../helpers/api-door.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
 import { temporaryFolder } from '../../../helpers/database.js'
-import { waitUntil } from '../../../helpers/until.js'
+import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 import { openWire, type WireAnswer } from '../../../helpers/wire.js'
 
 function code({ status, body }: WireAnswer): string {

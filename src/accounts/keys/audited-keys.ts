@@ -1,0 +1,27 @@
+/** Making and revoking a key, each with its word in the audit log: writes of one commit. */
+import type { Write } from '../../storage/writer/write.js'
+import { type Actor, recordAuditEntry } from '../audit-log.js'
+import { insertKey, type NewKey, revokeKey, touchCreatorKey } from './api-keys.js'
+import { toCreatedKeyResource } from './key-resource.js'
+
+export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
+  const { id, workspace_id: workspaceId, user_id, created_at: at } = key.row
+  const { name, key_prefix, scopes, expires_at, allowed_networks, allowed_domains } = toCreatedKeyResource(key)
+  const details = { name, key_prefix, user_id, scopes, expires_at, allowed_networks, allowed_domains }
+  return [
+    insertKey(key.row),
+    recordAuditEntry({ workspaceId, actor, action: 'api_key.created', target: id, at, details }),
+  ]
+}
+
+/** The same by a key: misses where that one may not make it any more, or the workspace holds its most. */
+export function createKeyByKey(maker: { workspaceId: string; id: string }, key: NewKey, actor: Actor): Write[] {
+  const { workspace_id: forWorkspace, user_id: userId, created_at: at } = key.row
+  return [touchCreatorKey({ ...maker, at, forWorkspace, userId }), ...createKeyAudited(key, actor)]
+}
+
+/** Misses when there is no such key in the workspace, or it is revoked already. */
+export function revokeKeyAudited(key: { workspaceId: string; id: string; at: number }, actor: Actor): Write[] {
+  const { workspaceId, id, at } = key
+  return [revokeKey(key), recordAuditEntry({ workspaceId, actor, action: 'api_key.revoked', target: id, at })]
+}

@@ -1,0 +1,36 @@
+/** The `Idempotency-Key` of a request: the same key with the same body gets the first answer again. */
+import { z } from 'zod'
+import { Refusal } from '../../mail/refusal.js'
+import type { IdempotentRequest } from '../../sending/commit-emails.js'
+import { type EarlierUse, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
+import type { Answer, Call } from '../http/route.js'
+
+export const idempotencyHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(MAX_IDEMPOTENCY_KEY)
+    .optional()
+    .meta({ description: 'Within 24 hours, the same key with the same body gets the first answer again.' }),
+})
+
+/** Null: no key was given. `path` keeps equal bodies of two routes apart. */
+export function parseIdempotencyKey({ header, principal, rawBody }: Call, path: string): KeyUse | null {
+  const key = header('idempotency-key')
+  if (key === undefined) return null
+  if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
+    const message = `Idempotency-Key: 1 to ${MAX_IDEMPOTENCY_KEY} characters, found ${key.length}`
+    throw new Refusal('invalid-parameter', message, { field: 'Idempotency-Key', value: key.slice(0, 100) })
+  }
+  return { workspaceId: principal.workspaceId, key, fingerprint: fingerprintOf([path, rawBody]) }
+}
+
+export function withStoredAnswer(use: KeyUse | null, answer: string): IdempotentRequest | null {
+  return use === null ? null : { ...use, becomes: { emailId: null, answer } }
+}
+
+/** What an equal request was answered. */
+export function repeatAnswer({ answer }: EarlierUse, status: number): Answer {
+  if (answer === null) throw new Error('an idempotency key of the API without its answer')
+  return { kind: 'text', status, json: answer }
+}

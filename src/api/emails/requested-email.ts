@@ -1,0 +1,141 @@
+/**
+ * From a request whose form is right to the email that is wanted: names made one, template
+ * filled in, files looked up, limits that have codes of their own.
+ *
+ * With a template its subject and bodies are the email's, whatever stands beside it.
+ */
+
+import { Refusal } from '../../mail/refusal.js'
+import { createRecipientIds } from '../../messages/queue/enqueue.js'
+import { base64SizeOf, checkSize, type RequestedEmail } from '../../sending/compose-email.js'
+import type { Attachment, InlineImage, MessageContent } from '../../sending/message-content.js'
+import { parseReleaseTime } from '../../sending/schedule.js'
+import type { EmailRequest } from './email-request.js'
+import type { StoredParts } from './stored-parts.js'
+
+/** 10 MB: one attachment or image, decoded. */
+const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
+
+/** Throws a Refusal for what is not there, too large or too far ahead. */
+export function buildRequestedEmail(request: EmailRequest, now: number, stored: StoredParts): RequestedEmail {
+  const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
+  const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
+  const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
+  const words = resolveTextContent(request, ids[0] ?? '', stored)
+  const files = resolveFileContent(request, stored)
+  return {
+    content: {
+      ...{ from, to, cc, bcc, replyTo },
+      ...words,
+      fields: Object.entries(headers).map(([name, value]) => ({ name, value })),
+      ...files,
+    },
+    options: {
+      trackOpens: tracking?.open ?? true,
+      trackClicks: tracking?.click ?? true,
+      tags,
+      priority,
+      scheduledFor: scheduledFor === undefined ? null : parseReleaseTime(scheduledFor, now),
+    },
+    templateId: templateId ?? null,
+    recipientIds: ids,
+  }
+}
+
+type TextContent = Pick<MessageContent, 'subject' | 'html' | 'text'>
+
+function resolveTextContent(
+  request: EmailRequest,
+  recipientId: string,
+  { requireTemplate, fillTemplate, hold }: StoredParts,
+): TextContent {
+  const { template_id: id, template_data: data = {}, from, subject = '', html, htmlbody, text, textbody } = request
+  if (id === undefined) return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
+  const words = fillTemplate({ template: requireTemplate(id), data, from: from.address, recipientId })
+  hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
+  return words
+}
+
+type FileContent = Pick<MessageContent, 'attachments' | 'inlineImages'>
+type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
+type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
+
+/** A file that is there, and will be read when all of them are known to be. */
+interface ResolvedFile<File> {
+  readonly size: number
+  readonly cached: boolean
+  readonly read: () => File
+}
+
+function resolveFileContent(
+  { attachments = [], inline_images = [] }: Pick<EmailRequest, 'attachments' | 'inline_images'>,
+  stored: StoredParts,
+): FileContent {
+  const found = {
+    attachments: attachments.map((file, place) => resolveAttachment(file, `attachments[${place}]`, stored)),
+    images: inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored)),
+  }
+  const all = [...found.attachments, ...found.images]
+  checkSize(base64SizeOf(all.reduce((sum, { size }) => sum + size, 0)))
+  stored.hold(all.reduce((sum, { size, cached }) => sum + (cached ? size : 0), 0))
+  return {
+    attachments: found.attachments.map(({ read }) => read()),
+    inlineImages: found.images.map(({ read }) => read()),
+  }
+}
+
+/** Throws as `wantedEmail` does. */
+export function resolveAttachments(
+  attachments: EmailRequest['attachments'],
+  stored: StoredParts,
+): readonly Attachment[] {
+  return resolveFileContent({ attachments, inline_images: [] }, stored).attachments
+}
+
+function resolveAttachment(file: RequestedAttachment, field: string, stored: StoredParts): ResolvedFile<Attachment> {
+  if ('file_cache_key' in file) {
+    const row = stored.requireFile(field, file.file_cache_key)
+    const { name = row.name } = file
+    const read = (): Attachment => ({
+      filename: name,
+      content: stored.readBytes(field, row),
+      contentType: row.content_type,
+    })
+    return { size: row.size, cached: true, read }
+  }
+  const { filename, content_type: contentType } = file
+  const content = requireWithinLimit(field, file.content)
+  return { size: content.length, cached: false, read: () => ({ filename, content, contentType }) }
+}
+
+function resolveImage(image: RequestedImage, field: string, stored: StoredParts): ResolvedFile<InlineImage> {
+  const { cid } = image
+  if ('file_cache_key' in image) {
+    const row = stored.requireFile(field, image.file_cache_key)
+    const { name: filename, content_type: contentType, size } = row
+    return { size, cached: true, read: () => ({ cid, filename, content: stored.readBytes(field, row), contentType }) }
+  }
+  const { filename = null } = image
+  const content = requireWithinLimit(field, image.content)
+  const contentType = image.content_type ?? detectImageType(content)
+  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType }) }
+}
+
+function requireWithinLimit(field: string, content: Buffer): Buffer {
+  if (content.length <= MAX_ATTACHMENT_BYTES) return content
+  const message = `${field}.content: has ${content.length} bytes, allowed: ${MAX_ATTACHMENT_BYTES}`
+  const details = { field: `${field}.content`, value: content.length, limit: MAX_ATTACHMENT_BYTES }
+  throw new Refusal('attachment-too-large', message, details)
+}
+
+const imageSignatures: readonly (readonly [type: string, start: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8/],
+  ['image/webp', /^RIFF....WEBP/s],
+]
+
+function detectImageType(content: Buffer): string {
+  const start = content.toString('latin1', 0, 16)
+  return imageSignatures.find(([, signature]) => signature.test(start))?.[0] ?? 'application/octet-stream'
+}

@@ -1,0 +1,86 @@
+/**
+ * Answers where there is no request yet: the parser could not read one, it never came, it
+ * was no TLS, or there is no room for one more connection.
+ *
+ * They have the one form of errors and the header fields of every answer, are written to the
+ * socket as they are, and the connection ends.
+ */
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { RateState } from '../../../accounts/limits/rate-limit.js'
+import { headersOf, JSON_TYPE } from '../../emails/send.js'
+import type { ErrorBody, ErrorCode } from './error-answer.js'
+
+export interface PreRequestAnswer {
+  readonly status: number
+  readonly code: ErrorCode
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const unreadableRequest: PreRequestAnswer = {
+  status: 400,
+  code: 'validation_error',
+  message: 'this is no HTTP/1.1 request',
+}
+
+const parserAnswers: Readonly<Record<string, PreRequestAnswer>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'validation_error', message: 'the header is larger than 16384 bytes' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    code: 'payload_too_large',
+    message: 'the chunk extensions are too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'validation_error', message: 'the request did not come in time' },
+}
+
+export const plainHttpOnTls: PreRequestAnswer = {
+  status: 400,
+  code: 'validation_error',
+  message: 'this port speaks HTTPS: begin the address with https://',
+}
+
+export const connectNotAllowed: PreRequestAnswer = {
+  status: 405,
+  code: 'method_not_allowed',
+  message: 'CONNECT is not allowed here',
+  headers: { Allow: 'DELETE, GET, HEAD, PATCH, POST' },
+}
+
+export const tooManyConnections: PreRequestAnswer = {
+  status: 503,
+  code: 'service_unavailable',
+  message: 'too many connections, try again later',
+  headers: { 'Retry-After': '1' },
+}
+
+/** What a client is told whose bytes the parser refused; null: it is gone, or there is nothing to say. */
+export function preRequestAnswerTo(error: NodeJS.ErrnoException): PreRequestAnswer | null {
+  const { code = '' } = error
+  return parserAnswers[code] ?? (code.startsWith('HPE_') ? unreadableRequest : null)
+}
+
+export function formatPreRequestAnswer(
+  { status, code, message, headers = {} }: PreRequestAnswer,
+  requestId: string,
+  rate: RateState,
+): string {
+  const payload = JSON.stringify({ error: { code, message, status } } satisfies ErrorBody)
+  const fields = headersOf({ type: JSON_TYPE, payload, headers: { ...headers, Connection: 'close' } }, requestId, rate)
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', payload].join('\r\n')
+}
+
+/** How long a client has to read it and to close its side. */
+const LINGER = 1_000
+
+export function sendAndClose(socket: Socket, text: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  socket.end(text)
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER)
+  socket.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,100 @@
+/**
+ * Templates taken apart, from memory: most sends use the same few.
+ *
+ * Holds what was read until it is told to forget it: one template that we change ourselves,
+ * or all of them, when somebody else may have changed any. The ones that were not used for
+ * longest leave first.
+ *
+ * Limit: templates of 16 MB together, by what their pieces take in memory.
+ */
+import type { Read } from '../storage/prepared.js'
+import type { ParsedTemplate } from './render-template.js'
+import { parseTemplateText, type TemplateText } from './template-text.js'
+import { type Template, templateById } from './templates.js'
+
+export interface TemplateCache {
+  readonly find: (workspaceId: string, id: string) => ParsedTemplate | undefined
+  readonly forget: (workspaceId: string, id: string) => void
+  readonly drop: () => void
+}
+
+const MAX_CACHE_BYTES = 16 * 1_048_576
+/** Of a template and of each of its pieces, beside its text. */
+const TEMPLATE_OVERHEAD = 1_000
+const PIECE_OVERHEAD = 64
+
+interface CacheEntry {
+  readonly template: ParsedTemplate
+  readonly weight: number
+}
+
+export function createTemplateCache({ read }: { readonly read: Read }, most = MAX_CACHE_BYTES): TemplateCache {
+  /** In the order of their last use. */
+  const entries = new Map<string, CacheEntry>()
+  let weight = 0
+
+  function removeEntry(key: string): CacheEntry | undefined {
+    const found = entries.get(key)
+    if (found === undefined) return undefined
+    entries.delete(key)
+    weight -= found.weight
+    return found
+  }
+
+  function addEntry(key: string, one: CacheEntry): void {
+    entries.set(key, one)
+    weight += one.weight
+    for (const oldest of entries.keys()) {
+      if (weight <= most) return
+      removeEntry(oldest)
+    }
+  }
+
+  return {
+    find: (workspaceId, id) => {
+      const key = `${workspaceId} ${id}`
+      const one = removeEntry(key) ?? readTemplate(read, workspaceId, id)
+      if (one !== undefined) addEntry(key, one)
+      return one?.template
+    },
+    forget: (workspaceId, id) => {
+      removeEntry(`${workspaceId} ${id}`)
+    },
+    drop: () => {
+      entries.clear()
+      weight = 0
+    },
+  }
+}
+
+function readTemplate(read: Read, workspaceId: string, id: string): CacheEntry | undefined {
+  const [row] = templateById(read, { workspaceId, id })
+  return row === undefined ? undefined : toCacheEntry(parseTemplate(row))
+}
+
+export function parseTemplate({
+  id,
+  subject,
+  html,
+  text,
+}: Pick<Template, 'id' | 'subject' | 'html' | 'text'>): ParsedTemplate {
+  return {
+    id,
+    subject: parseTemplateText(subject),
+    html: html === null ? null : parseTemplateText(html),
+    text: text === null ? null : parseTemplateText(text),
+  }
+}
+
+function toCacheEntry(template: ParsedTemplate): CacheEntry {
+  const { subject, html, text } = template
+  const weight = [subject, html, text].reduce(
+    (sum, part) => sum + (part === null ? 0 : weightOf(part)),
+    TEMPLATE_OVERHEAD,
+  )
+  return { template, weight }
+}
+
+function weightOf({ literalBytes, pieces }: TemplateText): number {
+  return literalBytes + pieces.length * PIECE_OVERHEAD
+}

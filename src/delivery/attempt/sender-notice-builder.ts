@@ -1,0 +1,79 @@
+/**
+ * Does this outcome want a delivery status notification, and if so, which one?
+ *
+ * Who gets one at all is said in `messages/dsn/sender-notice`. A success is reported when asked
+ * for, and only where the next hop did not take the request over (RFC 3461 section 5.2.2).
+ */
+import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
+import { buildSenderNotice, type Notice, type NoticeSettings } from '../../messages/dsn/sender-notice.js'
+import type { Email } from '../../messages/email.js'
+import type { AttemptRecord } from '../../messages/queue/settle.js'
+import { describeReason } from '../../messages/replies/reasons.js'
+import type { Decision } from './decide-outcome.js'
+import type { OutboundMessage } from './outbound-message.js'
+
+/** What an outcome is reported from. */
+export interface ReportedMessage {
+  readonly email: Email
+  readonly raw: Buffer
+  readonly message: Pick<OutboundMessage, 'recipient' | 'notify' | 'orcpt'>
+}
+
+interface NotifySettings extends NoticeSettings {
+  readonly expireAfter: number
+}
+
+export type BuildSenderNotice = (
+  about: ReportedMessage,
+  attempted: AttemptRecord,
+  decision: Decision,
+  now: number,
+) => Notice | null
+
+export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
+  return ({ email, raw, message }, attempted, decision, now) => {
+    const dsnFields = dsnFieldsOf(decision)
+    if (dsnFields === null) return null
+    const recipient: DsnRecipient = {
+      address: message.recipient,
+      orcpt: message.orcpt,
+      ...dsnFields,
+      diagnostic: attempted.response,
+      remoteMta: isReply(attempted.response) ? attempted.mx : null,
+      lastAttemptAt: attempted.endedAt,
+      willRetryUntil: dsnFields.kind === 'delayed' ? attempted.entry.enqueued_at + settings.expireAfter : null,
+    }
+    return buildSenderNotice(settings, { email, raw, notify: message.notify }, { kind: dsnFields.kind, recipient }, now)
+  }
+}
+
+/** A server's words begin with its code; ours, where none answered, do not. */
+function isReply(response: string): boolean {
+  return /^[2-5]\d\d(?: |$)/.test(response)
+}
+
+interface DsnFields {
+  readonly kind: DsnKind
+  readonly action: DsnRecipient['action']
+  readonly status: string
+  readonly reason: string
+}
+
+function dsnFieldsOf(decision: Decision): DsnFields | null {
+  switch (decision.kind) {
+    case 'accepted': {
+      const reason = 'The next server took the message.'
+      return decision.dsnRelayed ? null : { kind: 'success', action: 'relayed', status: '2.0.0', reason }
+    }
+    case 'deferred':
+      return decision.notice
+        ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: describeReason(decision.reason) }
+        : null
+    case 'failed':
+      // The owner did that, and knows.
+      if (decision.reason === 'domain-deleted') return null
+      return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
+    case 'bounced':
+      return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * One connection over TCP: framed messages, answered one after the other in their order (RFC 7766).
+ *
+ * Everything is bounded: a message in its length and the time until it is whole, a reply in the time until the
+ * client takes it, so that who opens connections and does nothing with them loses them.
+ */
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { setImmediate as breath } from 'node:timers/promises'
+import { systemClock } from '../platform/clock.js'
+import type { ConnectionState } from '../platform/connections/connection-limiter.js'
+import { MAX_QUERY_SIZE } from './query.js'
+import type { Responder } from './responder.js'
+
+export interface DnsConnection {
+  /** What is under way is finished; nothing further is read. */
+  readonly finish: () => void
+  readonly whenClosed: Promise<void>
+  /** What it uses its place for; null: for an answer. */
+  readonly status: () => ConnectionState | null
+}
+
+/** Milliseconds without a whole message, or without the client taking what it is sent. */
+export const IDLE_TIMEOUT = 10_000
+
+/** Who has asked nothing for so many milliseconds gives way to another client. */
+const EVICTABLE_AFTER = 1_000
+
+/** Never rejects. */
+export function serveConnection(
+  socket: Socket,
+  client: string,
+  { respondOverTcp }: Responder,
+  limit = IDLE_TIMEOUT,
+): DnsConnection {
+  const deadline = startDeadline(socket, limit)
+  // Whatever went wrong with it ends in its close.
+  socket.on('error', () => undefined)
+  let [busy, finishing, asked] = [false, false, false]
+  let since = systemClock()
+
+  async function answerAll(): Promise<void> {
+    for await (const message of readMessages(socket)) {
+      ;[busy, asked] = [true, true]
+      let sent = 0
+      for (const reply of respondOverTcp(message, client)) {
+        deadline.extend()
+        await sendReply(socket, reply)
+        sent += 1
+        // A transfer shares the thread with everybody else.
+        await breath()
+      }
+      busy = false
+      since = systemClock()
+      deadline.extend()
+      if (sent === 0 || finishing) break
+    }
+    socket.end()
+  }
+
+  const whenClosed = answerAll()
+    // The client is gone, or a transfer cannot go on: a whole reply is all that it could be told.
+    .catch(() => socket.destroy())
+    .then(() => waitForClose(socket))
+    .finally(() => deadline.clear())
+  return {
+    whenClosed,
+    status: () => {
+      if (busy) return null
+      return { rank: asked ? 'idle' : 'unproved', since, isFresh: systemClock() - since < EVICTABLE_AFTER }
+    },
+    finish: () => {
+      finishing = true
+      if (!busy) socket.destroy()
+    },
+  }
+}
+
+interface Deadline {
+  readonly extend: () => void
+  readonly clear: () => void
+}
+
+function startDeadline(socket: Socket, limit: number): Deadline {
+  const timer = setTimeout(() => socket.destroy(), limit)
+  return { extend: () => timer.refresh(), clear: () => clearTimeout(timer) }
+}
+
+async function sendReply(socket: Socket, reply: Buffer): Promise<void> {
+  const size = Buffer.alloc(2)
+  size.writeUInt16BE(reply.length)
+  if (socket.destroyed) throw new Error('the client is gone')
+  if (!socket.write(Buffer.concat([size, reply]))) await waitForDrain(socket)
+}
+
+/** Or closed. A transfer waits often: no wait may leave its listeners behind. */
+async function waitForDrain(socket: Socket): Promise<void> {
+  const settled = new AbortController()
+  const { signal } = settled
+  try {
+    await Promise.race([once(socket, 'drain', { signal }), once(socket, 'close', { signal })])
+  } finally {
+    settled.abort()
+  }
+}
+
+async function waitForClose(socket: Socket): Promise<void> {
+  if (!socket.closed) await once(socket, 'close').catch(() => undefined)
+}
+
+/** Ends with the connection, in the middle of a message too, and before one that is longer than any question. */
+async function* readMessages(socket: Socket): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0)
+  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    while (held.length >= 2) {
+      const end = 2 + held.readUInt16BE(0)
+      if (end > 2 + MAX_QUERY_SIZE) return
+      if (held.length < end) break
+      yield held.subarray(2, end)
+      held = held.subarray(end)
+    }
+  }
+}

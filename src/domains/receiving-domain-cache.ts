@@ -1,0 +1,85 @@
+/**
+ * "Who receives mail for this domain?", answered from memory, for every address that a
+ * stranger asks about.
+ *
+ * Holds what was read until it is told to forget it. Names that are not ours are remembered
+ * too, apart from those that are: strangers choose them, and must not push ours out.
+ * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
+ */
+import type { DomainName } from '../mail/address.js'
+import type { Read } from '../storage/prepared.js'
+import { verifiedByName } from './sending-domains.js'
+import { listBlockedLocalParts } from './verification/blocked-addresses.js'
+
+export interface ReceivingCacheLimits {
+  readonly maxDomains: number
+  readonly maxBlocked: number
+  readonly maxForeignNames: number
+}
+
+const defaultLimits: ReceivingCacheLimits = { maxDomains: 10_000, maxBlocked: 200_000, maxForeignNames: 10_000 }
+
+export interface ReceivingDomain {
+  readonly workspaceId: string
+  /** Whether it takes mail at all. */
+  readonly inbound: boolean
+  /** Keys of local parts (`localPartKey`) to which it takes none. */
+  readonly blocked: ReadonlySet<string>
+}
+
+export interface ReceivingDomainCache {
+  /** The domain where some workspace has it verified, else undefined. */
+  readonly find: (domain: DomainName) => ReceivingDomain | undefined
+  readonly forget: (domain: string) => void
+  readonly drop: () => void
+}
+
+export function createReceivingDomainCache(
+  { read }: { readonly read: Read },
+  limits = defaultLimits,
+): ReceivingDomainCache {
+  const domains = new Map<string, ReceivingDomain>()
+  const foreignNames = new Set<string>()
+  let blockedTotal = 0
+
+  function clearDomains(): void {
+    domains.clear()
+    blockedTotal = 0
+  }
+
+  function remember(name: string, domain: ReceivingDomain): ReceivingDomain {
+    const { size } = domain.blocked
+    if (domains.size >= limits.maxDomains || blockedTotal + size > limits.maxBlocked) clearDomains()
+    domains.set(name, domain)
+    blockedTotal += size
+    return domain
+  }
+
+  return {
+    find: (domain) => {
+      const cached = domains.get(domain)
+      if (cached !== undefined || foreignNames.has(domain)) return cached
+      const found = readDomain(read, domain)
+      if (found !== undefined) return remember(domain, found)
+      if (foreignNames.size >= limits.maxForeignNames) foreignNames.clear()
+      foreignNames.add(domain)
+      return undefined
+    },
+    forget: (domain) => {
+      blockedTotal -= domains.get(domain)?.blocked.size ?? 0
+      domains.delete(domain)
+      foreignNames.delete(domain)
+    },
+    drop: () => {
+      clearDomains()
+      foreignNames.clear()
+    },
+  }
+}
+
+function readDomain(read: Read, domain: DomainName): ReceivingDomain | undefined {
+  const [row] = verifiedByName(read, { domain })
+  if (row === undefined) return undefined
+  const inbound = row.inbound === 1
+  return { workspaceId: row.workspace_id, inbound, blocked: new Set(inbound ? listBlockedLocalParts(read, row) : []) }
+}

@@ -1,0 +1,204 @@
+/**
+ * What happened to an email, attempt by attempt, and what comes next: what `posthorn explain`
+ * and `posthorn send` print, and what the record of the API is made of.
+ */
+import { formatTimestamp } from '../platform/clock.js'
+import type { Read } from '../storage/prepared.js'
+import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
+import { attemptsOfEmail } from './queue/attempts.js'
+import { entryById } from './queue/queue.js'
+import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
+import { rollUp } from './states.js'
+
+type Attempt = ReturnType<typeof attemptsOfEmail>[number]
+type Recipient = ReturnType<typeof recipientsOfEmail>[number]
+
+export interface AttemptDetails {
+  readonly number: number
+  readonly at: string
+  readonly duration_ms: number
+  readonly mx: string | null
+  readonly address: string | null
+  readonly tls: string | null
+  readonly outcome: Attempt['outcome']
+  readonly reason: string | null
+  readonly response: string
+  readonly next_attempt_at: string | null
+}
+
+export interface RecipientDetails {
+  /** Of its entry in the queue, too. */
+  readonly id: string
+  readonly email: string
+  readonly status: Recipient['status']
+  readonly attempts: readonly AttemptDetails[]
+  readonly last_response: string | null
+  readonly reason: string | null
+  readonly mx: string | null
+  readonly next_attempt_at: string | null
+  /** The host that is not called until then, and why; null: it waits for its time alone. */
+  readonly waits_for: string | null
+  readonly held: boolean
+  readonly delivered_at: string | null
+  readonly transcript: string | null
+}
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+export interface EmailDetails {
+  readonly id: string
+  readonly message_id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly reply_to: readonly string[]
+  readonly subject: string
+  readonly tags: readonly Tag[]
+  readonly tracking: { readonly open: boolean; readonly click: boolean }
+  readonly priority: Email['priority']
+  readonly template_id: string | null
+  readonly status: Email['status']
+  readonly created_at: string
+  readonly scheduled_for: string | null
+  readonly sent_at: string | null
+  readonly delivered_at: string | null
+  readonly opened_at: string | null
+  readonly clicked_at: string | null
+  readonly bounced_at: string | null
+  readonly recipients: readonly RecipientDetails[]
+}
+
+/** As it is asked for: by its id, or by the id of one recipient, which its queue entry has too. */
+export interface EmailLookup {
+  readonly email: Email
+  /** Null: all recipients. */
+  readonly recipientId: string | null
+}
+
+/** The operator's view, of whichever workspace; null: no email and no recipient has this id. */
+export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  if (email !== undefined) return { email, recipientId: null }
+  const [recipient] = recipientOfAnyWorkspace(read, { id })
+  if (recipient === undefined) return null
+  const [ofRecipient] = emailOfAnyWorkspace(read, { id: recipient.email_id })
+  return ofRecipient === undefined ? null : { email: ofRecipient, recipientId: id }
+}
+
+/** With the recipients that were asked for. */
+export function filterRecipients<Details extends Pick<EmailDetails, 'recipients'>>(
+  { recipientId }: EmailLookup,
+  story: Details,
+): Details {
+  if (recipientId === null) return story
+  return { ...story, recipients: story.recipients.filter(({ id }) => id === recipientId) }
+}
+
+export interface EmailKey {
+  readonly workspaceId: string
+  readonly id: string
+}
+
+/** The operator's view, of whichever workspace; null: no such email. */
+export function detailsOfAnyWorkspace(read: Read, id: string): EmailDetails | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  return email === undefined ? null : readEmailDetails(read, { workspaceId: email.workspace_id, id })
+}
+
+/** Null: the workspace has no such email. */
+export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): EmailDetails | null {
+  const [known] = emailById(read, { workspaceId, id })
+  if (known === undefined) return null
+  const key = { workspaceId, emailId: id }
+  const rows = recipientsOfEmail(read, key)
+  const attempts = attemptsOfEmail(read, key)
+  const recipients = rows.map((recipient) => readRecipientDetails(read, recipient, attempts))
+  // Each read sees a moment of its own: the email last, so that it knows all that its recipients do.
+  const email = emailById(read, { workspaceId, id })[0] ?? known
+  return {
+    id,
+    message_id: email.message_id,
+    from: email.from_email,
+    to: parseAddresses(email.to_emails),
+    cc: parseAddresses(email.cc_emails),
+    bcc: parseAddresses(email.bcc_emails),
+    reply_to: parseAddresses(email.reply_to),
+    subject: email.subject,
+    tags: JSON.parse(email.tags) as readonly Tag[],
+    tracking: { open: email.track_opens === 1, click: email.track_clicks === 1 },
+    priority: email.priority,
+    template_id: email.template_id,
+    status: statusOf(email, rows),
+    ...timestampsOf(email),
+    recipients,
+  }
+}
+
+/** What its recipients, beside whom it is shown, are rolled up to; a complaint and a cancellation are its own. */
+function statusOf({ status }: Email, recipients: readonly Recipient[]): Email['status'] {
+  if (status === 'complained') return status
+  if (status === 'cancelled' && recipients.some((recipient) => recipient.status === status)) return status
+  return rollUp(recipients.map((recipient) => recipient.status))
+}
+
+type TimestampField =
+  | 'created_at'
+  | 'scheduled_for'
+  | 'sent_at'
+  | 'delivered_at'
+  | 'opened_at'
+  | 'clicked_at'
+  | 'bounced_at'
+
+function timestampsOf(email: Email): Pick<EmailDetails, TimestampField> {
+  return {
+    created_at: formatTimestamp(email.created_at),
+    scheduled_for: toTimestamp(email.scheduled_for),
+    sent_at: toTimestamp(email.sent_at),
+    delivered_at: toTimestamp(email.delivered_at),
+    opened_at: toTimestamp(email.opened_at),
+    clicked_at: toTimestamp(email.clicked_at),
+    bounced_at: toTimestamp(email.bounced_at),
+  }
+}
+
+function readRecipientDetails(read: Read, recipient: Recipient, attempts: readonly Attempt[]): RecipientDetails {
+  const entry = entryById(read, { id: recipient.id })[0]
+  return {
+    id: recipient.id,
+    email: recipient.address,
+    status: recipient.status,
+    attempts: attempts.filter(({ recipient_id }) => recipient_id === recipient.id).map(toAttemptDetails),
+    last_response: recipient.last_response,
+    reason: recipient.reason,
+    mx: recipient.mx,
+    // While it is being attempted the time in the queue is the end of the lease.
+    next_attempt_at: toTimestamp(entry === undefined || entry.leased === 1 ? null : entry.next_attempt_at),
+    waits_for: entry === undefined || entry.leased === 1 ? null : entry.waits_for,
+    held: entry?.held === 1,
+    delivered_at: toTimestamp(recipient.delivered_at),
+    transcript: recipient.transcript,
+  }
+}
+
+function toAttemptDetails(attempt: Attempt): AttemptDetails {
+  const { number, at, duration, mx, address, tls, outcome, reason, response } = attempt
+  const times = {
+    at: formatTimestamp(at),
+    duration_ms: duration,
+    next_attempt_at: toTimestamp(attempt.next_attempt_at),
+  }
+  return { number, mx, address, tls, outcome, reason, response, ...times }
+}
+
+function parseAddresses(json: string): readonly string[] {
+  return JSON.parse(json) as readonly string[]
+}
+
+function toTimestamp(at: number | null): string | null {
+  return at === null ? null : formatTimestamp(at)
+}

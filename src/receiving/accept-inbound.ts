@@ -1,0 +1,200 @@
+/**
+ * Takes a message in: judged by what its authentication found, marked with it, filed once for
+ * each workspace that it was written to. It resolves when all copies are on disk, in one
+ * commit; what the message says is looked at afterwards (`inbound-processor.ts`).
+ *
+ * A recipient that we would not take any more is never passed over in silence: the client is to
+ * come again, and hears of it at the RCPT.
+ */
+import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import { type Address, formatForDisplay } from '../mail/address.js'
+import { scanHeader } from '../mail/header-fields.js'
+import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Authentication, Connection } from '../messages/inbound/authentication-results.js'
+import { type Arrival, storeInbound } from '../messages/inbound/inbound-email.js'
+import { summarizeResults } from '../messages/inbound/result-summary.js'
+import type { Clock } from '../platform/clock.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Log } from '../platform/log.js'
+import { freeMemory } from '../platform/memory/free-memory.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import { tryCommit } from '../storage/writer/try-commit.js'
+import { type Commit, MovedBytes, type Write } from '../storage/writer/write.js'
+import { type DmarcSetting, decideAcceptance } from './authentication/acceptance-policy.js'
+import type { Authenticate } from './authentication/authentication-thread.js'
+import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
+import { type Destination, type OperatorWorkspace, resolveDestinations } from './destinations.js'
+import type { ReceivedMessage } from './received-message.js'
+import type { InboundRecipient } from './recipient-policy.js'
+import { buildTooLarge, isTooLargeFor } from './system-mail.js'
+import { type Trace, withTrace } from './trace-fields.js'
+
+export interface AcceptInboundDeps {
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  /** Ours: the first word of our results. */
+  readonly hostname: string
+  readonly dmarc: DmarcSetting
+  readonly authenticate: Authenticate
+  readonly recipientOf: (address: Address) => InboundRecipient
+  readonly operatorWorkspace: () => OperatorWorkspace
+  /** Of workspaces, and of the service, which holds reports. */
+  readonly inboundBytes: InboundBytesReader
+  /** Something new of a workspace is on disk; reports are the service's. */
+  readonly onStored: (workspaceId: string) => void
+}
+
+export type AcceptInbound = (message: ReceivedMessage) => Promise<{ readonly id: string }>
+
+/** What one copy is made of. */
+interface InboundCopy {
+  readonly id: string
+  readonly destination: Destination
+  readonly message: ReceivedMessage
+  readonly trace: Omit<Trace, 'id' | 'recipient'>
+  readonly authentication: Authentication
+  readonly arrival: Arrival
+}
+
+/** Rejects with a `Refusal` where the message is not taken, and with a fault of storage. */
+export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
+  const ignoredReturnPaths = { times: 0 }
+  return async (received) => {
+    const { client, envelopeFrom, recipients } = received
+    const bytes = received.raw.length
+    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
+    const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
+    const { authentication, raw } = await deps.authenticate(received.raw, connection)
+    try {
+      return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
+    } finally {
+      freeMemory(raw) // where it was not moved to the writer
+    }
+  }
+}
+
+/** `letGo`: return paths that were none of ours, since the start. */
+async function acceptAuthenticated(
+  deps: AcceptInboundDeps,
+  message: ReceivedMessage,
+  authentication: Authentication,
+  connection: Connection,
+  letGo: { times: number },
+): Promise<{ readonly id: string }> {
+  const { client, envelopeFrom, recipients } = message
+  const bytes = message.raw.length
+  const judgement = decideAcceptance(authentication, deps.dmarc)
+  if (judgement.kind === 'refuse') {
+    throw new Refusal('sender-not-authenticated', judgement.text, { reason: judgement.reason })
+  }
+  const now = deps.clock()
+  const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
+  const spamReason = judgement.kind === 'spam' ? judgement.reason : null
+  const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
+  const {
+    destinations: to,
+    ignoredAddresses,
+    goneAddresses,
+  } = resolveDestinations(recipients, deps.recipientOf, deps.operatorWorkspace())
+  if (goneAddresses.length > 0)
+    throw new Refusal('unavailable', 'a recipient has just been taken away, try again later')
+  const copies = to.map(
+    (one): InboundCopy => ({ id: uuidv7(now), destination: one, message, trace, authentication, arrival }),
+  )
+  if (copies.length > 0) await storeCopies(deps, copies)
+  for (const copy of copies) deps.onStored(ownerOf(copy.destination))
+  letGo.times += ignoredAddresses.length
+  logAccepted(
+    deps,
+    copies,
+    { client, envelopeFrom, recipients, bytes },
+    ignoredAddresses.length === 0 ? null : letGo.times,
+  )
+  return { id: copies[0]?.id ?? uuidv7(now) }
+}
+
+/** All copies by one commit, or none: also where one has no room, which is told as a fault of the moment. */
+async function storeCopies(
+  { commit, inboundBytes, log }: AcceptInboundDeps,
+  copies: readonly InboundCopy[],
+): Promise<void> {
+  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.destination), bytes: buildStoredBytes(copy) }))
+  const rooms = stored.flatMap(({ workspaceId, bytes: { length } }) => {
+    const { limit } = inboundBytes(workspaceId)
+    return limit === null ? [] : [requireRoom({ workspaceId, bytes: length, limit })]
+  })
+  const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
+  if (await tryCommit(commit([...rooms, ...writes]))) return
+  log.info(
+    { workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    'a message was refused: no room for inbound mail',
+  )
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+function buildStoredBytes({ id, destination, message: { raw }, trace }: InboundCopy): MovedBytes {
+  // A list of several would tell each of the others.
+  const [first, ...others] = destination.addresses
+  const recipient = others.length === 0 ? (first ?? null) : null
+  return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+}
+
+function writesOf(
+  { id, destination, message, trace, authentication: found, arrival }: InboundCopy,
+  stored: MovedBytes,
+): Write[] {
+  const { envelopeFrom, client } = message
+  const record = {
+    id,
+    kind: destination.kind,
+    workspace_id: ownerOf(destination),
+    domain: destination.kind === 'mail' ? destination.domain : '',
+    envelope_from: envelopeFrom,
+    envelope_to: JSON.stringify(destination.addresses),
+    client_address: client.address,
+    helo: client.helo,
+    ...summarizeResults(found),
+    authentication: JSON.stringify(found),
+    arrival,
+    received_at: trace.now,
+  }
+  return storeInbound(record, stored)
+}
+
+function ownerOf(to: Destination): string {
+  return to.kind === 'mail' ? to.workspaceId : SERVICE_WORKSPACE
+}
+
+function traceOf({ envelopeFrom, client, protocol, tls }: ReceivedMessage, hostname: string, now: number) {
+  return { returnPath: envelopeFrom, helo: client.helo, address: client.address, hostname, protocol, tls, now }
+}
+
+function buildResultFields(found: Authentication, connection: Connection): Trace['results'] {
+  return [
+    { name: 'Authentication-Results', value: formatAuthenticationResults(found, connection) },
+    { name: 'Received-SPF', value: formatReceivedSpf(found, connection) },
+  ]
+}
+
+/** `bytes`: of the message, which may be gone from memory by now. */
+type AcceptedFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
+
+/** `letGo`: return paths that were none of ours, since the start; null: none in this message. */
+function logAccepted(
+  { log }: AcceptInboundDeps,
+  copies: readonly InboundCopy[],
+  { client, envelopeFrom, recipients, bytes }: AcceptedFacts,
+  letGo: number | null,
+): void {
+  const facts = {
+    client: client.address,
+    helo: formatForDisplay(client.helo),
+    from: envelopeFrom,
+    ...toRecipientLogFields(recipients),
+    bytes,
+  }
+  if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ id }) => id) }, 'a message was taken in')
+  if (letGo !== null) log.info({ ...facts, times: letGo }, 'mail to a return path that is none of ours was let go')
+}

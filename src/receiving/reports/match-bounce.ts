@@ -1,0 +1,65 @@
+/**
+ * Which of the recipients that a bounce speaks of is the one that its token was made for, and how
+ * surely? Pure.
+ *
+ * A token says to whom the message went, never whose mailbox has failed: forwards and aliases bring
+ * reports about others. The rule, the first that holds:
+ *
+ *   1. the final recipient is ours                  acts, and may suppress
+ *   2. the original recipient is ours               acts
+ *   3. one bounce alone, which names no recipient   acts
+ *   4. one bounce alone, about another address of   acts
+ *      the same domain that the message did not go to
+ *   5. anything else                                changes nothing
+ *
+ * Of several that fit, the mildest news counts: while one member of an alias has the message, it is not lost.
+ */
+import { type Address, domainOf, tryParseAddress } from '../../mail/address.js'
+import type { Recipient } from '../../messages/recipients.js'
+import type { Bounce, BounceKind } from './report.js'
+import { isSameAddress, mailboxPartOf, parseTypedAddress } from './report-addresses.js'
+
+const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
+
+/** Null: it speaks of others. `fellows`: whom the email went to beside this recipient. */
+export function findBounceFor(
+  bounces: readonly Bounce[],
+  { address, orcpt }: Pick<Recipient, 'address' | 'orcpt'>,
+  fellows: readonly string[],
+): Bounce | null {
+  const own = tryParseAddress(address)
+  if (own === null) return null
+  const named = bounces.filter(({ recipient }) => recipient !== null && isSameMailbox(recipient, own))
+  if (named.length > 0) return findMildest(named)
+  const names = [own, parseTypedAddress(orcpt)]
+  const first = bounces.filter(({ original }) => names.some((name) => isSameKnownAddress(name, original)))
+  if (first.length > 0) return withoutFault(findMildest(first))
+  const [only, ...more] = bounces
+  return only !== undefined && more.length === 0 && mayBeOurs(only, own, fellows) ? withoutFault(only) : null
+}
+
+/** With its detail or without (`bob+shop`): servers take it off. */
+function isSameMailbox(named: Address, own: Address): boolean {
+  return isSameAddress(named, own) || isSameAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}` as Address)
+}
+
+function isSameKnownAddress(one: Address | null, other: Address | null): boolean {
+  return one !== null && other !== null && isSameAddress(one, other)
+}
+
+/** An alias within the domain, or nobody named. An original recipient that is not ours says whose report it is. */
+function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
+  if (recipient === null) return true
+  if (original !== null && !isSameAddress(original, recipient)) return false
+  if (fellows.some((fellow) => isSameAddress(fellow as Address, recipient))) return false
+  const domain = domainOf(recipient)
+  return domain === domainOf(own) || domain.endsWith(`.${domainOf(own)}`)
+}
+
+function withoutFault(bounce: Bounce | null): Bounce | null {
+  return bounce === null ? null : { ...bounce, recipientsFault: false }
+}
+
+function findMildest(bounces: readonly Bounce[]): Bounce | null {
+  return bounces.toSorted((one, other) => severity[one.kind] - severity[other.kind])[0] ?? null
+}

@@ -1,0 +1,73 @@
+/**
+ * A message that was submitted by SMTP: its header says how it is to be sent.
+ *
+ * Whoever gets an id back may forget the message: its commit is on disk.
+ */
+import type { Principal } from '../accounts/principal.js'
+import { type Header, readFieldValue, scanHeader } from '../mail/header-fields.js'
+import type { Clock } from '../platform/clock.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Read } from '../storage/prepared.js'
+import type { CommitEmails } from './commit-emails.js'
+import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
+import type { PrepareEmail } from './prepare-email.js'
+import { summarizeMessage } from './prepare-message.js'
+import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
+import type { SubmittedMessage } from './submitted-message.js'
+
+export interface AcceptedEmail {
+  readonly emailId: string
+}
+
+export interface AcceptSubmissionDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly prepare: PrepareEmail
+  readonly commitEmails: CommitEmails
+}
+
+export type AcceptSubmission = (principal: Principal, message: SubmittedMessage) => Promise<AcceptedEmail>
+
+export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptSubmissionDeps): AcceptSubmission {
+  return async (principal, message) => {
+    const now = clock()
+    const header = scanHeader(message.raw)
+    const summary = summarizeMessage(message.raw, header)
+    const { idempotencyKey, ...options } = readServiceFields(extractServiceFields(message.raw, header), now)
+    const use = idempotencyKey === null ? null : toKeyUse(principal, message, idempotencyKey)
+    const before = use === null ? null : findEarlierUse(read, use, now)
+    if (before !== null) return toAcceptedEmail(before.emailId)
+
+    const emailId = uuidv7(now)
+    const prepared = prepare(principal, {
+      emailId,
+      source: 'smtp',
+      message,
+      header,
+      summary,
+      options,
+      templateId: null,
+      now,
+    })
+    const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
+    const other = await commitEmails([prepared], once, now)
+    return other === null ? { emailId } : toAcceptedEmail(other.emailId)
+  }
+}
+
+/** The fingerprint of a submission is one of the same: what an API request became has another. */
+function toAcceptedEmail(emailId: string | null): AcceptedEmail {
+  if (emailId === null) throw new Error('an idempotency key of SMTP without its email')
+  return { emailId }
+}
+
+function extractServiceFields(raw: Buffer, header: Header): { name: string; value: string }[] {
+  return header.fields
+    .filter(({ name }) => isServiceField(name))
+    .map((field) => ({ name: field.name, value: readFieldValue(raw, field) }))
+}
+
+function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {
+  const envelope = [message.envelopeFrom, ...message.recipients.map(({ address }) => address)]
+  return { workspaceId, key, fingerprint: fingerprintOf([...envelope, message.raw]), field: IDEMPOTENCY_FIELD }
+}

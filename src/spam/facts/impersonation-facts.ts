@@ -1,0 +1,89 @@
+/**
+ * For whom a message gives itself out, held against where it comes from and where its links lead.
+ *
+ * Limits: the first three authors, the first 100 distinct hosts of links.
+ */
+import type { Mailbox } from '../../mail/mailbox-list.js'
+import {
+  type BrandMatch,
+  findBrandOfHost,
+  findBrands,
+  isBrandLookalike,
+  isOwnDomain,
+  isSharedNameMisused,
+} from './brand-match.js'
+import { findPhishingTopics, type PhishingTopic, urgencyPhrases } from './phishing-phrases.js'
+import { parseSpamUrl, type SpamUrl } from './url-facts.js'
+
+const MAX_AUTHORS = 3
+const MAX_HOSTS = 100
+
+export interface ImpersonationFacts {
+  /** Brands that names of authors speak of, and that the author's domain does not belong to. */
+  readonly impersonatedBrands: readonly BrandMatch[]
+  /** The same of the subject. */
+  readonly subjectBrands: readonly BrandMatch[]
+  /** The author's domain is made to look like a brand's. */
+  readonly hasLookalikeDomain: boolean
+  /** A link leads to a name that is made to look like a brand's. */
+  readonly hasLookalikeLink: boolean
+  /** It names a brand, has links, and none of them leads to that brand. */
+  readonly noLinkToNamedBrand: boolean
+  /** The author's domain is a brand's, and none of its links leads to that brand. */
+  readonly noLinkToAuthorBrand: boolean
+  /** What it asks for that fraud asks for. */
+  readonly phishingTopics: ReadonlySet<PhishingTopic>
+  readonly isUrgent: boolean
+}
+
+interface ImpersonationInput {
+  readonly from: readonly Mailbox[]
+  readonly subject: string
+  /** Domain of the author; null: there is none. */
+  readonly domain: string | null
+  /** The beginning and the end of all words, in lower case. */
+  readonly lowerText: string
+  readonly urls: readonly SpamUrl[]
+}
+
+export function collectImpersonationFacts({
+  from,
+  subject,
+  domain,
+  lowerText,
+  urls,
+}: ImpersonationInput): ImpersonationFacts {
+  const foreignBrandsOf = (found: readonly BrandMatch[]): readonly BrandMatch[] =>
+    domain === null ? [] : found.filter(({ brand }) => !isOwnDomain(brand, domain))
+  const names = from.slice(0, MAX_AUTHORS).map(({ name }) => name)
+  const impersonatedBrands = foreignBrandsOf(names.flatMap(findBrands))
+  const subjectBrands = foreignBrandsOf(findBrands(subject))
+  const hosts = [...new Set(urls.map(({ host }) => host))].slice(0, MAX_HOSTS)
+  const all = [...impersonatedBrands, ...subjectBrands]
+  return {
+    impersonatedBrands:
+      domain !== null && names.some((name) => isSharedNameMisused(name, domain))
+        ? [...impersonatedBrands, sharedNameMatch]
+        : impersonatedBrands,
+    subjectBrands: subjectBrands,
+    hasLookalikeDomain: domain !== null && isBrandLookalike(domain),
+    hasLookalikeLink: hosts.some(isBrandLookalike),
+    noLinkToNamedBrand:
+      hosts.length > 0 && all.length > 0 && !hosts.some((host) => all.some(({ brand }) => isOwnDomain(brand, host))),
+    noLinkToAuthorBrand: domain !== null && hosts.length > 0 && hasNoLinkToBrand(domain, hosts),
+    phishingTopics: findPhishingTopics(lowerText),
+    isUrgent: urgencyPhrases.test(lowerText),
+  }
+}
+
+function hasNoLinkToBrand(domain: string, hosts: readonly string[]): boolean {
+  const brand = findBrandOfHost(domain)
+  return brand !== null && !hosts.some((host) => isOwnDomain(brand, host))
+}
+
+const sharedNameMatch: BrandMatch = { brand: { names: [], labels: new Set(), common: true }, disguised: false }
+
+/** Where forms of HTML send what is filled in. */
+export function parseFormUrls(actions: readonly string[]): readonly SpamUrl[] {
+  return actions.flatMap((action) => parseSpamUrl(action, null) ?? [])
+}

@@ -1,0 +1,91 @@
+/**
+ * "Does this workspace not send to this address?", answered from memory where it can be.
+ *
+ * A question to the database takes longer than all else that is asked about a recipient,
+ * and nearly all answers are no. So the list of a workspace is kept in memory while it is
+ * of a usual length: who is not on it is not asked about. Whoever is on it is looked up,
+ * so a suppression that was removed meanwhile does no harm. What is added here comes in by
+ * the commit that adds it (`watch`); after another process's commit all is forgotten.
+ *
+ * Limits: lists of up to 10,000 addresses, 100,000 in all; longer ones are always asked.
+ */
+import type { Address } from '../mail/address.js'
+import { prepareRead, type Read } from '../storage/prepared.js'
+import type { Commit } from '../storage/writer/write.js'
+import { findAddedSuppression, isSuppressed, type Suppression } from './suppressions.js'
+
+export interface SuppressionCache {
+  readonly isSuppressed: (workspaceId: string, address: Address) => boolean
+  /** The same commit, whose additions the book hears of. */
+  readonly watch: (commit: Commit) => Commit
+  readonly drop: () => void
+}
+
+export interface CacheLimits {
+  readonly addressesPerList: number
+  readonly totalAddresses: number
+}
+
+const defaultLimits: CacheLimits = { addressesPerList: 10_000, totalAddresses: 100_000 }
+
+const selectAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+  db.selectFrom('suppressions').select('email').where('workspace_id', '=', slot('workspaceId')).limit(slot('limit')),
+)
+
+export function createSuppressionCache(
+  { read }: { readonly read: Read },
+  limits: CacheLimits = defaultLimits,
+): SuppressionCache {
+  /** Null: too long to be kept. */
+  const lists = new Map<string, Set<string> | null>()
+  let cachedTotal = 0
+
+  function loadList(workspaceId: string): Set<string> | null {
+    const known = lists.get(workspaceId)
+    if (known !== undefined) return known
+    const rows = selectAddresses(read, { workspaceId, limit: limits.addressesPerList + 1 })
+    const list = rows.length > limits.addressesPerList ? null : new Set(rows.map(({ email }) => email))
+    const size = 1 + (list?.size ?? 0)
+    if (cachedTotal + size > limits.totalAddresses) drop()
+    cachedTotal += size
+    lists.set(workspaceId, list)
+    return list
+  }
+
+  function addAddress({ workspace_id: workspaceId, email }: Suppression): void {
+    const list = lists.get(workspaceId)
+    if (list == null || list.has(email)) return
+    if (cachedTotal >= limits.totalAddresses) drop()
+    else if (list.size >= limits.addressesPerList) {
+      lists.set(workspaceId, null)
+      cachedTotal -= list.size
+    } else {
+      list.add(email)
+      cachedTotal += 1
+    }
+  }
+
+  function drop(): void {
+    lists.clear()
+    cachedTotal = 0
+  }
+
+  return {
+    isSuppressed: (workspaceId, address) => {
+      const list = loadList(workspaceId)
+      if (list !== null && !list.has(address.toLowerCase())) return false
+      return isSuppressed(read, workspaceId, address)
+    },
+    watch: (commit) => (writes) => {
+      if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
+      // Also where nobody can tell whether they are on disk.
+      return commit(writes).finally(() => {
+        for (const write of writes) {
+          const added = findAddedSuppression(write)
+          if (added !== null) addAddress(added)
+        }
+      })
+    },
+    drop,
+  }
+}

@@ -1,0 +1,81 @@
+/** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
+import t from 'tap'
+import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
+import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
+import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
+import type { Write } from '../../src/storage/writer/write.js'
+
+const home = parseAddress('a@home.test')
+const other = parseAddress('b@other.test')
+const forged = parseAddress('bounce+x@mail.home.test')
+
+const mailbox = (workspaceId: string): InboundRecipient => ({
+  kind: 'mailbox',
+  workspaceId,
+  domain: parseDomainName(`${workspaceId}.test`),
+})
+
+const found: Authentication = {
+  spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
+  dkim: [],
+  dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
+  arc: { result: 'none', reason: null },
+  iprev: { result: 'fail', name: null },
+  fromFields: 1,
+}
+
+function recordAcceptance(recipientOf: AcceptInboundDeps['recipientOf']): {
+  readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
+  readonly written: Write[]
+  readonly filed: string[]
+  readonly told: unknown[]
+} {
+  const written: Write[] = []
+  const filed: string[] = []
+  const told: unknown[] = []
+  const accept = createAcceptInbound({
+    commit: async (writes) => {
+      written.push(...writes)
+    },
+    clock: () => 1000,
+    log: { info: (line: unknown) => told.push(line) },
+    hostname: 'mx.test',
+    dmarc: 'reject',
+    authenticate: async (raw) => ({ raw, authentication: found }),
+    recipientOf,
+    operatorWorkspace: () => 'home',
+    inboundBytes: () => ({ held: 0, limit: null }),
+    onStored: (workspaceId) => filed.push(workspaceId),
+  })
+  const client = { address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
+  const raw = Buffer.from('From: x@b.test\r\n\r\ntext\r\n')
+  const same = { envelopeFrom: '', raw, client, tls: null, protocol: 'ESMTP', smtputf8: false } as const
+  return { take: (...recipients) => accept({ ...same, recipients }), written, filed, told }
+}
+
+t.test('two workspaces get a record each, a return path without a token none', async (t) => {
+  const { take, written, filed, told } = recordAcceptance((address) => {
+    if (address === forged) return { kind: 'return-path', recipientId: null }
+    return mailbox(address === home ? 'home' : 'other')
+  })
+  await take(forged)
+  t.same([written, filed], [[], []])
+  t.match(told, [{ client: '192.0.2.1', times: 1 }], 'it is counted')
+  t.equal(told.length, 1)
+  await take(home, forged, other)
+  t.same(filed, ['home', 'other'])
+  t.match(told.slice(1), [{ inbound: [String, String] }, { times: 2 }])
+  t.equal(written.length, 4)
+})
+
+t.test('a message for somebody who was taken away since the RCPT is not acknowledged', async (t) => {
+  for (const why of ['unknown', 'blocked', 'relay'] as const) {
+    const { take, written } = recordAcceptance((address) =>
+      address === home ? mailbox('home') : { kind: 'refused', why },
+    )
+    await t.rejects(take(other), { message: /taken away/ })
+    await t.rejects(take(home, other), { message: /taken away/ })
+    t.same(written, [])
+  }
+})

@@ -1,0 +1,109 @@
+/** Lists in memory: always the answer of the database, mostly without asking it. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
+import type { Read } from '../../src/storage/prepared.js'
+import { StorageFault, type Write } from '../../src/storage/writer/write.js'
+import {
+  type CacheLimits,
+  createSuppressionCache,
+  type SuppressionCache,
+} from '../../src/suppressions/suppression-cache.js'
+import { addSuppression, isSuppressed, removeSuppression, suppress } from '../../src/suppressions/suppressions.js'
+import { temporaryDatabase } from '../helpers/database.js'
+
+interface Fixture {
+  readonly book: SuppressionCache
+  readonly read: Read
+  readonly reads: { count: number }
+  readonly commit: (writes: readonly Write[]) => Promise<void>
+}
+
+async function fixture(t: Test, limits?: CacheLimits): Promise<Fixture> {
+  const { database } = await temporaryDatabase(t)
+  const reads = { count: 0 }
+  const read: Read = (sql, parameters) => {
+    reads.count += 1
+    return database.read(sql, parameters)
+  }
+  const book = createSuppressionCache({ read }, limits)
+  return { book, read: database.read, reads, commit: book.watch(database.commit) }
+}
+
+const of = (workspaceId: string, address: string): Parameters<typeof addSuppression>[0] => ({
+  workspaceId,
+  email: parseAddress(address),
+  reason: 'manual',
+  sourceEmailId: null,
+  metadata: {},
+  at: 1000,
+})
+const bob = parseAddress('Bob@b.test')
+
+t.test('who is not on the list is asked about once for all', async (t) => {
+  const { book, reads, commit } = await fixture(t)
+  t.equal(book.isSuppressed('ws_1', bob), false)
+  t.equal(book.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+  t.equal(reads.count, 1)
+  await commit([addSuppression(of('ws_1', 'bob@B.test'))])
+  t.equal(book.isSuppressed('ws_1', bob), true)
+  t.equal(book.isSuppressed('ws_2', bob), false, 'in another workspace')
+  t.equal(book.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+})
+
+t.test('what is taken off the list, or added by somebody else, is seen', async (t) => {
+  const { book, read, commit } = await fixture(t)
+  const { record } = await suppress({ read, commit }, of('ws_1', 'bob@b.test'))
+  t.equal(book.isSuppressed('ws_1', bob), true)
+  await commit([removeSuppression({ workspaceId: 'ws_1', id: record.id })])
+  t.equal(book.isSuppressed('ws_1', bob), false)
+  const { sql, parameters } = addSuppression(of('ws_1', 'alice@b.test'))
+  await commit([{ sql, parameters }])
+  const alice = parseAddress('alice@b.test')
+  t.equal(book.isSuppressed('ws_1', alice), false, 'not before somebody tells')
+  book.drop()
+  t.equal(book.isSuppressed('ws_1', alice), true)
+})
+
+t.test('an addition counts though nobody could tell whether it is on disk', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const book = createSuppressionCache(database)
+  t.equal(book.isSuppressed('ws_1', bob), false)
+  const commit = book.watch(async (writes) => {
+    await database.commit(writes)
+    throw new StorageFault('SQLITE_ABORT', 'the writer ended')
+  })
+  await t.rejects(commit([addSuppression(of('ws_1', 'bob@b.test'))]), StorageFault)
+  t.equal(book.isSuppressed('ws_1', bob), true)
+})
+
+t.test(
+  'whatever is added, removed and forgotten, and however small the memory, it says what the database says',
+  async (t) => {
+    const act = fc.record({
+      what: fc.constantFrom('add', 'remove', 'drop', 'ask'),
+      workspace: fc.constantFrom('ws_1', 'ws_2', 'ws_3'),
+      address: fc.constantFrom('a@b.test', 'b@b.test', 'c@b.test', 'd@b.test'),
+    })
+    const property = fc.asyncProperty(
+      fc.array(act, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 8 }),
+      async (acts, addressesPerList, totalAddresses) => {
+        const { book, read, commit } = await fixture(t, { addressesPerList, totalAddresses })
+        for (const { what, workspace, address } of acts) {
+          const ids = read<{ id: string }>('select id from suppressions where workspace_id = ? and email = ?', [
+            workspace,
+            address,
+          ])
+          if (what === 'add') await commit([addSuppression(of(workspace, address))])
+          if (what === 'remove') await commit(ids.map(({ id }) => removeSuppression({ workspaceId: workspace, id })))
+          if (what === 'drop') book.drop()
+          const email = parseAddress(address)
+          t.equal(book.isSuppressed(workspace, email), isSuppressed(read, workspace, email))
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 20, seed: 11 })
+  },
+)

@@ -551,7 +551,11 @@ t.test("the operator's workspace stays, and its log tells which others were dele
   t.match(await app.cli('workspace', 'set-operator', app.workspaceId), { status: 0, out: /operator's workspace/ })
   t.match(error(await app.rest('DELETE', path)), { code: 'conflict', message: /workspace set-operator/ })
   const { database } = app.daemon
-  await t.rejects(database.commit(closeWorkspace(app.workspaceId, 1)), { name: 'Missed' }, 'nor by any other way')
+  await t.rejects(
+    database.commit(closeWorkspace(app.workspaceId, 1)),
+    { name: 'WriteConflict' },
+    'nor by any other way',
+  )
   const other = `/v1/workspaces/${app.otherWorkspaceId}`
   t.equal((await app.rest('DELETE', other, { key: app.otherKey })).status, 200)
   const { data: acts } = (await app.rest('GET', '/v1/audit-log')).json<{ data: { action: string; at: string }[] }>()

@@ -54,7 +54,7 @@ t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t)
   const folder = dirname(file)
   const there = join(folder, 'there')
   writeFileSync(there, 'precious')
-  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExists' })
+  t.throws(() => createBackup({ from: file, to: there }), { name: 'FileExistsError' })
   t.equal(readFileSync(there, 'utf8'), 'precious')
   t.throws(() => createBackup({ from: join(folder, 'absent.db'), to: join(folder, 'copy.db') }), {
     name: 'StorageFault',

@@ -1,28 +1,21 @@
-/** Reports that wrap others, that speak of several recipients, and notifications in JSON. */
+/** Fields of a delivery status: the class of a bounce, several recipients, reports inside other messages. */
 import fc from 'fast-check'
 import t from 'tap'
 import { readReport } from '../../../src/receiving/reports/read-report.js'
-import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
+import type { Report } from '../../../src/receiving/reports/report.js'
+import { bouncesOf, mail } from '../../helpers/receiving/report-mail.js'
 
 const daemon = ['From: MAILER-DAEMON@relay.test', 'Subject: Returned mail']
 
-function mail(header: readonly string[], body: readonly string[]): Report {
-  return readReport(Buffer.from([...header, '', ...body, ''].join('\r\n')))
-}
-
-function multipart(type: string, ...parts: readonly (readonly string[])[]): readonly string[] {
+function multipartLines(type: string, ...parts: readonly (readonly string[])[]): readonly string[] {
   const body = parts.flatMap(([contentType = '', ...lines]) => ['--edge', `Content-Type: ${contentType}`, '', ...lines])
   return [`Content-Type: ${type}; boundary=edge`, '', ...body, '--edge--']
 }
 
 /** Header and body of a daemon's message. */
 function withParts(type: string, ...parts: readonly (readonly string[])[]): [readonly string[], readonly string[]] {
-  const [contentType = '', , ...body] = multipart(type, ...parts)
+  const [contentType = '', , ...body] = multipartLines(type, ...parts)
   return [[...daemon, contentType], body]
-}
-
-function bouncesOf(report: Report): readonly Bounce[] {
-  return report.type === 'bounce' ? report.bounces : []
 }
 
 function status(to: string, diagnostic: string | null, code = '5.0.0'): readonly string[] {
@@ -70,7 +63,7 @@ t.test('a report that another message brings along is read', async (t) => {
   const inner = [
     'From: MAILER-DAEMON@mill.test',
     'To: shop@app.test',
-    ...multipart(
+    ...multipartLines(
       'multipart/report; report-type=delivery-status',
       ['text/plain', 'Sorry.'],
       [
@@ -80,7 +73,7 @@ t.test('a report that another message brings along is read', async (t) => {
       ],
     ).map((line) => line.replace('edge', 'inner')),
   ]
-  const wrapped = multipart('multipart/mixed', ['text/plain', 'See what came.'], ['message/rfc822', ...inner])
+  const wrapped = multipartLines('multipart/mixed', ['text/plain', 'See what came.'], ['message/rfc822', ...inner])
   const [type = '', ...body] = wrapped
   for (const header of [daemon, ['From: Lena <lena@mill.test>', 'Subject: Fw: failure']]) {
     t.match(bouncesOf(readReport(Buffer.from([...header, type, ...body].join('\r\n')))), [
@@ -93,7 +86,9 @@ t.test('a report that another message brings along is read', async (t) => {
   for (let depth = 0; depth < 3; depth++) {
     deep = [
       'From: x@y.test',
-      ...multipart('multipart/report', ['message/rfc822', ...deep]).map((line) => line.replace('edge', `e${depth}`)),
+      ...multipartLines('multipart/report', ['message/rfc822', ...deep]).map((line) =>
+        line.replace('edge', `e${depth}`),
+      ),
     ]
   }
   t.equal(readReport(Buffer.from(deep.join('\r\n'))).type, 'other', 'and none that is wrapped without end')
@@ -112,6 +107,7 @@ const fates = {
   refused: '554 5.7.1 refused by local policy',
   silent: null,
 } as const
+
 type Fate = keyof typeof fates
 
 const report: fc.Arbitrary<readonly { readonly to: string; readonly fate: Fate }[]> = fc
@@ -192,110 +188,4 @@ t.test('of several recipients none bears the fault of another', async (t) => {
       ])
     })
   }
-})
-
-t.test('a notification of Amazon SES', async (t) => {
-  const headers = ['From: AWS Notifications <no-reply@sns.test>', 'Subject: AWS Notification Message']
-  const message = {
-    headers: [
-      { name: 'X-Posthorn-Reference', value: 'r3f' },
-      { name: 'To', value: 'lena@mill.test' },
-    ],
-  }
-  const trailer = ['', '--', 'If you wish to stop receiving these, visit https://sns.test/unsubscribe']
-  const told = (content: Record<string, unknown>): Report =>
-    mail(headers, [JSON.stringify({ ...content, mail: message }), ...trailer])
-  const bounce = (bounceType: string, bounceSubType: string, ...bouncedRecipients: readonly unknown[]): Report =>
-    told({ notificationType: 'Bounce', bounce: { bounceType, bounceSubType, bouncedRecipients } })
-  const lena = { emailAddress: 'Lena <lena@mill.test>' }
-
-  t.test('of a bounce', async (t) => {
-    const dead = { ...lena, action: 'failed', status: '5.1.1', diagnosticCode: 'smtp; 550 5.1.1 user unknown' }
-    t.match(bounce('Permanent', 'General', dead, { emailAddress: 'max@mill.test', status: '5.2.2' }), {
-      bounces: [
-        {
-          recipient: 'lena@mill.test',
-          kind: 'permanent',
-          status: '5.1.1',
-          reason: 'bad-mailbox',
-          recipientsFault: true,
-        },
-        { recipient: 'max@mill.test', kind: 'permanent', reason: 'mailbox-full', recipientsFault: false },
-      ],
-      reported: [{ name: 'x-posthorn-reference', value: 'r3f' }, { name: 'to' }],
-    })
-    t.match(bouncesOf(bounce('Permanent', 'NoEmail', lena)), [{ reason: 'bad-mailbox', recipientsFault: true }])
-    t.match(bouncesOf(bounce('Permanent', 'General', lena)), [{ reason: 'unclassified', recipientsFault: false }])
-    t.match(bouncesOf(bounce('Transient', 'MailboxFull', lena)), [{ kind: 'temporary', reason: 'mailbox-full' }])
-    t.match(bouncesOf(bounce('Transient', 'NoEmail', lena)), [{ kind: 'temporary', recipientsFault: false }])
-    t.match(bouncesOf(bounce('Undetermined', 'Undetermined', lena)), [{ kind: 'temporary', reason: 'unclassified' }])
-  })
-
-  t.test('of a delay, a delivery, a complaint', async (t) => {
-    const delayedRecipients = [{ ...lena, status: '4.4.1', diagnosticCode: '450 4.4.1 no answer from host' }]
-    t.match(bouncesOf(told({ eventType: 'DeliveryDelay', deliveryDelay: { delayedRecipients } })), [
-      { recipient: 'lena@mill.test', kind: 'delayed', reason: 'unreachable' },
-    ])
-    t.match(
-      bouncesOf(
-        told({ notificationType: 'Delivery', delivery: { recipients: ['lena@mill.test'], smtpResponse: '250 ok' } }),
-      ),
-      [{ recipient: 'lena@mill.test', kind: 'delivered', reason: null }],
-    )
-    const complaint = { complainedRecipients: [lena], complaintFeedbackType: 'abuse' }
-    t.match(told({ notificationType: 'Complaint', complaint }), {
-      type: 'complaint',
-      feedbackType: 'abuse',
-      recipients: ['lena@mill.test'],
-    })
-  })
-
-  t.test('in an envelope, or with lines that a relay has broken', async (t) => {
-    const content = JSON.stringify({
-      notificationType: 'Bounce',
-      bounce: { bounceType: 'Permanent', bouncedRecipients: [lena] },
-    })
-    t.equal(mail(headers, [JSON.stringify({ Type: 'Notification', Message: content })]).type, 'bounce')
-    t.equal(mail(headers, [content.replace('lena@', 'le!\r\n na@'), ...trailer]).type, 'bounce')
-  })
-
-  t.test('of anything else, or of nothing, is none', async (t) => {
-    for (const text of [
-      '{"eventType":"Open"}',
-      '{"notificationType":',
-      '{"notificationType":7}',
-      '[]',
-      '{"Message":"{"}',
-      '{"Message":"[]"}',
-    ])
-      t.equal(mail(['From: x@y.test', 'Subject: hello'], [text]).type, 'other', text)
-    const odd = {
-      notificationType: 'Bounce',
-      bounce: { bouncedRecipients: [null, 1, 'x', { emailAddress: 5, status: {} }] },
-    }
-    t.match(bouncesOf(mail(headers, [JSON.stringify(odd)])), [
-      { recipient: null, reason: 'unclassified', recipientsFault: false },
-    ])
-  })
-})
-
-t.test('a complaint that strikes its recipient out is for whom the message went to', async (t) => {
-  const complaint = (fields: readonly string[], ...reported: readonly string[]): Report =>
-    mail(
-      ...withParts(
-        'multipart/report',
-        ['message/feedback-report', 'Feedback-Type: abuse', 'Version: 0.1', ...fields],
-        ['message/rfc822', 'From: shop@app.test', ...reported, '', 'Thank you.'],
-      ),
-    )
-  t.match(complaint(['Redacted-Address: redacted', 'Redacted-Address: redacted@'], 'To: lena@mill.test'), {
-    recipients: ['lena@mill.test'],
-  })
-  t.match(complaint(['Original-Rcpt-To: redacted@aol.test'], 'Delivered-To: lena@mill.test', 'To: team@mill.test'), {
-    recipients: ['lena@mill.test'],
-  })
-  t.match(complaint(['Removal-Recipient: lena@mill.test'], 'To: undisclosed-recipients:;'), {
-    recipients: ['lena@mill.test'],
-  })
-  t.match(complaint([], 'To: [redacted]@mill.test'), { recipients: [] })
 })

@@ -16,7 +16,7 @@ import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../../src/accou
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
 import type { Write } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 t.test('what a role and the scopes of a key allow', async (t) => {
   const table: Readonly<Record<string, readonly string[]>> = {

@@ -19,8 +19,8 @@ import t from 'tap'
 import { databaseCommands } from '../../src/cli/run.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { main, place, program, setUp } from '../helpers/cli/command-line.js'
-import { temporaryFolder } from '../helpers/database.js'
-import { runCommand } from '../helpers/test-daemon.js'
+import { runCommand } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
 
 t.test('usage errors end with 2 and leave nothing behind', async (t) => {
   const { run, data } = place(t)

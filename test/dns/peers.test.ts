@@ -1,11 +1,11 @@
 /** The zone listener beside other programs: dig, drill, Unbound, Knot. */
 import t from 'tap'
 import { openZoneServer, ZONE } from '../helpers/dns/zone-server.js'
-import { skipWithout } from '../helpers/programs.js'
-import { freePort } from '../journeys/support/child-server.js'
-import { startSecondary } from '../journeys/support/knot.js'
-import { runProgram } from '../journeys/support/run-program.js'
-import { startUnbound } from '../journeys/support/unbound.js'
+import { freePort } from '../helpers/programs/child-server.js'
+import { startSecondary } from '../helpers/programs/knot.js'
+import { runProgram } from '../helpers/programs/run-program.js'
+import { skipWithout } from '../helpers/programs/skip-without.js'
+import { startUnbound } from '../helpers/programs/unbound.js'
 
 async function dig(port: number, ...words: readonly string[]): Promise<string> {
   const { status, stdout, stderr } = await runProgram(['dig', '@127.0.0.1', '-p', `${port}`, '+tries=1', ...words])

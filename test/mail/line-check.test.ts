@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { checkLinesInSteps, type LineCheck } from '../../src/mail/line-check.js'
-import { checkForm } from '../helpers/check-form.js'
+import { checkForm } from '../helpers/mail/check-form.js'
 
 t.test('the form of lines is judged', (t) => {
   const ok = { kind: 'ok', has8bit: false } as const

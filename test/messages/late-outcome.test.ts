@@ -13,8 +13,8 @@ import { recipientOfAnyWorkspace } from '../../src/messages/recipients.js'
 import type { Database } from '../../src/storage/database.js'
 import type { RecipientStatus } from '../../src/storage/tables/tables.js'
 import { WriteConflict } from '../../src/storage/writer/write.js'
-import { bulkEmail } from '../helpers/bulk.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const trouble = { reason: 'bad-mailbox', diagnostic: '550 5.1.1 no such user' } as const
 const refused: LateOutcome = { kind: 'refused', ...trouble }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { noticeEventsAfter } from '../../src/notices/notice-events.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 t.test('what people must be told is found without looking at other events', async (t) => {
   const { database } = await temporaryDatabase(t)

@@ -10,7 +10,7 @@ import { composeMessage, composeMimeTree } from '../../src/sending/compose-messa
 import type { MessageContent } from '../../src/sending/message-content.js'
 import { summarizeMessage } from '../../src/sending/prepare-message.js'
 import type { MessageSummary } from '../../src/sending/submitted-message.js'
-import { checkForm } from '../helpers/check-form.js'
+import { checkForm } from '../helpers/mail/check-form.js'
 
 const composing = {
   emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',

@@ -7,9 +7,9 @@ import t from 'tap'
 import type { Migrations } from '../../src/storage/migrate.js'
 import { migrations } from '../../src/storage/migrations.js'
 import { openDatabase } from '../../src/storage/open.js'
-import { openTestDatabase, temporaryFolder } from '../helpers/database.js'
-import { startChild } from './children.js'
-import { stateKeys, stateWrite } from './state.js'
+import { startChild } from '../helpers/database/children.js'
+import { openTestDatabase, temporaryFolder } from '../helpers/database/database.js'
+import { stateKeys, stateWrite } from '../helpers/database/state.js'
 
 const fileIn = (folder: string): string => join(folder, 'posthorn.db')
 

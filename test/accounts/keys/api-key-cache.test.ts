@@ -5,7 +5,7 @@ import { generateKey, insertKey, keyByHash, revokeKey } from '../../../src/accou
 import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../../src/config/plans.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })

@@ -4,7 +4,7 @@ import { generateKey, hashKey, insertKey, keysOfWorkspace, revokeKey } from '../
 import { authenticateKey, isInNetwork, type KeyWithRole } from '../../../src/accounts/keys/key-check.js'
 import { narrowLimits } from '../../../src/accounts/keys/key-limits.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const made = generateKey({ workspaceId: 'ws_1', userId: 'u', name: 'n', now: 1000 })
 

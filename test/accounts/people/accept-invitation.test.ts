@@ -15,7 +15,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Write } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 1))
 

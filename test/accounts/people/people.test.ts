@@ -7,7 +7,7 @@ import { insertMember, removeMember, setRole, transferOwnership } from '../../..
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { ConstraintViolated, WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 t.test('a password matches itself in any normal form, and nothing else matches', async (t) => {
   const { hash, matches } = createPasswordHasher()

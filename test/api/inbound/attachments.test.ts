@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap'
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 interface Attachment {
   readonly id: string

@@ -3,9 +3,9 @@ import t, { type Test } from 'tap'
 import { markFailed, markProcessed, storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { readInboundContent } from '../../../src/receiving/inbound-content.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from(
   [

@@ -10,9 +10,9 @@ import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role } from '../../../src/storage/tables/tables.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { runCommand, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const DAY = 86_400_000

@@ -8,8 +8,8 @@ import t from 'tap'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import { acts, main, moment, place, type Setup, setUp, uuid } from '../../helpers/cli/command-line.js'
-import { plainNode } from '../../helpers/plain-node.js'
-import { runCommand } from '../../helpers/test-daemon.js'
+import { runCommand } from '../../helpers/daemon/test-daemon.js'
+import { plainNode } from '../../helpers/programs/plain-node.js'
 
 t.test('the first workspace, before the daemon ever ran', async (t) => {
   const { run, data } = place(t)

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { acts, moment, place, setUp, uuid } from '../../helpers/cli/command-line.js'
-import { messageText, submitMessage, testDaemon } from '../../helpers/test-daemon.js'
+import { messageText, submitMessage, testDaemon } from '../../helpers/daemon/test-daemon.js'
 
 t.test('domains', async (t) => {
   const here = place(t)

@@ -1,8 +1,8 @@
 /** Commands on emails, beside the daemon. */
 import t from 'tap'
 import { uuid } from '../../helpers/cli/command-line.js'
-import { openSink } from '../../helpers/scripted-sink.js'
-import { testDaemon, withOwnDatabase } from '../../helpers/test-daemon.js'
+import { testDaemon, withOwnDatabase } from '../../helpers/daemon/test-daemon.js'
+import { openSink } from '../../helpers/smtp/scripted-sink.js'
 
 t.test('beside the daemon: send tells what became of it, explain tells it again', async (t) => {
   const sink = await openSink({

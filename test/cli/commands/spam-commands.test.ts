@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Run } from '../../helpers/cli/command-line.js'
-import { temporaryFolder } from '../../helpers/database.js'
-import { testDaemon } from '../../helpers/test-daemon.js'
+import { testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
 
 /** A folder of files by their names. */
 function folderOf(t: Test, files: Readonly<Record<string, string>>): string {

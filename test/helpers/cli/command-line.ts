@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { openDatabase } from '../../../src/storage/open.js'
-import { temporaryFolder } from '../database.js'
-import { plainNode } from '../plain-node.js'
-import { type CommandResult, runCommand, writeConfiguration } from '../test-daemon.js'
+import { type CommandResult, runCommand, writeConfiguration } from '../daemon/test-daemon.js'
+import { temporaryFolder } from '../database/database.js'
+import { plainNode } from '../programs/plain-node.js'
 
 export type Run = (...argv: readonly string[]) => Promise<CommandResult>
 

@@ -9,8 +9,8 @@ import { keyTargetOf } from '../../../src/domains/verification/dns-records.js'
 import { createServiceZone } from '../../../src/domains/zone/zone.js'
 import { toZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import type { Database } from '../../../src/storage/database.js'
-import { temporaryDatabase } from '../database.js'
-import { seedDatabase } from '../seed-data.js'
+import { temporaryDatabase } from '../database/database.js'
+import { seedDatabase } from '../database/seed-data.js'
 
 export const ZONE = 'mail.service.test'
 

@@ -15,7 +15,7 @@ import { hashToken } from '../../../src/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 import { messageWithText } from '../../helpers/spam/spam-messages.js'
 
 const day = 86_400_000

@@ -4,8 +4,8 @@ import t from 'tap'
 import type { RspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
 import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
-import { skipWithout } from '../../helpers/programs.js'
-import { rspamdPeer } from '../../helpers/rspamd-peer.js'
+import { rspamdPeer } from '../../helpers/programs/rspamd-peer.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 import { clientOf, question, total, verdict } from '../../helpers/spam/rspamd-client.js'
 
 const gtube = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')

@@ -9,10 +9,10 @@ import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { startChild } from '../children.js'
-import { rowOf } from '../rows.js'
-import { stateKeys, stateWrite } from '../state.js'
+import { startChild } from '../../helpers/database/children.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
 

@@ -15,9 +15,9 @@ import {
   type Write,
   WriteConflict,
 } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
+import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { stateKeys, stateWrite } from '../state.js'
 
 function smallDatabase(): SQLite.Database {
   const db = new SQLite(':memory:')

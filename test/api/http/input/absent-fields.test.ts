@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { refuseEmptyList, removeAbsentFields } from '../../../../src/api/http/input/absent-fields.js'
 import { withMaxSize } from '../../../../src/api/http/input/schema-bounds.js'
-import type { RestAnswer } from '../../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import type { RestAnswer } from '../../../helpers/http/rest-client.js'
 
 const inner = z.strictObject({ needed: z.string(), left: z.string().optional() })
 

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { type FieldError, parseInput } from '../../../../src/api/http/input/input.js'
 import { exampleOf } from '../../../../src/api/openapi/example.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
-import { arbitraryOf } from '../../../helpers/arbitrary-of-schema.js'
-import { testDaemon } from '../../../helpers/test-daemon.js'
+import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { arbitraryOf } from '../../../helpers/http/arbitrary-of-schema.js'
 
 /** How zod puts it. */
 const foreign =

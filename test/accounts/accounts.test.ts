@@ -25,6 +25,7 @@ import { buildUniqueSlug } from '../../src/accounts/slug.js'
 import { allWorkspaces, buildWorkspaceWithOwner, ownerOf } from '../../src/accounts/workspaces.js'
 import { UNLIMITED } from '../../src/config/plans.js'
 import { parseAddress } from '../../src/mail/address.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 import { type Write, WriteConflict } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -59,11 +60,11 @@ t.test('who may act with a key', async (t) => {
     ['one that ends later', row({ expires_at: 5001 }), '192.0.2.1', null],
     ['one that ends now', row({ expires_at: 5000 }), '192.0.2.1', /expired/],
     ['one of somebody who is no member any more', row({ role: null }), '192.0.2.1', /wrong or revoked/],
-    ['from its network', row({ allowed_networks: '["192.0.2.0/24"]' }), '192.0.2.9', null],
-    ['from its network, mapped', row({ allowed_networks: '["192.0.2.0/24"]' }), '::ffff:192.0.2.9', null],
-    ['from a second network', row({ allowed_networks: '["10.0.0.0/8","2001:db8::/32"]' }), '2001:db8::1', null],
-    ['from elsewhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '198.51.100.1', /this address/],
-    ['from nowhere', row({ allowed_networks: '["192.0.2.0/24"]' }), '', /this address/],
+    ['from its network', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '192.0.2.9', null],
+    ['from its network, mapped', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '::ffff:192.0.2.9', null],
+    ['from a second network', row({ allowed_networks: toJson(['10.0.0.0/8', '2001:db8::/32']) }), '2001:db8::1', null],
+    ['from elsewhere', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '198.51.100.1', /this address/],
+    ['from nowhere', row({ allowed_networks: toJson(['192.0.2.0/24']) }), '', /this address/],
   ]
   for (const [what, key, from, refusal] of cases) {
     const act = (): unknown => authenticateKey(key, from, 5000)
@@ -162,7 +163,7 @@ t.test('the ring remembers keys, judges them each time, and forgets when told', 
 
 t.test('the times of last use in memory are bounded', async (t) => {
   const written: string[] = []
-  const owner = { ...made.row, role: 'owner' as const, allowed_networks: '[]', scopes: '["full"]' }
+  const owner = { ...made.row, role: 'owner' as const, allowed_networks: toJson([]), scopes: '["full"]' }
   const ring = createApiKeyCache({
     read: <Row>(_sql: string, [hash]: readonly unknown[]) => [{ ...owner, id: String(hash), key_hash: hash }] as Row[],
     commit: async ([write]) => void written.push(String(write?.parameters)),

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
 import { temporaryFolder } from '../helpers/database.js'
 import { skipWithout } from '../helpers/programs.js'
 import { restClient } from '../helpers/rest-client.js'

@@ -5,13 +5,7 @@ import { tryParseAddress } from '../../../src/mail/address.js'
 import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
 import { type BayesDeps, learnMessage, messageFingerprintOf, unlearnMessage } from '../../../src/spam/bayes/learn.js'
 import { buildBayesContribution } from '../../../src/spam/bayes/points.js'
-import {
-  type BayesVerdict,
-  buildLearnWrites,
-  buildUnlearnWrites,
-  findLearned,
-  readBayesCounts,
-} from '../../../src/spam/bayes/records.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, readBayesCounts } from '../../../src/spam/bayes/records.js'
 import {
   chiSquareTail,
   combineProbabilities,
@@ -23,6 +17,7 @@ import { hashToken, packKeys, unpackKeys } from '../../../src/spam/bayes/token-k
 import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 import type { Read } from '../../../src/storage/prepared.js'
+import type { BayesVerdict } from '../../../src/storage/tables/inbound-tables.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 

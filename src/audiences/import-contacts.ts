@@ -18,10 +18,11 @@ import type { Clock } from '../platform/clock.js'
 import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
 import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
+import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
-import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'
+import { ContactPlan, type PlannedLine } from './contact-plan.js'
 import type { ContactDeps } from './put-contact.js'
 
 /** Lines of a file, without that of the columns. */
@@ -33,12 +34,6 @@ export interface ContactImport {
   readonly workspaceId: string
   readonly audienceId: string
   readonly resubscribe: boolean
-}
-
-export interface ImportReport extends PlanCounts {
-  readonly refused: number
-  /** The first of them. */
-  readonly refusals: readonly RefusedLine[]
 }
 
 export interface ImportDeps extends ContactDeps {
@@ -53,8 +48,8 @@ export async function importContacts(
   deps: ImportDeps,
   wanted: ContactImport,
   file: CsvBytes,
-  journal: ImportJournal<ImportReport>,
-): Promise<ImportReport> {
+  journal: ImportJournal<ContactImportReport>,
+): Promise<ContactImportReport> {
   const before = journal.resumeFrom
   let report = before?.report ?? EMPTY_REPORT
   let refusedLines: RefusedLine[] = []
@@ -80,12 +75,16 @@ export async function importContacts(
   return report
 }
 
-const EMPTY_REPORT: ImportReport = {
+const EMPTY_REPORT: ContactImportReport = {
   ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
   ...{ refused: 0, refusals: [] },
 }
 
-function withPlan(before: ImportReport, refused: readonly RefusedLine[], plan: ContactPlan): ImportReport {
+function withPlan(
+  before: ContactImportReport,
+  refused: readonly RefusedLine[],
+  plan: ContactPlan,
+): ContactImportReport {
   return {
     added: before.added + plan.counts.added,
     updated: before.updated + plan.counts.updated,
@@ -136,7 +135,7 @@ interface Batch {
   /** Of the file, up to its end. */
   readonly rows: number
   /** On the rows before. */
-  readonly report: ImportReport
+  readonly report: ContactImportReport
 }
 
 /** Resolves to the report on all rows up to its end. */
@@ -144,8 +143,8 @@ async function commitBatch(
   { read, commit, clock }: ImportDeps,
   { workspaceId, audienceId, resubscribe }: ContactImport,
   { lines, refusedLines: refused, rows, report: before }: Batch,
-  journal: ImportJournal<ImportReport>,
-): Promise<ImportReport> {
+  journal: ImportJournal<ContactImportReport>,
+): Promise<ContactImportReport> {
   for (;;) {
     journal.assertMayContinue()
     requireAudience(read, workspaceId, audienceId)

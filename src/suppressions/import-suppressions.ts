@@ -14,16 +14,20 @@ import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js
 import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { Read } from '../storage/prepared.js'
+import type {
+  SuppressionImportReport,
+  SuppressionProvider,
+  SuppressionReason,
+} from '../storage/tables/content-tables.js'
 import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   isRefusedLine,
-  type Provider,
   type ProviderColumns,
   type ProviderLine,
   parseProviderColumns,
   parseProviderLine,
 } from './provider-columns.js'
-import { addNewSuppression, findSuppression, type NewSuppression, type SuppressionReason } from './suppressions.js'
+import { addNewSuppression, findSuppression, type NewSuppression } from './suppressions.js'
 
 /** Lines of a file. */
 export const MAX_LINES = 250_000
@@ -34,16 +38,6 @@ export interface SuppressionImport {
   readonly workspaceId: string
   /** Of lines that do not say theirs. */
   readonly reason: SuppressionReason
-}
-
-export interface SuppressionReport {
-  readonly provider: Provider
-  readonly added: number
-  /** On the list already. */
-  readonly known: number
-  readonly refused: number
-  /** The first of them. */
-  readonly refusals: readonly RefusedLine[]
 }
 
 interface ImportDeps {
@@ -58,16 +52,16 @@ interface ImportDeps {
  * For the commit of the last portion, told what was done: the first run alone knows it to be the
  * last, so an import that may be cut off notes its end itself.
  */
-type NoteEnd = (report: SuppressionReport) => readonly Write[]
+type NoteEnd = (report: SuppressionImportReport) => readonly Write[]
 
 /** The rows of a file that was read through (`countLines`), from where the journal says. Rejects with what the journal throws. */
 export async function importSuppressions(
   deps: ImportDeps,
   wanted: SuppressionImport,
   file: CsvBytes,
-  journal: ImportJournal<SuppressionReport>,
+  journal: ImportJournal<SuppressionImportReport>,
   noteEnd: NoteEnd = () => [],
-): Promise<SuppressionReport> {
+): Promise<SuppressionImportReport> {
   const before = journal.resumeFrom
   let report = before?.report ?? EMPTY_REPORT
   let refusedLines: RefusedLine[] = []
@@ -94,7 +88,7 @@ export async function importSuppressions(
   return report
 }
 
-const EMPTY_REPORT: SuppressionReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
+const EMPTY_REPORT: SuppressionImportReport = { provider: 'list', added: 0, known: 0, refused: 0, refusals: [] }
 
 /** Lines of the file, without that of the columns. Throws a Refusal for a file that is not to be begun with. */
 export async function countLines(file: Buffer): Promise<number> {
@@ -148,7 +142,7 @@ async function* readLines(file: CsvBytes): AsyncGenerator<CsvLine> {
 
 function toSuppression(
   line: ProviderLine,
-  provider: Provider,
+  provider: SuppressionProvider,
   { workspaceId, reason }: SuppressionImport,
   now: number,
 ): NewSuppression {
@@ -174,16 +168,16 @@ interface Batch {
   /** Of the file, up to its end. */
   readonly rows: number
   /** On the rows before, and what was refused up to its end. */
-  readonly report: SuppressionReport
+  readonly report: SuppressionImportReport
 }
 
 /** Resolves to the report on all rows up to its end. */
 async function commitBatch(
   { read, commit }: ImportDeps,
   { suppressions, rows, report: before }: Batch,
-  journal: ImportJournal<SuppressionReport>,
+  journal: ImportJournal<SuppressionImportReport>,
   noteEnd: NoteEnd,
-): Promise<SuppressionReport> {
+): Promise<SuppressionImportReport> {
   for (;;) {
     journal.assertMayContinue()
     const newWrites = addNewSuppressions(read, suppressions)

@@ -10,12 +10,11 @@ import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
-import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { Role } from '../../src/storage/tables/tables.js'
+import type { Role, Scope } from '../../src/storage/tables/account-tables.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { fileForm } from '../helpers/http/file-form.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
@@ -237,7 +236,7 @@ async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<
     id,
     workspace_id: key === app.key ? app.workspaceId : app.otherWorkspaceId,
     domain,
-    envelope_to: JSON.stringify([`info@${domain}`]),
+    envelope_to: [`info@${domain}`],
   })
   await app.daemon.database.commit(
     storeInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),

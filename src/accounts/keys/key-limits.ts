@@ -7,6 +7,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import type { ApiKeyRow } from './api-keys.js'
 
 export interface KeyLimits {
@@ -24,8 +25,8 @@ export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[L
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
   return {
     expiresAt: row.expires_at,
-    allowedNetworks: JSON.parse(row.allowed_networks) as readonly string[],
-    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+    allowedNetworks: parseJson(row.allowed_networks),
+    allowedDomains: parseJson(row.allowed_domains),
   }
 }
 

@@ -6,7 +6,8 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Principal, Scope } from '../principal.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { Principal } from '../principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 import { parseKeyLimits } from './key-limits.js'
 
@@ -15,7 +16,7 @@ export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | '
 
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
-  const scopes = JSON.parse(row.scopes) as readonly Scope[]
+  const scopes = parseJson(row.scopes)
   const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
     ['expires_at', expiresAt !== null],
     ['allowed_networks', allowedNetworks.length > 0],

@@ -8,6 +8,8 @@
  * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
+
+import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Commit } from '../../storage/writer/write.js'
@@ -34,7 +36,7 @@ export const insertInvitation = prepareWrite<InvitationRow>(({ db, slot }) =>
 )
 
 /** Makes room for another one. */
-export const expireInvitation = prepareWrite<{ workspaceId: string; email: string; now: number }>(({ db, slot }) =>
+export const expireInvitation = prepareWrite<{ workspaceId: string; email: Address; now: number }>(({ db, slot }) =>
   db
     .updateTable('invitations')
     .set({ status: 'expired' })
@@ -87,7 +89,7 @@ export const pendingPage = prepareRead<PendingPage>()((builder) =>
     .offset(builder.slot('offset')),
 )
 
-export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: string }>()((builder) =>
+export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: Address }>()((builder) =>
   selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 

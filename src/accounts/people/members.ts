@@ -9,7 +9,7 @@
  * whichever statement removes or demotes them.
  */
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
-import type { Role } from '../../storage/tables/tables.js'
+import type { Role } from '../../storage/tables/account-tables.js'
 import type { Write } from '../../storage/writer/write.js'
 
 /** What may be given; who owns is changed by a transfer alone. */

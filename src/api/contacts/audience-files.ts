@@ -2,13 +2,8 @@
 import { z } from 'zod'
 import { requireAudience } from '../../audiences/audiences.js'
 import { exportContacts } from '../../audiences/export-contacts.js'
-import {
-  type ContactImport,
-  countLines,
-  type ImportReport,
-  importContacts,
-  MAX_LINES,
-} from '../../audiences/import-contacts.js'
+import { type ContactImport, countLines, importContacts, MAX_LINES } from '../../audiences/import-contacts.js'
+import type { ContactImportReport } from '../../storage/tables/content-tables.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Answer, json, type Route, route, uploadRoute } from '../http/route.js'
 import { formatContentDisposition } from '../inbound/attachment-file.js'
@@ -71,7 +66,10 @@ async function runImport(deps: ImportRouteDeps, wanted: ContactImport, file: Buf
       now,
     )
   }
-  return json(200, await importContacts(deps, wanted, file, createRequestJournal<ImportReport>(deps.read, workspaceId)))
+  return json(
+    200,
+    await importContacts(deps, wanted, file, createRequestJournal<ContactImportReport>(deps.read, workspaceId)),
+  )
 }
 
 function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {

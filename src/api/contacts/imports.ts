@@ -6,11 +6,14 @@ import { z } from 'zod'
 import { requireWorkspace, workspaceById } from '../../accounts/workspaces.js'
 import { beginImport, type RequestedImport } from '../../imports/begin-import.js'
 import type { ImportRef } from '../../imports/import-file.js'
-import { type ImportError, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
+import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
 import { Refusal } from '../../mail/refusal.js'
 import { type Clock, formatTimestamp as iso } from '../../platform/clock.js'
+import type { RefusedLine, RefusedSummary } from '../../platform/csv/refused-lines.js'
 import type { ImportJournal } from '../../storage/import-journal.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { ImportError } from '../../storage/tables/content-tables.js'
 import type { Commit } from '../../storage/writer/write.js'
 import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
@@ -104,11 +107,15 @@ function toImportResource(row: ImportRow): z.output<typeof importResource> {
     status,
     rows: total,
     done,
-    report: isOver && report !== null ? (JSON.parse(report) as z.output<typeof contactReport>) : null,
-    error: error === null ? null : toErrorFields(JSON.parse(error) as ImportError),
+    report: isOver && report !== null ? toReportResource(parseJson(report)) : null,
+    error: error === null ? null : toErrorFields(parseJson(error)),
     created_at: iso(created_at),
     finished_at: finished_at === null ? null : iso(finished_at),
   }
+}
+
+function toReportResource<Report extends RefusedSummary>(report: Report): Report & { refusals: RefusedLine[] } {
+  return { ...report, refusals: [...report.refusals] }
 }
 
 function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {

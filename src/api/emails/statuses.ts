@@ -1,6 +1,6 @@
 /** The states of an email as the interface names them; `suppressed` is a recipient's alone. */
 import { z } from 'zod'
-import type { EmailStatus, RecipientStatus } from '../../storage/tables/tables.js'
+import type { EmailStatus, RecipientStatus } from '../../storage/tables/email-tables.js'
 
 const commonStatuses = [
   'scheduled',

@@ -2,14 +2,10 @@
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
+import type { SuppressionImportReport, SuppressionReason } from '../../storage/tables/content-tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import {
-  countLines,
-  importSuppressions,
-  MAX_LINES,
-  type SuppressionReport,
-} from '../../suppressions/import-suppressions.js'
-import { type SuppressionReason, suppressionReasons } from '../../suppressions/suppressions.js'
+import { countLines, importSuppressions, MAX_LINES } from '../../suppressions/import-suppressions.js'
+import { suppressionReasons } from '../../suppressions/suppressions.js'
 import { importLimit, suppressionReport } from '../contacts/import-report.js'
 import {
   acceptedAnswer,
@@ -66,9 +62,9 @@ async function runImport(
   if (total > MAX_SYNC_LINES) {
     return startLongImport(deps, { workspaceId, options: { kind: 'suppressions', reason, actor }, file, total }, now)
   }
-  const note = ({ refusals: _, ...details }: SuppressionReport): Write[] => [
+  const note = ({ refusals: _, ...details }: SuppressionImportReport): Write[] => [
     recordAuditEntry({ workspaceId, actor, action: 'suppressions.imported', target: workspaceId, at: now, details }),
   ]
-  const journal = createRequestJournal<SuppressionReport>(deps.read, workspaceId)
+  const journal = createRequestJournal<SuppressionImportReport>(deps.read, workspaceId)
   return json(200, await importSuppressions(deps, { workspaceId, reason }, file, journal, note))
 }

@@ -8,7 +8,7 @@
  */
 import { type Address, type DomainName, domainOf } from '../../mail/address.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
-import type { Flag } from '../../storage/tables/tables.js'
+import type { Flag } from '../../storage/tables/columns.js'
 import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Commit } from '../../storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'

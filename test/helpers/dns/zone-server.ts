@@ -8,6 +8,7 @@ import { domainsOfWorkspace } from '../../../src/domains/sending-domains.js'
 import { keyTargetOf } from '../../../src/domains/verification/dns-records.js'
 import { createServiceZone } from '../../../src/domains/zone/zone.js'
 import { toZoneSettings } from '../../../src/domains/zone/zone-records.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
 import { temporaryDatabase } from '../database/database.js'
 import { seedDatabase } from '../database/seed-data.js'
@@ -38,7 +39,7 @@ export async function openZoneServer(t: Test, notify: readonly string[] = [], ho
   const listener = await startZoneListener(deps)
   t.teardown(() => listener.stop(0))
   const [row] = domainsOfWorkspace(database.read, { workspaceId })
-  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? '' })
+  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? parseDomainName(ZONE) })
   const name = keyTargetOf(row ?? { id: '' }, key?.selector ?? '', ZONE)
   const port = listener.endpoints[0]?.port ?? 0
   return { database, listener, port, errors, serial: zone.readSerial, key: { name, text: key?.public_record ?? '' } }

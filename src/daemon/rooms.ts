@@ -6,7 +6,6 @@ import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
-import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { analysisModule } from '../spam/content-analysis.js'
@@ -51,7 +50,7 @@ export async function openRooms(
   stopSteps: StopSteps,
 ): Promise<Rooms> {
   const { config, clock, log } = parts
-  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const identity = await ensureIdentity(database, config.service.mail_from, clock())
   const common = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openLimits(common))

@@ -3,9 +3,9 @@
  *
  * A fault of ours becomes SERVFAIL and is logged, though not as often as strangers may ask.
  */
-import { isInNetwork } from '../accounts/keys/key-check.js'
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
+import { isInSomeNetwork, type Network } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
 import { answerQuery, CLASS_IN, questionTypes } from './answer.js'
 import { parseQuery, type Query } from './query.js'
@@ -23,7 +23,7 @@ import { encodeTransfer, TransferOutdated } from './transfer.js'
 export interface ResponderDeps {
   readonly zone: ServiceZone
   /** Networks that may transfer the zone. */
-  readonly secondaries: readonly string[]
+  readonly secondaries: readonly Network[]
   readonly rateLimiter: ResponseRateLimiter
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
@@ -41,7 +41,7 @@ const FAULT_LOG_INTERVAL = 10_000
 export function createResponder(deps: ResponderDeps): Responder {
   const { zone, rateLimiter, clock, secondaries } = deps
   const logFault = createFaultLogger(deps)
-  const isSecondary = (client: string): boolean => secondaries.some((network) => isInNetwork(network, client))
+  const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
   const answerSafely = (judge: () => Reply): Reply => answerOrServfail(judge, logFault)
 
   return {

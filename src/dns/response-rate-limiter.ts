@@ -9,7 +9,7 @@
  *
  * Known limit: at most `mostBuckets`; the one that is oldest goes first, and begins anew when it comes again.
  */
-import ipaddr from 'ipaddr.js'
+import { parseIpAddress } from '../platform/ip-address.js'
 
 export interface ResponseRateSettings {
   readonly perSecond: number
@@ -71,7 +71,8 @@ export function createResponseRateLimiter({ perSecond, burst, maxBuckets }: Resp
 
 /** Null: this machine itself. */
 function networkOf(address: string): string | null {
-  const parsed = ipaddr.process(address)
+  const parsed = parseIpAddress(address)
+  if (parsed === null) return address
   if (parsed.range() === 'loopback') return null
   return parsed
     .toByteArray()

@@ -1,4 +1,5 @@
 /** What decides at the REST door without a socket: errors, input, JSON, addresses, paths. */
+
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
@@ -25,6 +26,7 @@ import { formatForDisplay } from '../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../src/sending/schedule.js'
 import { ConstraintViolated, StorageFault, WriteConflict } from '../../src/storage/writer/write.js'
+import { networks } from '../helpers/config-values.js'
 
 function refusal(work: () => unknown): Refusal {
   try {
@@ -469,7 +471,7 @@ t.test('JSON that nests or lists without end is refused before it is parsed', as
 })
 
 t.test('where a request comes from', async (t) => {
-  const isProxy = createProxyCheck(['10.0.0.0/8', '2001:db8:a::/48'])
+  const isProxy = createProxyCheck(networks('10.0.0.0/8', '2001:db8:a::/48'))
   const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
   const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
     [undefined, '10.0.0.1'],

@@ -1,4 +1,5 @@
 /** The zone listener over the network, as other people's programs see it: dig, drill, Unbound, Knot. */
+
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -11,6 +12,7 @@ import { keyTargetOf } from '../../src/domains/verification/dns-records.js'
 import { createServiceZone } from '../../src/domains/zone/zone.js'
 import { toZoneSettings } from '../../src/domains/zone/zone-records.js'
 import type { Database } from '../../src/storage/database.js'
+import { dnsServers, networks } from '../helpers/config-values.js'
 import { temporaryDatabase } from '../helpers/database.js'
 import { skipWithout } from '../helpers/programs.js'
 import { seedDatabase } from '../helpers/seed-data.js'
@@ -42,7 +44,14 @@ async function openZoneServer(t: Test, notify: readonly string[] = [], host = '1
   const errors: unknown[] = []
   const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
   const listen = [{ host, port: 0 }]
-  const deps = { zone, listen, secondaries: ['127.0.0.2/32', '127.0.0.1/32'], notify, clock: () => 0, log }
+  const deps = {
+    zone,
+    listen,
+    secondaries: networks('127.0.0.2', '127.0.0.1'),
+    notify: dnsServers(...notify),
+    clock: () => 0,
+    log,
+  }
   const listener = await startZoneListener(deps)
   t.teardown(() => listener.stop(0))
   const [row] = domainsOfWorkspace(database.read, { workspaceId })

@@ -14,6 +14,7 @@ import type { DnsAnswer } from './chain.js'
 import { type DnsClient, openDnsClient } from './client.js'
 import type { AnswerRecord, QuestionType } from './message.js'
 import { toCanonicalName } from './name.js'
+import type { DnsServer } from './transport.js'
 
 export type LookupResult<T> =
   | { readonly kind: 'records'; readonly records: readonly [T, ...T[]] }
@@ -46,8 +47,8 @@ export interface RecordResolver {
 }
 
 export interface ResolverSettings {
-  /** Empty: the system's. Entries may carry a port. */
-  readonly servers: readonly string[]
+  /** Empty: the system's. */
+  readonly servers: readonly DnsServer[]
   /** Milliseconds for one try; it doubles with each further one. */
   readonly timeout: number
   readonly tries: number

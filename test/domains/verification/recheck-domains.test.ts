@@ -1,4 +1,5 @@
 /** Rounds over the domains whose time has come: each once, and none held up by another. */
+
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
 import { openDomainResolver } from '../../../src/domains/verification/domain-resolver.js'
@@ -6,6 +7,7 @@ import { type RecheckDeps, recheckDomains } from '../../../src/domains/verificat
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
+import { dnsServers } from '../../helpers/config-values.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 import { dnsServer } from '../../helpers/dns-server.js'
 import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
@@ -186,7 +188,7 @@ t.test('nothing is remembered between two looks, and nothing is waited for once 
   t.teardown(() => server.close())
   const ended = new AbortController()
   t.teardown(() => ended.abort())
-  const ask = openDomainResolver({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
+  const ask = openDomainResolver({ dns: { servers: dnsServers(server.address) } } as never, () => now, ended.signal)
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'no-domain' })
   there = true
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })

@@ -5,9 +5,10 @@
  */
 import type { ServiceZone } from '../domains/zone/zone.js'
 import type { Clock } from '../platform/clock.js'
+import { CLASS_IN, recordTypes } from '../platform/dns/codes.js'
 import { isInSomeNetwork, type Network } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
-import { answerQuery, CLASS_IN, questionTypes } from './answer.js'
+import { answerQuery } from './answer.js'
 import { parseQuery, type Query } from './query.js'
 import {
   buildErrorReply,
@@ -93,7 +94,7 @@ function* streamTransfer(zone: ServiceZone, query: Query, faults: LogFault): Gen
 }
 
 function isTransfer({ type }: Query): boolean {
-  return type === questionTypes.AXFR || type === questionTypes.IXFR
+  return type === recordTypes.AXFR || type === recordTypes.IXFR
 }
 
 function isOfZone(zone: ServiceZone, query: Query): boolean {
@@ -103,9 +104,9 @@ function isOfZone(zone: ServiceZone, query: Query): boolean {
 /** A transfer goes over TCP; IXFR may be answered with the SOA record, which tells the client so (RFC 1995 section 2). */
 function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Reply {
   if (!isTransfer(query)) return answerQuery(zone, query)
-  if (query.type === questionTypes.AXFR) return buildErrorReply('NOTIMP')
+  if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
   if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
-  return answerQuery(zone, { ...query, type: questionTypes.SOA })
+  return answerQuery(zone, { ...query, type: recordTypes.SOA })
 }
 
 /** What is told apart where it must not be told too often. */

@@ -10,7 +10,6 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
-import { parseAddress, parseDomainName } from '../mail/address.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
@@ -112,8 +111,8 @@ function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Res
 
 function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingParts): RecipientPolicy {
   return {
-    hostname: parseDomainName(service.hostname),
-    zone: parseDomainName(service.zone),
+    hostname: service.hostname,
+    zone: service.zone,
     secret: identity.returnPathSecret,
     findVerifiedDomain: receivingDomains.find,
   }
@@ -131,7 +130,7 @@ function createReportActs(
   { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingParts,
   policy: RecipientPolicy,
 ): ReportHandler {
-  const notices = { hostname: service.hostname, mailFrom: parseAddress(service.mail_from) }
+  const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler({ read, clock, log, policy, notices: outbound.forward_bounces ? notices : null, offer })
 }
 
@@ -139,6 +138,6 @@ function createSpamJudge({ config: { spam }, clock, log, database: { read } }: R
   return judgeSpam({
     read,
     thresholds: { suspicious: spam.suspicious_score, spam: spam.spam_score },
-    rspamd: spam.rspamd_url === '' ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
+    rspamd: spam.rspamd_url === null ? null : createRspamdClient({ url: spam.rspamd_url, clock, log }),
   })
 }

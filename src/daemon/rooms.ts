@@ -7,7 +7,6 @@ import { createReceivingDomainCache, type ReceivingDomainCache } from '../domain
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
 import type { DomainName } from '../mail/address.js'
-import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { analysisModule } from '../spam/content-analysis.js'
@@ -52,7 +51,7 @@ export async function openRooms(
   stopSteps: StopSteps,
 ): Promise<Rooms> {
   const { config, clock, log } = parts
-  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const identity = await ensureIdentity(database, config.service.mail_from, clock())
   const common = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openLimits(common))

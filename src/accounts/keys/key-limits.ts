@@ -5,8 +5,8 @@
  * free one. Scopes need no rule here: only scope `full` may make keys. What is not asked
  * for is taken over from the key that asks.
  */
-import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
+import { containsNetwork, parseNetwork } from '../../platform/ip-address.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { ApiKeyRow } from './api-keys.js'
 
@@ -34,7 +34,7 @@ export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_netw
 export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits {
   return {
     expiresAt: narrowExpiry(own.expiresAt, wanted.expiresAt),
-    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, containsNetwork),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, isWithinNetwork),
     allowedDomains: narrowList('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
   }
 }
@@ -64,9 +64,7 @@ function buildTooWideRefusal(field: string, why: string): Refusal {
   return new Refusal('forbidden', `${field}: a key may not make one that may do more than itself; ${why}`, { field })
 }
 
-/** Does every address of `inner` lie in `outer`? */
-function containsNetwork(outer: string, inner: string): boolean {
-  const [outerBase, outerBits] = ipaddr.parseCIDR(outer)
-  const [innerBase, innerBits] = ipaddr.parseCIDR(inner)
-  return outerBase.kind() === innerBase.kind() && innerBits >= outerBits && innerBase.match(outerBase, outerBits)
+function isWithinNetwork(outer: string, inner: string): boolean {
+  const [outerNetwork, innerNetwork] = [parseNetwork(outer), parseNetwork(inner)]
+  return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
 }

@@ -6,9 +6,7 @@
  * address that is not one of them is the client. What lies further left anybody may have
  * sent. An entry that is no address ends the search, so that nothing behind it counts.
  */
-import { isIP } from 'node:net'
-import ipaddr from 'ipaddr.js'
-import { isInNetwork } from '../../accounts/keys/key-check.js'
+import { isInSomeNetwork, type Network, parseIpAddress } from '../../platform/ip-address.js'
 
 /** The other end of a connection. */
 export interface Peer {
@@ -23,8 +21,8 @@ export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
 
-export function createProxyCheck(networks: readonly string[]): IsProxy {
-  return (address) => networks.some((network) => isInNetwork(network, address))
+export function createProxyCheck(networks: readonly Network[]): IsProxy {
+  return (address) => isInSomeNetwork(networks, address)
 }
 
 export function findClientAddress(peer: Peer, forwardedFor: string | undefined, isProxy: IsProxy): string {
@@ -49,5 +47,5 @@ export function findClientScheme(peer: Peer, forwardedProto: string | undefined)
 /** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4 as IPv6 counts as IPv4. */
 function parseAddressEntry(entry: string): string | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry
-  return isIP(bare) === 0 ? null : ipaddr.process(bare).toString()
+  return parseIpAddress(bare)?.toString() ?? null
 }

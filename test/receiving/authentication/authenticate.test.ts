@@ -13,6 +13,7 @@ import { authenticate, defaultLimits } from '../../../src/receiving/authenticati
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
 import { readInboundContent } from '../../../src/receiving/inbound-content.js'
+import { dnsServers } from '../../helpers/config-values.js'
 import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
 import {
   type RecordZone,
@@ -611,7 +612,7 @@ t.test('over a true resolver and UDP: passes, and a fault that is no failure', a
     return /[ .]c\.test$/.test(question) ? 'SERVFAIL' : 'NXDOMAIN'
   })
   t.teardown(() => server.close())
-  const settings = { ...defaultResolverSettings, servers: [server.address], timeout: 500, tries: 1 }
+  const settings = { ...defaultResolverSettings, servers: dnsServers(server.address), timeout: 500, tries: 1 }
   const resolver = openResolver(settings, () => now, new AbortController().signal)
   const at = async (domain: string): Promise<Authentication> => {
     const message = signMessage(plain.replace('b.test', domain), key, { domain })

@@ -8,10 +8,12 @@
  * Nothing that a client does may end the server: `error` and `clientError` always have a
  * listener.
  */
+
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Log } from '../../../platform/log.js'
+import type { TlsPair } from '../../../platform/tls-files.js'
 import {
   connectNotAllowed,
   type PreRequestAnswer,
@@ -23,12 +25,6 @@ import {
 import type { ApiApp } from './app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
 import { peekFirstByte, TLS_HANDSHAKE } from './first-byte.js'
-
-/** PEM texts. */
-export interface TlsPair {
-  readonly cert: string
-  readonly key: string
-}
 
 /** How long the door waits for a client, in milliseconds. */
 export interface ListenerTimeouts {

@@ -5,9 +5,9 @@
  * Where there is no room for one more, one that has brought no whole request yet gives way to it,
  * else one that is only kept open, else one whose client does not take its answer.
  */
+
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { originOf } from '../../../accounts/client-address.js'
 import type { Clock } from '../../../platform/clock.js'
 import {
@@ -17,6 +17,7 @@ import {
   createConnectionLimiter,
   type ReachedLimit,
 } from '../../../platform/connections/connection-limiter.js'
+import { parseIpAddress } from '../../../platform/ip-address.js'
 import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../client-address.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
@@ -143,7 +144,7 @@ export class Connections {
 
   private buildPeer({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
     if (kind === 'unix') return { address: LOOPBACK_ADDRESS, trusted: true, tls: false }
-    const address = ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : remoteAddress
+    const address = parseIpAddress(remoteAddress)?.toString() ?? remoteAddress
     return { address, trusted: kind === 'http' || this.settings.isProxy(address), tls: kind === 'tls' }
   }
 

@@ -5,10 +5,12 @@
  * a connection that was kept is told 503. Then the connections end, and when the limit is
  * over, all that are left.
  */
+
 import { chmod } from 'node:fs/promises'
 import { type AddressInfo, type ListenOptions, Server } from 'node:net'
 import { removeStaleSocket } from '../../../platform/socket-file.js'
-import { type ApiServer, createApiServer, type ServerDeps, type TlsPair, toTlsOptions } from './api-server.js'
+import type { TlsPair } from '../../../platform/tls-files.js'
+import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions } from './api-server.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }

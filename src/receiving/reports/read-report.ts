@@ -10,6 +10,8 @@
  */
 import type { Address } from '../../mail/address.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
+import { blockElements } from '../../mail/html/elements.js'
+import { readHtml } from '../../mail/html/read-html.js'
 import { isAutomatic, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
 import { hasDeliveryStatus, type ProseLookup, readDeliveryStatus } from './delivery-status.js'
@@ -119,17 +121,20 @@ function isFromMailSystem(header: ReportedHeader): boolean {
 function textOf(told: readonly ReportPart[]): string {
   const plain = told.filter(({ type }) => type.startsWith('text/') && type !== 'text/html')
   const chosen = plain.some(({ text }) => text.trim() !== '') ? plain : told.filter(({ type }) => type === 'text/html')
-  return chosen.map(({ type, text }) => (type === 'text/html' ? stripTags(text) : text)).join('\n')
+  return chosen.map(({ type, text }) => (type === 'text/html' ? textOfReportHtml(text) : text)).join('\n')
 }
 
-/** Good enough for words: tags that hold an `@` are addresses, unless they are links. */
-function stripTags(html: string): string {
-  return html
-    .replace(/<(br|p|div|tr|li|h\d)\b[^<>]{0,500}>/gi, '\n')
-    .replace(/<a\s[^<>]{0,1000}>|<\/?[a-z!][^<>@]{0,1000}>/gi, ' ')
-    .replace(/&lt;/gi, '<')
-    .replace(/&gt;/gi, '>')
-    .replace(/&(nbsp|#160);/gi, ' ')
-    .replace(/&#0?39;/g, "'")
-    .replace(/&amp;/gi, '&')
+/** Words for people. An address in angle brackets that nobody escaped looks like a tag and is kept. */
+function textOfReportHtml(html: string): string {
+  const pieces: string[] = []
+  readHtml(html, {
+    onOpenTag({ name, start, end }) {
+      if (name.includes('@')) pieces.push(html.slice(start, end))
+      else pieces.push(blockElements.has(name) ? '\n' : ' ')
+    },
+    onCloseTag: () => void pieces.push(' '),
+    onText: (text) => void pieces.push(text),
+    onComment: () => void pieces.push(' '),
+  })
+  return pieces.join('')
 }

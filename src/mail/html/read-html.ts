@@ -54,9 +54,10 @@ export function readHtml(source: string, handler: HtmlHandler, maxLength: number
 
 type Callbacks = ConstructorParameters<typeof Tokenizer>[1]
 
-function ignore(): void {
-  // Declarations, CDATA sections and processing instructions show nothing.
-}
+const ignore = (): void => undefined
+
+/** What shows nothing. */
+const ignoringCallbacks = { oncdata: ignore, ondeclaration: ignore, onprocessinginstruction: ignore, onend: ignore }
 
 /** An attribute of which only a part was read so far. */
 interface OpenAttribute {
@@ -81,6 +82,7 @@ function buildCallbacks(html: string, handler: HtmlHandler): Callbacks {
   const endTag = (at: number, selfClosing: boolean): void =>
     handler.onOpenTag({ name, attributes, selfClosing, start: tagStart, end: at + 1 })
   return {
+    ...ignoringCallbacks,
     onopentagname(start, end) {
       name = readName(start, end)
       tagStart = start - 1
@@ -102,10 +104,6 @@ function buildCallbacks(html: string, handler: HtmlHandler): Callbacks {
     ontext: (start, end) => handler.onText(html.slice(start, end), false),
     ontextentity: (code) => handler.onText(String.fromCodePoint(code), true),
     oncomment: () => handler.onComment?.(),
-    oncdata: ignore,
-    ondeclaration: ignore,
-    onprocessinginstruction: ignore,
-    onend: ignore,
   }
 }
 

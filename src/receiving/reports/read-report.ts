@@ -21,7 +21,7 @@ import { sectionsOf } from './recipient-sections.js'
 import type { BounceReport, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
 import { firstValueOf, parseHeader } from './report-fields.js'
-import { parseReport, type ReportPart } from './report-parts.js'
+import { type ParsedReport, parseReport, type ReportPart } from './report-parts.js'
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
@@ -41,11 +41,11 @@ const returnedTypes: ReadonlySet<string> = new Set([
 const nestedTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global'])
 
 export function readReport(raw: Buffer): Report {
-  return readAtDepth(raw, 0)
+  return readParsedReport(parseReport(raw))
 }
 
-function readAtDepth(raw: Buffer, depth: number): Report {
-  const { header, parts } = parseReport(raw)
+/** `depth`: how many messages this report is nested in. */
+export function readParsedReport({ header, parts }: ParsedReport, depth = 0): Report {
   const told = parts.filter(({ type }) => !returnedTypes.has(type))
   const { words, returned } = splitReturnedMessage(textOf(told))
   const attached = parts.find(({ type }) => returnedTypes.has(type))
@@ -76,7 +76,7 @@ function readNestedReport(parts: readonly ReportPart[], depth: number): Report |
   for (const { text } of parts.filter(({ type }) => nestedTypes.has(type)).slice(0, MAX_ATTACHED)) {
     const type = firstValueOf(parseHeader(text.trimStart()), 'content-type') ?? ''
     const report = /^\s{0,8}multipart\/report\b/i.test(type)
-      ? readAtDepth(Buffer.from(text.trimStart()), depth + 1)
+      ? readParsedReport(parseReport(Buffer.from(text.trimStart())), depth + 1)
       : null
     if (report?.type === 'bounce' || report?.type === 'complaint') return report
   }

@@ -10,20 +10,18 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
+
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { openCrashGuard } from '../receiving/crash-guard.js'
-import { InboundProcessor } from '../receiving/inbound-processor.js'
+import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
 import { createMailProcessor } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
-import { reportDigest } from '../receiving/reports/report-digest.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
-import { spamContextOf } from '../spam/received-spam-message.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
@@ -44,7 +42,7 @@ export interface ReceivingParts {
   readonly database: Database
   readonly identity: Identity
   readonly receivingDomains: ReceivingDomainCache
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly inboundBytes: InboundBytesReader
   /** Hands mail of the service that is on disk to delivery. */
   readonly offer: ReportDeps['offer']
@@ -73,9 +71,8 @@ export function wireReceiving(parts: ReceivingParts): Receiving {
   const recipients = buildRecipients(parts, policy)
   const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(parts) })
   const { processReport } = createReportActs(parts, policy)
-  const content = { processMail, processReport, reportDigest, factsOf: spamContextOf }
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...content })
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
   const listing = { lists: config.inbound.dnsbl, resolveAddresses: resolver.resolveAddresses, timeLimit: DNSBL_TIMEOUT }
   return {
     recipients,

@@ -88,8 +88,8 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   }
   return {
     ignoredCounts,
-    processReport: (email, digest): ProcessingResult => {
-      const findings = buildEffects(deps, email, digest as ReportMail)
+    processReport: (email, mail): ProcessingResult => {
+      const findings = buildEffects(deps, email, mail)
       const place = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(findings, email)
         ? [markReportProcessed({ ...place, at: deps.clock() })]

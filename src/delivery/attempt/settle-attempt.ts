@@ -31,7 +31,7 @@ import { addSuppression, isSuppressed } from '../../suppressions/suppressions.js
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
-import type { FinishedAttempt, SettleOptions } from './finished-attempt.js'
+import type { FinishedAttempt } from './make-attempt.js'
 import type { BuildSenderNotice } from './sender-notice-builder.js'
 
 export interface SettleDeps {
@@ -46,18 +46,28 @@ export interface SettleDeps {
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
 }
 
-export function createAttemptSettler(
-  deps: SettleDeps,
-): (made: FinishedAttempt, patience: SettleOptions) => Promise<void> {
-  return async (made, patience) => {
+/** How long an outcome that cannot be written is kept. */
+export interface SettleOptions {
+  /** The process ends, and the outcome is given up. */
+  readonly signal: AbortSignal
+  /** Called each time the database does not take it. */
+  readonly onStorageFault: () => void
+}
+
+/** Resolves when the outcome of the attempt is on disk. */
+export type SettleAttempt = (finished: FinishedAttempt, options: SettleOptions) => Promise<void>
+
+export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
+  return async (finished, options) => {
+    const { result, pendingWrites } = finished
     const now = deps.clock()
-    const decision = decideOutcome(made.result.outcome, entryAgeOf(deps.read, made), deps.policy, now, deps.random())
-    const attempted = attemptedOf(made, decision, now)
-    const notice = buildNotice(deps, made, attempted, decision, now)
-    const outcome = writesOf(attempted, decision, made, now)
-    const writes = [...made.pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
-    await commitWithRetry(deps, writes, attempted, patience)
-    logOutcome(deps.log, attempted, decision)
+    const decision = decideOutcome(result.outcome, entryAgeOf(deps.read, finished), deps.policy, now, deps.random())
+    const record = toAttemptRecord(finished, decision, now)
+    const notice = buildNotice(deps, finished, record, decision, now)
+    const outcome = writesOf(record, decision, finished, now)
+    const writes = [...pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
+    await commitWithRetry(deps, writes, record, options)
+    logOutcome(deps.log, record, decision)
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
 }
@@ -69,20 +79,20 @@ export function createAttemptSettler(
 function buildNotice(
   { read, buildSenderNotice, log }: SettleDeps,
   { readyMessage: { message, cachedMessage } }: FinishedAttempt,
-  attempted: AttemptRecord,
+  record: AttemptRecord,
   decision: Decision,
   now: number,
 ): Notice | null {
   try {
-    const notice = buildSenderNotice({ ...cachedMessage, message }, attempted, decision, now)
+    const notice = buildSenderNotice({ ...cachedMessage, message }, record, decision, now)
     if (
       notice === null ||
       notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
     )
       return null
-    return workspaceById(read, { id: attempted.email.workspace_id }).length > 0 ? notice : null
+    return workspaceById(read, { id: record.email.workspace_id }).length > 0 ? notice : null
   } catch (error) {
-    log.error({ err: error, email: attempted.email.id }, 'a notification could not be built')
+    log.error({ err: error, email: record.email.id }, 'a notification could not be built')
     return null
   }
 }
@@ -96,7 +106,7 @@ function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<
   }
 }
 
-function attemptedOf(
+function toAttemptRecord(
   { entry, readyMessage, result, number, at }: FinishedAttempt,
   decision: Decision,
   now: number,
@@ -126,19 +136,19 @@ function responseOf(outcome: AttemptOutcome): string {
   return outcome.kind === 'accepted' ? formatReply(outcome.reply) : outcome.response
 }
 
-function writesOf(attempted: AttemptRecord, decision: Decision, made: FinishedAttempt, now: number): Write[] {
+function writesOf(record: AttemptRecord, decision: Decision, { entry }: FinishedAttempt, now: number): Write[] {
   switch (decision.kind) {
     case 'accepted':
-      return settleAccepted(attempted, decision.final)
+      return settleAccepted(record, decision.final)
     case 'deferred':
-      return settleDeferred(attempted, decision.at, decision.notice || made.entry.noticed === 1)
+      return settleDeferred(record, decision.at, decision.notice || entry.noticed === 1)
     case 'bounced':
       return [
-        ...settleBounced(attempted, decision.hard),
-        ...(decision.recipientsFault ? suppressRecipient(attempted, now) : []),
+        ...settleBounced(record, decision.hard),
+        ...(decision.recipientsFault ? suppressRecipient(record, now) : []),
       ]
     case 'failed':
-      return settleFailed(attempted)
+      return settleFailed(record)
     default:
       return assertNever(decision)
   }
@@ -182,8 +192,8 @@ async function commitWithRetry(
   }
 }
 
-function logOutcome(log: Log, attempted: AttemptRecord, decision: Decision): void {
-  const { entry, email, mx, tls, response, reason, number } = attempted
+function logOutcome(log: Log, record: AttemptRecord, decision: Decision): void {
+  const { entry, email, mx, tls, response, reason, number } = record
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
   const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
   const sentence = reason === null ? undefined : describeReason(reason as Parameters<typeof describeReason>[0])

@@ -23,7 +23,7 @@ export interface ConnectionFailure {
 }
 
 export type ReplyResult =
-  | { readonly kind: 'heard'; readonly serverReply: ServerReply }
+  | { readonly kind: 'reply'; readonly serverReply: ServerReply }
   | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 
 interface Waiter<T> {
@@ -88,7 +88,7 @@ export class SmtpConnection {
 
   nextReply(timeout: number): Promise<ReplyResult> {
     const serverReply = this.replies.shift()
-    if (serverReply !== undefined) return Promise.resolve({ kind: 'heard', serverReply })
+    if (serverReply !== undefined) return Promise.resolve({ kind: 'reply', serverReply })
     if (this.endCause !== null) return Promise.resolve({ kind: 'failed', why: this.endCause })
     return new Promise((resolve) => {
       this.replyWaiter = { resolve, timer: this.startDeadline(timeout) }
@@ -160,7 +160,7 @@ export class SmtpConnection {
   private deliverReply(serverReply: ServerReply): void {
     const reader = this.replyWaiter
     this.replyWaiter = null
-    if (reader !== null) resolveWaiter(reader, { kind: 'heard', serverReply })
+    if (reader !== null) resolveWaiter(reader, { kind: 'reply', serverReply })
     else if (this.replies.push(serverReply) > MAX_UNREAD_REPLIES) {
       this.fail({ failure: 'protocol', detail: 'replies that nobody asked for' })
     }

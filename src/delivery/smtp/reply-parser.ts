@@ -72,10 +72,10 @@ export class ReplyParser {
     if (line === null) return this.failParsing(`not a reply: ${toPrintable(bytes).slice(0, 80)}`)
     this.lines.push(line)
     if (line.isContinued) return null
-    const heard = joinLines(this.lines, line.code)
+    const serverReply = joinLines(this.lines, line.code)
     this.lines = []
     this.bytes = 0
-    return { kind: 'reply', ...heard }
+    return { kind: 'reply', ...serverReply }
   }
 
   private failParsing(why: string): ParseResult {

@@ -7,9 +7,10 @@ import {
   pickMoreInformative,
 } from '../../../src/delivery/attempt/attempt-decision.js'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
+import { createCallLimiter } from '../../../src/delivery/attempt/call-limit.js'
 import type { Outage } from '../../../src/delivery/attempt/unreachable-hosts.js'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
-import { createCallLimiter } from '../../../src/delivery/queue/call-limit.js'
+import { HostConcurrency } from '../../../src/delivery/queue/host-concurrency.js'
 import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import type { Exchange, SendResult } from '../../../src/delivery/smtp/outcome.js'
 import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
@@ -27,8 +28,14 @@ import { waitUntil } from '../../helpers/wait-until.js'
 
 const certificate = await createSelfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
+const freeSlots: AttemptDeps['acquireSlot'] = async () => () => undefined
 /** What every attempt is given beside the way to send. */
-const patient = { clock: () => 0, limits: defaultAttemptLimits, limit: createCallLimiter(defaultAttemptLimits.cutOff) }
+const patient = {
+  acquireSlot: freeSlots,
+  clock: () => 0,
+  limits: defaultAttemptLimits,
+  startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff),
+}
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)
@@ -51,7 +58,7 @@ async function requireAttempt(outcome: ReturnType<typeof attemptDelivery>): Prom
 }
 
 function sendThrough(pool: SessionPool): AttemptDeps['send'] {
-  return (host, message, signal, begin) => pool.send(host, message, 'party', signal, { begin })
+  return (host, message, signal) => pool.send(host, message, signal)
 }
 
 const stages = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'message'] as const
@@ -163,7 +170,7 @@ t.test('what an exchange means, and whether it leads on', async (t) => {
     [connectionLostAt('message'), { kind: 'deferred', reached: true, response: /may arrive twice/ }, false],
   ]
   for (const [sent, outcome, onward] of table)
-    t.match(judgeSendResult(sent, host), { outcome, onward }, JSON.stringify(sent))
+    t.match(judgeSendResult(sent, host), { outcome, shouldTryNext: onward }, JSON.stringify(sent))
 })
 
 t.test('how we are set up, or how we talk, bounces nobody', async (t) => {
@@ -263,24 +270,84 @@ t.test('where all hosts are remembered as unreachable there was no attempt', asy
   })
 })
 
-t.test('waiting for a session takes nothing off the time of an attempt', async (t) => {
+t.test('waiting for a slot takes nothing off the time of an attempt', async (t) => {
   let now = 0
   const silent: Exchange = { sent: connectionLostAt('connect'), tls: null, transcript: '' }
-  const send: AttemptDeps['send'] = async (_host, _message, _signal, begin) => {
+  const acquireSlot: AttemptDeps['acquireSlot'] = async () => {
     now += 400_000
-    begin()
+    return () => undefined
+  }
+  const send: AttemptDeps['send'] = async () => {
     now += 10_000
     return silent
   }
   const hosts = [1, 2, 3].map((port) => hostAt({ port }))
   let limits = 0
-  const limit: AttemptDeps['limit'] = (signal) => {
+  const startCallLimit: AttemptDeps['startCallLimit'] = (signal) => {
     limits += 1
-    return patient.limit(signal)
+    return patient.startCallLimit(signal)
   }
-  const deps = { ...patient, clock: () => now, send, limit }
+  const deps = { ...patient, acquireSlot, clock: () => now, send, startCallLimit }
   t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
   t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
+})
+
+t.test('each call holds a slot of the host that is dialled, and of no other', async (t) => {
+  const held: string[] = []
+  const log: string[] = []
+  const acquireSlot: AttemptDeps['acquireSlot'] = async (host) => {
+    log.push(`${host}: acquired, held ${held.length}`)
+    held.push(host)
+    return () => void held.splice(held.indexOf(host), 1)
+  }
+  const failures = [connectionLostAt('connect'), down, new TypeError('a bug')]
+  const send: AttemptDeps['send'] = async ({ mx }) => {
+    log.push(`${mx}: sent, held ${held}`)
+    const next = failures.shift()
+    if (next instanceof Error) throw next
+    return next?.kind === 'outage' ? next : { sent: next ?? ok, tls: null, transcript: '' }
+  }
+  const hosts = ['one', 'two', 'three'].map((mx) => hostAt({ port: 25 }, { mx }))
+  await t.rejects(attemptDelivery(message, { kind: 'hosts', hosts }, { ...patient, acquireSlot, send }, never), /a bug/)
+  t.same(log, [
+    'one: acquired, held 0',
+    'one: sent, held one',
+    'two: acquired, held 0',
+    'two: sent, held two',
+    'three: acquired, held 0',
+    'three: sent, held three',
+  ])
+  t.same(held, [])
+})
+
+t.test('a fallback host is shared like any other: the message of another workspace finds a slot', async (t) => {
+  const concurrency = new HostConcurrency(2)
+  const sink = await sinkFor(t, { script: { message: ({ connection }) => (connection === 0 ? held : '250 ok') } })
+  let take: (answer: SinkAnswer) => void = () => undefined
+  const held = new Promise<SinkAnswer>((resolve) => {
+    take = resolve
+  })
+  const dead = await openSink()
+  const { port } = dead
+  await dead.close()
+  const pool = poolOf()
+  t.teardown(() => pool.close())
+  const order: string[] = []
+  const attempt = async (workspaceId: string): Promise<void> => {
+    const acquireSlot: AttemptDeps['acquireSlot'] = (host, signal) => concurrency.acquireSlot(host, workspaceId, signal)
+    const hosts = [hostAt({ port }, { mx: 'dead.test' }), hostAt(sink, { mx: 'fallback.test' })]
+    const deps = { ...patient, acquireSlot, send: sendThrough(pool) }
+    t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { outcome: { kind: 'accepted' } })
+    order.push(workspaceId)
+  }
+  const first = attempt('big')
+  await sink.waitUntil(() => sink.commands.includes('DATA'))
+  const second = attempt('big')
+  await attempt('small')
+  t.same(order, ['small'])
+  take('250 taken')
+  await Promise.all([first, second])
+  t.equal(sink.mostOpen, 2)
 })
 
 t.test('a destination without hosts is an answer of its own', async (t) => {
@@ -305,7 +372,7 @@ t.test('a destination without hosts is an answer of its own', async (t) => {
   })
 })
 
-t.test('many attempts at once, each on a connection of its own or in turn', async (t) => {
+t.test('many attempts at once keep to the slots of the host', async (t) => {
   const warnings: Error[] = []
   const warned = (warning: Error): void => void warnings.push(warning)
   process.on('warning', warned)
@@ -313,13 +380,15 @@ t.test('many attempts at once, each on a connection of its own or in turn', asyn
   const sink = await sinkFor(t)
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sendThrough(pool) }
+  const concurrency = new HostConcurrency(10)
+  const acquireSlot: AttemptDeps['acquireSlot'] = (host, until) => concurrency.acquireSlot(host, 'workspace', until)
+  const deps = { ...patient, acquireSlot, send: sendThrough(pool) }
   const { signal } = new AbortController()
   const one = () => requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))
   const results = await Promise.all(Array.from({ length: 100 }, one))
   t.ok(results.every(({ outcome }) => outcome.kind === 'accepted'))
   t.equal(sink.messages.length, 100)
-  t.ok(sink.mostOpen <= 10)
+  t.equal(sink.mostOpen, 9)
   t.same(warnings, [])
 })
 
@@ -327,7 +396,7 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...patient, send: sendThrough(pool), limit: createCallLimiter(300) }
+  const deps = { ...patient, send: sendThrough(pool), startCallLimit: createCallLimiter(300) }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
   t.match(await attemptDelivery(message, destination, deps, never), {
     outcome: { kind: 'deferred', reason: 'timeout' },

@@ -13,7 +13,7 @@ import type { Database } from '../../../src/storage/database.js'
 import { bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 
-const roomy: LaneLimits = { total: 100, perDomain: 20, perLane: 400, perWorkspace: 4000 }
+const roomy: LaneLimits = { total: 100, perHost: 10, perLane: 400, perWorkspace: 4000 }
 const minute = 60_000
 
 let number = 0
@@ -78,7 +78,7 @@ t.test('one workspace takes neither all attempts nor all of a domain', async (t)
   crowded.add(entry('d/x'))
   t.same(takeAll(crowded), ['b/x', 'c/x'], 'the domain itself takes no more than its limit')
   t.same(
-    takeAll(fillLanes({ 'a/x': 2 }, { total: 1, perDomain: 2 })),
+    takeAll(fillLanes({ 'a/x': 2 }, { total: 1, perHost: 1 })),
     ['a/x'],
     'where there is one place, anybody may have it',
   )
@@ -181,7 +181,7 @@ t.test('high goes before low of other domains too', async (t) => {
 })
 
 t.test('domains that turn out to lie at one host share its places, and wait without taking one', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 100, perDomain: 6 })
+  const lanes = new Lanes({ ...roomy, total: 100, perHost: 3 })
   for (let n = 0; n < 120; n += 1) lanes.add(entry(`a/d${n}`))
   const bound: QueueEntry[] = []
   const putBack: QueueEntry[] = []
@@ -217,7 +217,7 @@ t.test('the more workspaces wait, the less of each is in memory', async (t) => {
 })
 
 t.test('what finds its lane full stays out, and is asked for when the lane is half empty', async (t) => {
-  const lanes = fillLanes({ 'a/x': 4 }, { perLane: 4, total: 4, perDomain: 6 })
+  const lanes = fillLanes({ 'a/x': 4 }, { perLane: 4, total: 4, perHost: 3 })
   t.equal(lanes.add(entry('a/x')), false)
   t.equal(lanes.add(entry('a/x', 0)), true, 'another class is another lane')
   t.equal(lanes.takeShortLane(), null)
@@ -229,7 +229,7 @@ t.test('what finds its lane full stays out, and is asked for when the lane is ha
 })
 
 t.test('a full workspace is refilled when there is room for a lane of it', async (t) => {
-  const limits = { perLane: 4, perWorkspace: 8, total: 100, perDomain: 100 }
+  const limits = { perLane: 4, perWorkspace: 8, total: 100, perHost: 50 }
   const lanes = fillLanes({ 'a/x': 4, 'a/y': 4 }, limits)
   t.equal(lanes.add(entry('a/z')), false)
   t.equal(lanes.hasRoom('a'), false)
@@ -252,9 +252,11 @@ t.test('what is over leaves nothing in memory', async (t) => {
     lanes.takeShortLane()
   }
   type Sizes<Names extends string> = Record<Names, { readonly size: number }>
-  const inside = lanes as unknown as Sizes<'workspaces' | 'known'> & { readonly places: Sizes<'byEntry' | 'counts'> }
-  const { workspaces, known, places } = inside
-  t.same([workspaces.size, known.size, places.byEntry.size, places.counts.size], [0, 0, 0, 0])
+  const inside = lanes as unknown as Sizes<'workspaces' | 'entryIds'> & {
+    readonly hosts: Sizes<'hostByEntry' | 'states'>
+  }
+  const { workspaces, entryIds, hosts } = inside
+  t.same([workspaces.size, entryIds.size, hosts.hostByEntry.size, hosts.states.size], [0, 0, 0, 0])
 })
 
 async function queueOf(database: Database, count: number, at: number): Promise<void> {
@@ -282,7 +284,7 @@ t.test('every entry is served once, however small memory is', async (t) => {
         perLane: fc.integer({ min: 1, max: 8 }),
         perWorkspace: fc.integer({ min: 1, max: 30 }),
         total: fc.integer({ min: 1, max: 10 }),
-        perDomain: fc.integer({ min: 1, max: 6 }),
+        perHost: fc.integer({ min: 1, max: 6 }),
       }),
       async (limits) => {
         await queueOf(database, 120, 1000)

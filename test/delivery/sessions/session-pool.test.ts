@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { UnreachableHosts } from '../../../src/delivery/attempt/unreachable-hosts.js'
 import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
-import { Permits } from '../../../src/delivery/sessions/session-pool-permits.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/outcome.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
@@ -38,7 +37,7 @@ t.test('keeps a session for the next message to the same host', async (t) => {
   const sink = await sinkFor(t)
   const pool = poolFor(t)
   for (let round = 0; round < 5; round++) {
-    t.match(await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never), { sent: { kind: 'accepted' } })
+    t.match(await pool.send(hostAt(sink), outbound('a\r\n'), never), { sent: { kind: 'accepted' } })
   }
   t.equal(sink.connections, 1)
   t.equal(sink.messages.length, 5)
@@ -49,75 +48,15 @@ t.test('another address, user or kind of TLS is another session', async (t) => {
   const pool = poolFor(t)
   const auth = { user: 'me', pass: 'secret' }
   for (const host of [hostAt(sink), hostAt(sink, { auth }), hostAt(sink, { auth: { ...auth, pass: 'other' } })]) {
-    await pool.send(host, outbound('a\r\n'), 'party', never)
+    await pool.send(host, outbound('a\r\n'), never)
   }
   t.equal(sink.connections, 3)
-})
-
-t.test('opens no more connections to a name than it may; waiters come in turn', async (t) => {
-  const answers: (() => void)[] = []
-  const held = (): Promise<SinkAnswer> => new Promise((resolve) => answers.push(() => resolve('250 taken')))
-  const sink = await sinkFor(t, { script: { message: held } })
-  const pool = poolFor(t, { connectionsPerHost: 2 })
-  const order: number[] = []
-  const sending = [0, 1, 2, 3, 4, 5].map(async (number) => {
-    await pool.send(hostAt(sink), outbound(`${number}\r\n`), `party ${number}`, never)
-    order.push(number)
-  })
-  for (let round = 0; round < 6; round++) {
-    await sink.waitUntil(() => answers.length > round)
-    answers[round]?.()
-  }
-  await Promise.all(sending)
-  t.same(order, [0, 1, 2, 3, 4, 5])
-  t.equal(sink.mostOpen, 2)
-  t.equal(sink.connections, 2)
-})
-
-t.test('who waits can give up, and the others keep their turn', async (t) => {
-  const permits = new Permits(1)
-  const reason = new Error('stopping')
-  const impatient = new AbortController()
-  await permits.acquire('mx', 'party', never)
-  const second = permits.acquire('mx', 'party', impatient.signal)
-  const third = permits.acquire('mx', 'party', never)
-  await permits.acquire('another', 'party', never)
-  impatient.abort(reason)
-  await t.rejects(second, reason)
-  await t.rejects(permits.acquire('mx', 'party', impatient.signal), reason)
-  permits.release('mx', 'party')
-  await third
-  t.equal(permits.inUse('mx'), 1)
-  t.equal(permits.total, 2)
-  permits.release('mx', 'party')
-  permits.release('another', 'party')
-  t.equal(permits.total, 0)
-})
-
-t.test('no party takes all permits of a key, and another is served past its queue', async (t) => {
-  const permits = new Permits(3)
-  const served: string[] = []
-  const ask = (party: string): Promise<void> => permits.acquire('mx', party, never).then(() => void served.push(party))
-  await Promise.all([ask('big'), ask('big')])
-  const third = ask('big')
-  const fourth = ask('big')
-  await ask('small')
-  t.same(served, ['big', 'big', 'small'])
-  permits.release('mx', 'small')
-  const again = ask('small')
-  await again
-  t.same(served, ['big', 'big', 'small', 'small'], 'the permit that is kept back stays kept back')
-  permits.release('mx', 'big')
-  await third
-  permits.release('mx', 'big')
-  await fourth
-  t.equal(permits.inUse('mx'), 3)
 })
 
 t.test('a session ends after so many messages', async (t) => {
   const sink = await sinkFor(t)
   const pool = poolFor(t, { messagesPerSession: 2 })
-  for (let round = 0; round < 5; round++) await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
+  for (let round = 0; round < 5; round++) await pool.send(hostAt(sink), outbound('a\r\n'), never)
   t.equal(sink.connections, 3)
   await sink.waitUntil(() => sink.open === 1)
   t.equal(sink.commands.filter((line) => line === 'QUIT').length, 2)
@@ -126,7 +65,7 @@ t.test('a session ends after so many messages', async (t) => {
 t.test('an idle session says QUIT after a while', async (t) => {
   const sink = await sinkFor(t)
   const pool = poolFor(t, { idleTimeout: 10 })
-  await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
+  await pool.send(hostAt(sink), outbound('a\r\n'), never)
   await sink.waitUntil(() => sink.open === 0)
   t.equal(sink.commands.at(-1), 'QUIT')
 })
@@ -138,10 +77,10 @@ t.test('an idle session that the server ends or speaks to is dropped', async (t)
   ]) {
     const sink = await sinkFor(t)
     const pool = poolFor(t)
-    await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
+    await pool.send(hostAt(sink), outbound('a\r\n'), never)
     end(sink)
     await sink.waitUntil(() => sink.open === 0)
-    t.match(await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never), { sent: { kind: 'accepted' } })
+    t.match(await pool.send(hostAt(sink), outbound('b\r\n'), never), { sent: { kind: 'accepted' } })
     t.equal(sink.connections, 2)
   }
 })
@@ -151,7 +90,7 @@ t.test('a kept session that proves dead at MAIL is replaced once, unseen', async
     const sink = await sinkFor(t, { script: { mail: ({ taken }) => (taken === 1 ? death : '250 ok') } })
     const pool = poolFor(t)
     for (let round = 0; round < 2; round++) {
-      t.match(await pool.send(hostAt(sink), outbound(`${round}\r\n`), 'party', never), { sent: { kind: 'accepted' } })
+      t.match(await pool.send(hostAt(sink), outbound(`${round}\r\n`), never), { sent: { kind: 'accepted' } })
     }
     t.equal(sink.connections, 2)
     t.same(
@@ -163,14 +102,14 @@ t.test('a kept session that proves dead at MAIL is replaced once, unseen', async
 
 t.test('a fresh session that fails at MAIL is not tried again, nor a kept one that fails later', async (t) => {
   const fresh = await sinkFor(t, { script: { mail: 'reset' } })
-  t.match(await poolFor(t).send(hostAt(fresh), outbound('a\r\n'), 'party', never), {
+  t.match(await poolFor(t).send(hostAt(fresh), outbound('a\r\n'), never), {
     sent: { kind: 'failed', stage: 'mail' },
   })
   t.equal(fresh.connections, 1)
   const later = await sinkFor(t, { script: { message: ({ taken }) => (taken === 1 ? 'drop' : '250 ok') } })
   const pool = poolFor(t)
-  await pool.send(hostAt(later), outbound('a\r\n'), 'party', never)
-  t.match(await pool.send(hostAt(later), outbound('b\r\n'), 'party', never), {
+  await pool.send(hostAt(later), outbound('a\r\n'), never)
+  t.match(await pool.send(hostAt(later), outbound('b\r\n'), never), {
     sent: { kind: 'failed', stage: 'message' },
   })
   t.equal(later.connections, 1)
@@ -182,8 +121,8 @@ t.test('idle sessions make room: within a name, and in all', async (t) => {
     const two = await sinkFor(t)
     const pool = poolFor(t, { ...settings, idleTimeout: 600_000 })
     const other = { mx: settings.connections === undefined ? 'mx.test' : 'other.test' }
-    await pool.send(hostAt(one), outbound('a\r\n'), 'party', never)
-    await pool.send(hostAt(two, other), outbound('a\r\n'), 'party', never)
+    await pool.send(hostAt(one), outbound('a\r\n'), never)
+    await pool.send(hostAt(two, other), outbound('a\r\n'), never)
     await one.waitUntil(() => one.open === 0)
     t.equal(two.open, 1)
   }
@@ -193,24 +132,25 @@ t.test('closing ends all sessions with QUIT, and does not wait for a server that
   for (const quit of ['221 bye', 'hang'] as const) {
     const sink = await sinkFor(t, { script: { quit } })
     const pool = poolOf(clientDeps({ quit: 20 }))
-    await Promise.all([1, 2, 3].map(() => pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)))
+    await Promise.all([1, 2, 3].map(() => pool.send(hostAt(sink), outbound('a\r\n'), never)))
     await pool.close()
     await sink.waitUntil(() => sink.open === 0)
     t.equal(sink.commands.filter((line) => line === 'QUIT').length, 3)
   }
 })
 
-t.test('an abort frees the connection and its place', async (t) => {
+t.test('an abort ends the session of its message alone', async (t) => {
   const sink = await sinkFor(t, { script: { message: ({ connection }) => (connection === 0 ? 'hang' : '250 ok') } })
-  const pool = poolFor(t, { connectionsPerHost: 1 })
+  const pool = poolFor(t)
   const stopping = new AbortController()
-  const first = pool.send(hostAt(sink), outbound('a\r\n'), 'party', stopping.signal)
-  const second = pool.send(hostAt(sink), outbound('b\r\n'), 'party', never)
+  const first = pool.send(hostAt(sink), outbound('a\r\n'), stopping.signal)
   await sink.waitUntil(() => sink.commands.includes('DATA'))
   const reason = new Error('stopping')
   stopping.abort(reason)
   await t.rejects(first, reason)
-  t.match(await second, { sent: { kind: 'accepted' } })
+  await t.rejects(pool.send(hostAt(sink), outbound('a\r\n'), stopping.signal), reason)
+  t.match(await pool.send(hostAt(sink), outbound('b\r\n'), never), { sent: { kind: 'accepted' } })
+  t.equal(sink.connections, 2)
 })
 
 t.test('a host that cannot be reached is not called again for a while', async (t) => {
@@ -219,11 +159,11 @@ t.test('a host that cannot be reached is not called again for a while', async (t
   await dead.close()
   let now = 0
   const pool = poolFor(t, {}, clientDeps(), () => now)
-  const call = async (terms = {}) => pool.send(hostAt({ port }), outbound('a\r\n'), 'party', never, terms)
+  const call = async (ignoreOutages = false) => pool.send(hostAt({ port }), outbound('a\r\n'), never, ignoreOutages)
   const down = { kind: 'outage', why: `mx.test [127.0.0.1]:${port} (connection refused)` }
   t.match(await call(), { sent: refusedConnection })
   t.match(await call(), { ...down, until: 30_000 })
-  t.match(await call({ insists: true }), { sent: refusedConnection }, 'called all the same')
+  t.match(await call(true), { sent: refusedConnection }, 'called all the same')
   now = 30_000
   t.match(await call(), { sent: refusedConnection })
   now = 60_000
@@ -313,37 +253,14 @@ t.test('a host that holds a session with us is no outage when it takes no second
     take = resolve
   })
   const pool = poolFor(t)
-  const first = pool.send(hostAt(sink), outbound('a\r\n'), 'party', never)
+  const first = pool.send(hostAt(sink), outbound('a\r\n'), never)
   await sink.waitUntil(() => sink.commands.includes('DATA'))
   for (let round = 0; round < 2; round++) {
-    t.match(await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never), { sent: { kind: 'failed' } })
+    t.match(await pool.send(hostAt(sink), outbound('b\r\n'), never), { sent: { kind: 'failed' } })
   }
   take('250 taken')
   t.match(await first, { sent: { kind: 'accepted' } })
-  t.match(await pool.send(hostAt(sink), outbound('c\r\n'), 'party', never), { sent: { kind: 'accepted' } })
-})
-
-t.test('the clock of a message begins with its place at the host', async (t) => {
-  const sink = await sinkFor(t, { script: { message: ({ taken }) => (taken === 0 ? held : '250 ok') } })
-  let release: (answer: SinkAnswer) => void = () => undefined
-  const held = new Promise<SinkAnswer>((resolve) => {
-    release = resolve
-  })
-  const pool = poolFor(t, { connectionsPerHost: 1 })
-  const begun: string[] = []
-  const send = (name: string) =>
-    pool.send(hostAt(sink), outbound(`${name}\r\n`), 'party', never, {
-      begin: () => {
-        begun.push(name)
-        return never
-      },
-    })
-  const both = [send('one'), send('two')]
-  await sink.waitUntil(() => sink.commands.includes('DATA'))
-  t.same(begun, ['one'])
-  release('250 taken')
-  await Promise.all(both)
-  t.same(begun, ['one', 'two'])
+  t.match(await pool.send(hostAt(sink), outbound('c\r\n'), never), { sent: { kind: 'accepted' } })
 })
 
 t.test('unreachable: memory is bounded', async (t) => {
@@ -361,11 +278,11 @@ t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {
     let now = 0
     const pool = poolFor(t, { messagesPerSession: 1 }, clientDeps(), () => now)
     const tries = () => sink.commands.filter((line) => line === 'STARTTLS').length
-    t.match(await pool.send(hostAt(sink), outbound('a\r\n'), 'party', never), { sent: { kind: 'accepted' }, tls: null })
-    await pool.send(hostAt(sink), outbound('b\r\n'), 'party', never)
+    t.match(await pool.send(hostAt(sink), outbound('a\r\n'), never), { sent: { kind: 'accepted' }, tls: null })
+    await pool.send(hostAt(sink), outbound('b\r\n'), never)
     t.equal(tries(), 1)
     now = 3_600_000
-    t.match(await pool.send(hostAt(sink), outbound('c\r\n'), 'party', never), { sent: { kind: 'accepted' } })
+    t.match(await pool.send(hostAt(sink), outbound('c\r\n'), never), { sent: { kind: 'accepted' } })
     t.equal(tries(), 2)
     t.equal(sink.messages.length, 3)
   }

@@ -24,7 +24,7 @@ import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Reason } from '../../messages/replies/reasons.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, SendResult, SmtpFailure } from '../smtp/outcome.js'
+import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
 
 export interface AttemptLimits {

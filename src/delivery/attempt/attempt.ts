@@ -9,8 +9,10 @@
 import { assertNever } from '../../mail/assert-never.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Destination, Host } from '../hosts/destination.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { AcquireSlot } from '../queue/host-concurrency.js'
-import type { Exchange } from '../smtp/outcome.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { Exchange } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import {
   type AttemptLimits,
@@ -21,8 +23,6 @@ import {
 } from './attempt-decision.js'
 import type { AttemptResult } from './attempt-result.js'
 import type { StartCallLimit } from './call-limit.js'
-import type { OutboundMessage } from './outbound-message.js'
-import type { Outage } from './unreachable-hosts.js'
 
 export interface AttemptDeps {
   readonly acquireSlot: AcquireSlot

@@ -7,7 +7,7 @@
  * be, by up to a sixtieth of its time, and never earlier.
  */
 import { setMaxListeners } from 'node:events'
-import type { Exchange } from '../smtp/outcome.js'
+import type { Exchange } from '../smtp/send-result.js'
 
 export interface CallLimit {
   readonly signal: AbortSignal

@@ -9,15 +9,15 @@
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
+import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
 import type { AcquireSlot } from '../queue/host-concurrency.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { AttemptResult } from './attempt-result.js'
-import type { OutboundMessage } from './outbound-message.js'
 import type { ReadyMessage } from './ready-message.js'
-import type { Outage, Reachability } from './unreachable-hosts.js'
 
 export interface AttemptTurn {
   readonly entry: QueueEntry

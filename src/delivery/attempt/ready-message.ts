@@ -22,8 +22,8 @@ import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { CachedMessage, MessageCache } from './message-cache.js'
-import type { OutboundMessage } from './outbound-message.js'
 
 export interface ReadyDeps {
   readonly read: Read

@@ -9,8 +9,8 @@ import { buildSenderNotice, type Notice, type NoticeSettings } from '../../messa
 import type { Email } from '../../messages/email.js'
 import type { AttemptRecord } from '../../messages/queue/settle.js'
 import { describeReason } from '../../messages/replies/reasons.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Decision } from './decide-outcome.js'
-import type { OutboundMessage } from './outbound-message.js'
 
 /** What an outcome is reported from. */
 export interface ReportedMessage {

@@ -8,14 +8,14 @@
  *   over yet, and the message is sent once more over a fresh connection.
  */
 
-import type { OutboundMessage } from '../attempt/outbound-message.js'
-import type { Outage } from '../attempt/unreachable-hosts.js'
 import type { Host } from '../hosts/destination.js'
-import type { Exchange, SendResult } from '../smtp/outcome.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { Exchange, SendResult } from '../smtp/send-result.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
 import { isServiceClosing } from '../smtp/transaction.js'
-import { IdleSessions } from './session-pool-idle.js'
-import type { OpenSession } from './session-pool-opener.js'
-import type { SmtpSession } from './smtp-session.js'
+import { IdleSessions } from './idle-sessions.js'
+import type { OpenSession } from './session-opener.js'
 
 export interface SessionPoolSettings {
   readonly connectionsPerHost: number

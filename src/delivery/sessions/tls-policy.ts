@@ -10,10 +10,8 @@
  * Known limit: somebody on the path can provoke the fallback, as they can strip STARTTLS.
  */
 import type { Host } from '../hosts/destination.js'
-import type { SmtpFailure } from '../smtp/outcome.js'
-
-/** `offered`: STARTTLS where it is offered; `none`: plain text. */
-export type Encryption = 'offered' | 'none'
+import type { SmtpFailure } from '../smtp/send-result.js'
+import type { Encryption } from '../smtp/smtp-client.js'
 
 const REMEMBER_TIME = 3_600_000
 const MAX_HOSTS = 10_000

@@ -2,8 +2,8 @@
 import { formatReply } from '../../mail/reply.js'
 import type { Stage } from '../../messages/replies/classify-reply.js'
 import type { ConnectionFailure, SmtpConnection } from './connection.js'
-import type { SmtpFailure } from './outcome.js'
 import type { ServerReply } from './reply-parser.js'
+import type { SmtpFailure } from './send-result.js'
 
 export type CommandResult = { readonly kind: 'yes'; readonly serverReply: ServerReply } | SmtpFailure
 

@@ -9,8 +9,8 @@
 import { isAscii } from 'node:buffer'
 import { encodeXtext, formatNotify, formatOrcpt, formatRet } from '../../mail/dsn-parameters.js'
 import type { Reply } from '../../mail/reply.js'
-import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Capabilities } from './capabilities.js'
+import type { OutboundMessage } from './outbound-message.js'
 
 /** The reply that stands in for the server's when it cannot take the message at all; null: it can. */
 export function checkSendable(message: OutboundMessage, offered: Capabilities): Reply | null {

@@ -7,7 +7,7 @@
 import type { Host } from '../hosts/destination.js'
 import { type ExpectedReply, sendCommand } from './command.js'
 import type { SmtpConnection } from './connection.js'
-import type { SmtpFailure } from './outcome.js'
+import type { SmtpFailure } from './send-result.js'
 
 const HIDDEN = '(credentials)'
 

@@ -14,13 +14,12 @@
 import type { Stage } from '../../messages/replies/classify-reply.js'
 import type { Dialer } from '../../platform/dialer.js'
 import type { Host } from '../hosts/destination.js'
-import { SmtpSession } from '../sessions/smtp-session.js'
-import type { Encryption } from '../sessions/tls-policy.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
 import { readReply, sendCommand, toSmtpFailure } from './command.js'
 import { SmtpConnection, toConnectionFailure } from './connection.js'
 import { login } from './login.js'
-import type { SmtpFailure } from './outcome.js'
+import type { SmtpFailure } from './send-result.js'
+import { SmtpSession } from './smtp-session.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
 
@@ -32,6 +31,9 @@ export interface SmtpClientDeps {
   /** Address of ours from which to dial `address`; null: the system's choice. */
   readonly chooseSourceAddress: (address: string) => string | null
 }
+
+/** `offered`: STARTTLS if the server offers it; `none`: plain text. */
+export type Encryption = 'offered' | 'none'
 
 export type OpenResult =
   | { readonly kind: 'open'; readonly session: SmtpSession }

@@ -13,13 +13,13 @@
  * would lose mail (RFC 1047).
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { OutboundMessage } from '../attempt/outbound-message.js'
 import type { Capabilities } from './capabilities.js'
 import { type CommandResult, type ExpectedReply, readReply, sendCommand, toSmtpFailure } from './command.js'
 import type { SmtpConnection } from './connection.js'
 import { dotStuff } from './dot-stuffing.js'
 import { buildMailCommand, buildRcptCommand, sizeOf } from './envelope.js'
-import type { SendResult, SmtpFailure } from './outcome.js'
+import type { OutboundMessage } from './outbound-message.js'
+import type { SendResult, SmtpFailure } from './send-result.js'
 import type { Timeouts } from './timeouts.js'
 
 /** What may lie unsent before we wait for the peer to take it. */

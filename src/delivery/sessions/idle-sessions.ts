@@ -4,7 +4,7 @@
  * A session that the server closes or speaks to while it waits is dropped at once.
  */
 import type { Host } from '../hosts/destination.js'
-import type { SmtpSession } from './smtp-session.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
 
 interface IdleSession {
   readonly host: Host

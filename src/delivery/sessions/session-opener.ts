@@ -5,9 +5,10 @@
  * A host that holds sessions with us is there: one more connection that it does not take says
  * that it takes no more, and is not remembered as an outage.
  */
+import { isIPv6 } from 'node:net'
 import type { Clock } from '../../platform/clock.js'
-import type { Outage, UnreachableHosts } from '../attempt/unreachable-hosts.js'
 import type { Host } from '../hosts/destination.js'
+import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
@@ -37,6 +38,21 @@ export function createSessionOpener(deps: OpenerDeps): OpenSession {
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
+  }
+}
+
+/**
+ * From which of our addresses a host is called: the configured ones of its family, in turn; null
+ * leaves it to the system.
+ */
+export function createSourceAddressChooser(configured: readonly string[]): (address: string) => string | null {
+  const byFamily = { 4: configured.filter((own) => !isIPv6(own)), 6: configured.filter((own) => isIPv6(own)) }
+  let turn = 0
+  return (address) => {
+    const own = byFamily[isIPv6(address) ? 6 : 4]
+    if (own.length === 0) return null
+    turn += 1
+    return own[turn % own.length] ?? null
   }
 }
 

@@ -9,8 +9,9 @@
  * A host whose time is over is called by one message first (`probe`): a server that is still
  * down, or comes up under load, is not met by everything that has waited for it.
  */
-import type { Host } from '../hosts/destination.js'
-import type { SmtpFailure } from '../smtp/outcome.js'
+
+import type { SmtpFailure } from '../smtp/send-result.js'
+import type { Host } from './destination.js'
 
 const FIRST_WAIT = 30_000
 const MAX_WAIT = 300_000

@@ -4,14 +4,15 @@
  * One transaction at a time. A session that has failed, was told 421 or holds a reply that
  * nobody asked for is over and is never used again.
  */
-import type { OutboundMessage } from '../attempt/outbound-message.js'
-import type { Capabilities } from '../smtp/capabilities.js'
-import { sendCommand, toSmtpFailure } from '../smtp/command.js'
-import { type SmtpConnection, toConnectionFailure } from '../smtp/connection.js'
-import { checkSendable } from '../smtp/envelope.js'
-import type { SendResult } from '../smtp/outcome.js'
-import type { Timeouts } from '../smtp/timeouts.js'
-import { isServiceClosing, runTransaction } from '../smtp/transaction.js'
+
+import type { Capabilities } from './capabilities.js'
+import { sendCommand, toSmtpFailure } from './command.js'
+import { type SmtpConnection, toConnectionFailure } from './connection.js'
+import { checkSendable } from './envelope.js'
+import type { OutboundMessage } from './outbound-message.js'
+import type { SendResult } from './send-result.js'
+import type { Timeouts } from './timeouts.js'
+import { isServiceClosing, runTransaction } from './transaction.js'
 
 export class SmtpSession {
   /** Messages that were sent, whatever came of them. */

@@ -1,9 +1,8 @@
 /**
- * Where the operator sends mail instead of asking DNS: exact domains first, then `*`.
+ * The operator's routes, which replace DNS: exact domains first, then `*`.
  *
- * A route for exactly that domain stands in for its MX, so a hop there is final; `*` is
- * a smarthost, behind which delivery is still to come. A malformed route is refused when
- * the table is made, never when mail is due.
+ * A route for an exact domain replaces its MX, so that a hop there is final; `*` is a smarthost, which
+ * still has to deliver. A malformed route is refused when the table is built, not when mail is due.
  */
 import type { DomainName } from '../../mail/address.js'
 import { formatForDisplay, tryParseDomainName } from '../../mail/address.js'
@@ -17,7 +16,7 @@ export interface RouteMatch {
 
 export type FindRoute = (domain: DomainName) => RouteMatch | null
 
-/** `settings`: domain or `*` to a route, as in `outbound.routes`. */
+/** `settings`: routes by domain or `*`, as in `outbound.routes`. */
 export function createRouteFinder(settings: Readonly<Record<string, string>>): FindRoute {
   const exact = new Map<string, RouteMatch>()
   let smarthost: RouteMatch | null = null

@@ -1,10 +1,10 @@
 /**
- * Writes down what came of an attempt: the entry, the recipient, the email, the event,
- * the suppression and the notification to the sender, all in one commit.
+ * Writes the outcome of an attempt: entry, recipient, email, event, suppression and the notification
+ * to the sender, in one commit.
  *
- * An outcome is never dropped: while the database cannot take it, it is kept and tried
- * again every second. Only the end of the process in that time can make us send the
- * message again. Nor does a notification that cannot be built hold up the outcome.
+ * An outcome is never dropped: while the database cannot take it, it is kept and tried again every
+ * second. Only if the process ends in that time, the message may be sent again. A notification that
+ * cannot be built does not hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workspaceById } from '../../accounts/workspaces.js'
@@ -42,7 +42,7 @@ export interface SettleDeps {
   readonly log: Log
   readonly policy: RetryPolicy
   readonly buildSenderNotice: BuildSenderNotice
-  /** Hands a notification that is on disk to delivery. */
+  /** Offers a notification that is on disk to the queue. */
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
 }
 
@@ -73,8 +73,8 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
 }
 
 /**
- * Mail of a workspace that was deleted meanwhile is told to nobody: a report would hold what is to be
- * gone. Nor is a report sent to an address from which mail of the service has bounced for good.
+ * There is no notification if the workspace was deleted meanwhile, because it would contain data that
+ * is to be erased, nor to an address for which mail of the service has hard-bounced.
  */
 function buildNotice(
   { read, buildSenderNotice, log }: SettleDeps,
@@ -127,7 +127,7 @@ function toAttemptRecord(
   }
 }
 
-/** A refusal without a peer is the word of DNS or of our own. */
+/** A refusal without a peer comes from DNS or from us. */
 function wasReached({ outcome, peer }: AttemptResult): boolean {
   return outcome.kind === 'deferred' ? outcome.reached : peer !== null
 }
@@ -155,8 +155,8 @@ function writesOf(record: AttemptRecord, decision: Decision, { entry }: Finished
 }
 
 /**
- * Only for the recipient's own fault: see the contract of `recipientsFault`. Mail of the service puts
- * the address on a list of the service, which says nothing of any workspace's.
+ * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
+ * mail suppresses the address for the service alone, and for no other workspace.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
@@ -172,7 +172,7 @@ function suppressRecipient({ email, entry, reason, response }: AttemptRecord, no
   ]
 }
 
-/** Rejects when the process ends before the outcome could be written down. */
+/** Rejects if the process ends before the outcome could be written. */
 async function commitWithRetry(
   { commit, log }: SettleDeps,
   writes: readonly Write[],

@@ -142,7 +142,7 @@ export class HostConcurrency {
   }
 }
 
-/** What the workspaces hold of `perSession` places for each session: none of them those of all sessions. */
+/** Counts what workspaces hold of `perSession` places for every session. One gets those of all sessions but one. */
 class Shares {
   private readonly limit: number
   private readonly limitOfWorkspace: number

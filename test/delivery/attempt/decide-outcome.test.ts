@@ -3,7 +3,6 @@ import t from 'tap'
 import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
 import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/sender-notice-builder.js'
-import { createSourceAddressChooser } from '../../../src/delivery/sessions/session-opener.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/messages/dsn/sender-notice.js'
 import type { Email } from '../../../src/messages/email.js'
@@ -195,13 +194,4 @@ t.test('what no server said is not said to be one of theirs', async (t) => {
   const ours = noticeOf(failed, { response: 'mx.b.test [192.0.2.1]:25: connection refused while connecting' })
   t.match(ours?.raw.toString(), /Diagnostic-Code: x-posthorn; mx\.b\.test/)
   t.notMatch(ours?.raw.toString(), /Remote-MTA|answered:/)
-})
-
-t.test('our addresses call by turns, each its own family', async (t) => {
-  const source = createSourceAddressChooser(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
-  const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
-  t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
-  t.equal(source('2001:db8::7'), '2001:db8::1')
-  t.equal(createSourceAddressChooser([])('198.51.100.7'), null)
-  t.equal(createSourceAddressChooser(['2001:db8::1'])('198.51.100.7'), null)
 })

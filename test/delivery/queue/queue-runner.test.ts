@@ -1,28 +1,20 @@
 /** The runner when something of ours goes wrong: the database, the message, the attempt, the end. */
-import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
 import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
-import {
-  buildMinimalMessage,
-  prepareMessage,
-  type ReadyDeps,
-  type ReadyMessage,
-} from '../../../src/delivery/attempt/ready-message.js'
+import { buildMinimalMessage, prepareMessage } from '../../../src/delivery/attempt/ready-message.js'
 import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
 import { QueueRunner, type RunnerDeps } from '../../../src/delivery/queue/queue-runner.js'
-import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
-import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
 import { temporaryDatabase } from '../../helpers/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/seed-data.js'
 import { waitUntil } from '../../helpers/wait-until.js'
+import { readyDeps } from '../attempt/ready-deps.js'
 
 const taken: AttemptResult = {
   outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
@@ -55,20 +47,6 @@ interface Running {
   readonly status: (to: string) => string | undefined
   readonly now: () => number
   readonly pass: (milliseconds: number) => void
-}
-
-/** With a signing thread, which ends with the test. */
-function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache): ReadyDeps {
-  const signing = new SigningThread()
-  t.teardown(() => signing.stop())
-  const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
-  return {
-    read,
-    signingKeys: createSigningKeyCache({ read }),
-    signBytes,
-    messageCache,
-    secret: createSecretKey(Buffer.alloc(32)),
-  }
 }
 
 async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
@@ -360,80 +338,6 @@ t.test('stopping ends though leases cannot be given back', async (t) => {
   faults.commit = () => true
   await runner.stop(10)
   t.match(errors.at(-1), /leases could not be given back/)
-})
-
-t.test('two recipients of one message that come from the database get the same signature', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(0)
-  const deps = readyDeps(t, database.read, shelf)
-  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  await database.commit(writes)
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const other = { ...entry, id: uuidv7(2) }
-  const [first, second] = await Promise.all([prepareMessage(deps, entry, 5_000), prepareMessage(deps, other, 10_000)])
-  const signed = ({ message }: ReadyMessage): string =>
-    /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
-  t.ok(signed(first))
-  t.equal(signed(first), signed(second), 'though the shelf has no room')
-  shelf.release(entry.email_id, entry.id)
-  t.ok(shelf.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
-})
-
-t.test('a signature that could not be made is made at the next attempt', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const deps = readyDeps(t, database.read, new MessageCache(1_000_000))
-  const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  await database.commit(writes)
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const broken: ReadyDeps = { ...deps, signBytes: () => Promise.reject(new Error('the thread is gone')) }
-  const both = await Promise.allSettled([prepareMessage(broken, entry, 5_000), prepareMessage(broken, entry, 5_000)])
-  t.strictSame(
-    both.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
-  const { message } = await prepareMessage(deps, entry, 10_000)
-  t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
-})
-
-t.test('the shelf has room again where mail of a domain was taken out of the queue', (t) => {
-  const raw = Buffer.alloc(100_000)
-  const shelf = new MessageCache(250_000)
-  const put = (workspaceId: string, from: string): string => {
-    const { email } = bulkEmail({ workspaceId, from, to: 'x@b.test', at: 1000 })
-    shelf.put({ email, raw, isSignatureStored: false }, ['entry'])
-    return email.id
-  }
-  const gone = put('ws_1', 'x@a.test')
-  const kept = put('ws_2', 'x@a.test')
-  t.equal(shelf.get(put('ws_1', 'x@c.test'), 'entry'), undefined, 'no room')
-  shelf.dropDomain('ws_1', 'a.test')
-  t.equal(shelf.get(gone, 'entry'), undefined)
-  t.ok(shelf.get(kept, 'entry'))
-  t.ok(shelf.get(put('ws_1', 'x@c.test'), 'entry'))
-  t.end()
-})
-
-t.test('a fresh message is made ready without a look into the database', async (t) => {
-  const { database } = await temporaryDatabase(t)
-  const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(1_000_000)
-  const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
-  const [entry] = entries
-  if (entry === undefined) throw new Error('no entry')
-  const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
-    entry.id,
-  ])
-  const deps = readyDeps(t, database.read, shelf)
-  const unread = (): never => {
-    throw full
-  }
-  const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
-  t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })
 
 /** Attempts that wait until they are told to end. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
+import { createSourceAddressChooser } from '../../../src/delivery/sessions/session-opener.js'
 import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/send-result.js'
@@ -24,13 +24,6 @@ function poolFor(
   const pool = poolOf(deps, settings, clock)
   t.teardown(() => pool.close())
   return pool
-}
-
-const refusedConnection: SmtpFailure = {
-  kind: 'failed',
-  stage: 'connect',
-  failure: 'refused',
-  detail: 'connection refused',
 }
 
 t.test('keeps a session for the next message to the same host', async (t) => {
@@ -161,84 +154,17 @@ t.test('a host that cannot be reached is not called again for a while', async (t
   const pool = poolFor(t, {}, clientDeps(), () => now)
   const call = async (ignoreOutages = false) => pool.send(hostAt({ port }), outbound('a\r\n'), never, ignoreOutages)
   const down = { kind: 'outage', why: `mx.test [127.0.0.1]:${port} (connection refused)` }
-  t.match(await call(), { sent: refusedConnection })
+  t.match(await call(), { sent: { kind: 'failed', stage: 'connect', failure: 'refused' } })
   t.match(await call(), { ...down, until: 30_000 })
-  t.match(await call(true), { sent: refusedConnection }, 'called all the same')
+  t.match(await call(true), { sent: { kind: 'failed', stage: 'connect', failure: 'refused' } }, 'called all the same')
   now = 30_000
-  t.match(await call(), { sent: refusedConnection })
+  t.match(await call(), { sent: { kind: 'failed', stage: 'connect', failure: 'refused' } })
   now = 60_000
   t.match(await call(), { ...down, until: 90_000 }, 'longer the second time')
   now = 90_000
   const alive = await openSink({ port })
   t.teardown(() => alive.close())
   t.match(await call(), { sent: { kind: 'accepted' } })
-})
-
-t.test('unreachable: waits grow to five minutes, and a success forgets them', async (t) => {
-  const hosts = new UnreachableHosts()
-  const host = hostAt({ port: 25 })
-  const waits: number[] = []
-  let now = 0
-  for (let round = 0; round < 6; round++) {
-    hosts.recordResult(host, refusedConnection, now)
-    hosts.recordResult(host, refusedConnection, now)
-    const begun = now
-    while (hosts.findOutage(host, now) !== null) now += 1_000
-    waits.push(now - begun)
-  }
-  t.same(waits, [30_000, 60_000, 120_000, 240_000, 300_000, 300_000])
-  hosts.recordResult(host, null, now)
-  hosts.recordResult(host, refusedConnection, now)
-  t.equal(hosts.findOutage(host, now + 30_000), null)
-})
-
-t.test('unreachable: a server that answers is not', async (t) => {
-  const host = hostAt({ port: 25 })
-  const table: readonly [SmtpFailure, boolean][] = [
-    [refusedConnection, true],
-    [{ ...refusedConnection, failure: 'timeout' }, true],
-    [{ ...refusedConnection, failure: 'tls' }, false],
-    [{ ...refusedConnection, stage: 'banner', failure: 'timeout' }, true],
-    [{ ...refusedConnection, stage: 'banner', failure: 'closed' }, true],
-    [{ ...refusedConnection, stage: 'banner', failure: 'reset' }, true],
-    [{ ...refusedConnection, stage: 'banner', failure: 'protocol' }, false],
-    [{ ...refusedConnection, stage: 'ehlo', failure: 'reset' }, false],
-    [{ ...refusedConnection, stage: 'mail', failure: 'timeout' }, false],
-    [{ kind: 'refused', stage: 'banner', reply: { code: 554, enhanced: null, text: '' } }, false],
-  ]
-  for (const [trouble, unreachable] of table) {
-    const hosts = new UnreachableHosts()
-    hosts.recordResult(host, trouble, 0)
-    t.equal(hosts.findOutage(host, 1) !== null, unreachable, JSON.stringify(trouble))
-  }
-})
-
-t.test('unreachable: what is known of all hosts of a destination', async (t) => {
-  const hosts = new UnreachableHosts()
-  const [one, two] = [hostAt({ port: 1 }, { mx: 'one.test' }), hostAt({ port: 2 }, { mx: 'two.test' })]
-  hosts.recordResult(one, refusedConnection, 0)
-  t.same(hosts.checkReachability([], 0), { kind: 'open' })
-  t.same(hosts.checkReachability([one, two], 1_000), { kind: 'open' }, 'the other is called')
-  hosts.recordResult(two, refusedConnection, 1_000)
-  const why = 'one.test [127.0.0.1]:1 (connection refused)'
-  t.same(
-    hosts.checkReachability([two, one], 2_000),
-    { kind: 'outage', until: 30_000, why },
-    'until the first of them is called',
-  )
-  t.same(hosts.checkReachability([one, two], 30_000), { kind: 'probe' })
-  hosts.recordResult(one, refusedConnection, 30_500)
-  t.match(hosts.checkReachability([one, two], 30_600), { kind: 'outage', until: 31_000 })
-  hosts.recordResult(one, null, 30_700)
-  t.same(hosts.checkReachability([one, two], 30_700), { kind: 'open' })
-  t.match(hosts.checkReachability([two], 30_700), { kind: 'outage' })
-  hosts.expireAll(30_700)
-  t.same(hosts.checkReachability([two], 30_700), { kind: 'probe' }, 'the operator has changed something')
-  t.same(hosts.checkReachability([two], 30_700 + 599_999), { kind: 'probe' })
-  t.same(hosts.checkReachability([two], 30_700 + 600_000), { kind: 'open' }, 'forgotten in the end')
-  hosts.recordResult(two, refusedConnection, 700_000)
-  t.match(hosts.checkReachability([two], 700_000), { until: 730_000 }, 'and begins anew')
-  t.same(hosts.checkReachability([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
 })
 
 t.test('a host that holds a session with us is no outage when it takes no second one', async (t) => {
@@ -261,13 +187,6 @@ t.test('a host that holds a session with us is no outage when it takes no second
   take('250 taken')
   t.match(await first, { sent: { kind: 'accepted' } })
   t.match(await pool.send(hostAt(sink), outbound('c\r\n'), never), { sent: { kind: 'accepted' } })
-})
-
-t.test('unreachable: memory is bounded', async (t) => {
-  const hosts = new UnreachableHosts()
-  for (let port = 0; port <= 10_000; port++) hosts.recordResult(hostAt({ port }), refusedConnection, 0)
-  t.equal(hosts.findOutage(hostAt({ port: 0 }), 1), null)
-  t.ok(hosts.findOutage(hostAt({ port: 1 }), 1))
 })
 
 t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {
@@ -306,4 +225,13 @@ t.test('plain text is never the way out where credentials, TLS by rule or an att
   t.equal(memory.encryptionFor({ ...host, address: '127.0.0.2' }, 1), 'offered')
   for (let port = 1000; port < 11_000; port++) memory.remember({ ...host, port }, 0)
   t.equal(memory.encryptionFor(host, 1), 'offered', 'memory is bounded')
+})
+
+t.test('source addresses are used in turn, each for its own family', async (t) => {
+  const source = createSourceAddressChooser(['192.0.2.1', '2001:db8::1', '192.0.2.2'])
+  const calls = Array.from({ length: 4 }, () => source('198.51.100.7'))
+  t.same(calls.toSorted(), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
+  t.equal(source('2001:db8::7'), '2001:db8::1')
+  t.equal(createSourceAddressChooser([])('198.51.100.7'), null)
+  t.equal(createSourceAddressChooser(['2001:db8::1'])('198.51.100.7'), null)
 })

@@ -13,8 +13,8 @@ const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
 t.test('two recipients of one message that come from the database get the same signature', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(0)
-  const deps = readyDeps(t, database.read, shelf)
+  const cache = new MessageCache(0)
+  const deps = readyDeps(t, database.read, cache)
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
@@ -24,9 +24,9 @@ t.test('two recipients of one message that come from the database get the same s
   const signed = ({ message }: ReadyMessage): string =>
     /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
   t.ok(signed(first))
-  t.equal(signed(first), signed(second), 'though the shelf has no room')
-  shelf.release(entry.email_id, entry.id)
-  t.ok(shelf.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
+  t.equal(signed(first), signed(second), 'though the cache has no room')
+  cache.release(entry.email_id, entry.id)
+  t.ok(cache.get(entry.email_id, entry.id), 'it is there as long as another has it in hand')
 })
 
 t.test('a signature that could not be made is made at the next attempt', async (t) => {
@@ -50,15 +50,15 @@ t.test('a signature that could not be made is made at the next attempt', async (
 t.test('a fresh message is made ready without a look into the database', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
-  const shelf = new MessageCache(1_000_000)
+  const cache = new MessageCache(1_000_000)
   const { email, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
   const dsnRequests = new Map([[entry.id, { notify: 'SUCCESS,FAILURE', orcpt: 'rfc822;one@c.test' }]])
-  shelf.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
+  cache.put({ email, raw: Buffer.from('From: app@a.test\r\n\r\ntext\r\n'), dsnRequests, isSignatureStored: false }, [
     entry.id,
   ])
-  const deps = readyDeps(t, database.read, shelf)
+  const deps = readyDeps(t, database.read, cache)
   const unread = (): never => {
     throw full
   }

@@ -42,10 +42,10 @@ t.test('a server that answers is not unreachable', async (t) => {
     [{ ...refusedConnection, stage: 'mail', failure: 'timeout' }, false],
     [{ kind: 'refused', stage: 'banner', reply: { code: 554, enhanced: null, text: '' } }, false],
   ]
-  for (const [trouble, unreachable] of table) {
+  for (const [failure, unreachable] of table) {
     const hosts = new UnreachableHosts()
-    hosts.recordResult(host, trouble, 0)
-    t.equal(hosts.findOutage(host, 1) !== null, unreachable, JSON.stringify(trouble))
+    hosts.recordResult(host, failure, 0)
+    t.equal(hosts.findOutage(host, 1) !== null, unreachable, JSON.stringify(failure))
   }
 })
 

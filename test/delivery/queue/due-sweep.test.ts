@@ -62,7 +62,7 @@ t.test('every entry is served once, however small memory is', async (t) => {
   t.pass('as asserted')
 })
 
-t.test('an entry is fetched when it becomes due, and a sweep keeps its place', async (t) => {
+t.test('an entry is fetched when it becomes due, and a sweep keeps its position', async (t) => {
   const { database } = await temporaryDatabase(t)
   const add = async (to: string, at: number): Promise<QueueEntry> => {
     const { writes, entries } = bulkEmail({ workspaceId: 'ws_1', to, at })
@@ -93,7 +93,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its place', a
   t.same(serve(5000), ['late@b.test'])
 
   sweep.rewindTo(early)
-  t.same(serve(5000), ['early@b.test', 'late@b.test'], 'one that was missed takes the sweep back to its place')
+  t.same(serve(5000), ['early@b.test', 'late@b.test'], 'one that was missed takes the sweep back to its position')
   sweep.reset()
   t.same(serve(5000), ['early@b.test', 'late@b.test'], 'a change from outside takes it back to the beginning')
 

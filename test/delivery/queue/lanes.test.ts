@@ -40,10 +40,10 @@ function fillLanes(places: Readonly<Record<string, number>>, limits: Partial<Lan
   return lanes
 }
 
-/** The places of the next entries, as many as may start. */
-function takeAll(lanes: Lanes, most = Number.POSITIVE_INFINITY): string[] {
+/** Workspace and domain of the next entries that may start. */
+function takeAll(lanes: Lanes, limit = Number.POSITIVE_INFINITY): string[] {
   const places: string[] = []
-  while (places.length < most) {
+  while (places.length < limit) {
     const next = lanes.take()
     if (next === null) break
     places.push(`${next.workspace_id}/${next.domain}`)
@@ -72,11 +72,11 @@ t.test('one workspace takes neither all attempts nor all of a domain', async (t)
   t.same(
     takeAll(fillLanes({ 'a/x': 2 }, { total: 1, perHost: 1 })),
     ['a/x'],
-    'where there is one place, anybody may have it',
+    'the only session may be given to any workspace',
   )
 })
 
-t.test('an attempt that has ended makes place', async (t) => {
+t.test('an attempt that has ended makes room', async (t) => {
   const lanes = new Lanes({ ...roomy, total: 1 })
   const [first, second] = [entry('a/x'), entry('a/x')]
   lanes.add(first)
@@ -172,7 +172,7 @@ t.test('high goes before low of other domains too', async (t) => {
   t.equal(lanes.take()?.domain, 'late')
 })
 
-t.test('domains that turn out to lie at one host share its places, and wait without taking one', async (t) => {
+t.test('domains that turn out to lie at one host share its room, and hold none while they wait', async (t) => {
   const lanes = new Lanes({ ...roomy, total: 100, perHost: 3 })
   for (let n = 0; n < 120; n += 1) lanes.add(entry(`a/d${n}`))
   const bound: QueueEntry[] = []
@@ -190,7 +190,11 @@ t.test('domains that turn out to lie at one host share its places, and wait with
   lanes.endAttempt(first)
   lanes.forget(first)
   const learned = putBack.map(({ domain }) => domain)
-  t.equal(learned.includes(lanes.take()?.domain as DomainName), true, 'its place goes to one that waits for that host')
+  t.equal(
+    learned.includes(lanes.take()?.domain as DomainName),
+    true,
+    'its room goes to an entry that waits for that host',
+  )
   t.equal(
     takeAll(lanes).every((place) => !learned.includes(place.slice(2) as DomainName)),
     true,
@@ -227,7 +231,7 @@ t.test('a full workspace is refilled when there is room for a lane of it', async
   t.equal(lanes.hasRoom('a'), false)
   t.equal(lanes.hasRoom('b'), true)
   takeAll(lanes, 3)
-  t.equal(lanes.takeShortLane(), null, 'a place here and there is no reason to look')
+  t.equal(lanes.takeShortLane(), null, 'room for a few is no reason to read')
   takeAll(lanes, 1)
   t.same(lanes.takeShortLane(), { workspaceId: 'a', domain: 'z', priority: 1 })
 })

@@ -78,9 +78,9 @@ t.test('an idle session that the server ends or speaks to is dropped', async (t)
   }
 })
 
-t.test('a kept session that proves dead at MAIL is replaced once, unseen', async (t) => {
-  for (const death of ['reset', 'drop', '421 4.4.2 timed out'] as const) {
-    const sink = await sinkFor(t, { script: { mail: ({ taken }) => (taken === 1 ? death : '250 ok') } })
+t.test('a kept session that fails at MAIL is replaced once', async (t) => {
+  for (const end of ['reset', 'drop', '421 4.4.2 timed out'] as const) {
+    const sink = await sinkFor(t, { script: { mail: ({ taken }) => (taken === 1 ? end : '250 ok') } })
     const pool = poolFor(t)
     for (let round = 0; round < 2; round++) {
       t.match(await pool.send(hostAt(sink), outbound(`${round}\r\n`), never), { sent: { kind: 'accepted' } })
@@ -207,7 +207,7 @@ t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {
   }
 })
 
-t.test('plain text is never the way out where credentials, TLS by rule or an attack are at stake', async (t) => {
+t.test('there is no fallback to plain text with credentials, required TLS or a protocol violation', async (t) => {
   const host = hostAt({ port: 25 })
   const auth = { user: 'me', pass: 'secret' }
   const broken: SmtpFailure = { kind: 'failed', stage: 'starttls', failure: 'tls', detail: 'handshake' }

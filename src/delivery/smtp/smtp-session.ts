@@ -1,20 +1,20 @@
 /**
- * An open SMTP session: from a greeted, encrypted, authenticated connection to QUIT.
+ * An SMTP session that is ready for mail: greeted, encrypted and logged in.
  *
- * One transaction at a time. A session that has failed, was told 421 or holds a reply that
- * nobody asked for is over and is never used again.
+ * It runs one transaction at a time. After a failure, a 421 or an unsolicited reply it ends and is
+ * never used again.
  */
-import type { OutboundMessage } from '../attempt/outbound-message.js'
-import type { Capabilities } from '../smtp/capabilities.js'
-import { sendCommand, toSmtpFailure } from '../smtp/command.js'
-import { type SmtpConnection, toConnectionFailure } from '../smtp/connection.js'
-import { checkSendable } from '../smtp/envelope.js'
-import type { SendResult } from '../smtp/outcome.js'
-import type { Timeouts } from '../smtp/timeouts.js'
-import { isServiceClosing, runTransaction } from '../smtp/transaction.js'
+import type { Capabilities } from './capabilities.js'
+import { sendCommand, toSmtpFailure } from './command.js'
+import { type SmtpConnection, toConnectionFailure } from './connection.js'
+import { checkSendable } from './envelope.js'
+import type { OutboundMessage } from './outbound-message.js'
+import type { SendResult } from './send-result.js'
+import type { Timeouts } from './timeouts.js'
+import { isServiceClosing, runTransaction, unsolicitedReply } from './transaction.js'
 
 export class SmtpSession {
-  /** Messages that were sent, whatever came of them. */
+  /** Messages that were sent, accepted or not. */
   private messages = 0
   private needsReset = false
 
@@ -37,24 +37,24 @@ export class SmtpSession {
     return this.connection.failure === null
   }
 
-  /** How it was opened, and its last transaction. */
+  /** The opening of the session and its last transaction. */
   get transcript(): string {
     return this.connection.transcript.toString()
   }
 
-  /** Rejects with the signal's reason when that strikes, and only then; the session is over with it. */
+  /** Rejects only when the signal strikes, with its reason; the session then ends. */
   async send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
     signal.throwIfAborted()
     this.connection.watch(null)
     this.connection.transcript.beginTransaction()
-    const aborted = (): void => this.connection.fail(toConnectionFailure(signal.reason))
-    signal.addEventListener('abort', aborted, { once: true })
+    const onAbort = (): void => this.connection.fail(toConnectionFailure(signal.reason))
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
       const sent = await this.transact(message)
       signal.throwIfAborted()
       return sent
     } finally {
-      signal.removeEventListener('abort', aborted)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 
@@ -62,9 +62,7 @@ export class SmtpSession {
     if (this.connection.failure !== null) return toSmtpFailure('mail', this.connection.failure)
     const reply = checkSendable(message, this.capabilities)
     if (reply !== null) return { kind: 'unsendable', reply }
-    if (this.connection.hasUnread) {
-      this.connection.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
-    }
+    this.failIfUnsolicited()
     this.messages++
     const { sent, needsReset } = await runTransaction(
       this.connection,
@@ -74,19 +72,23 @@ export class SmtpSession {
       this.needsReset,
     )
     this.needsReset = needsReset
-    if (this.connection.hasUnread)
-      this.connection.fail({ failure: 'protocol', detail: 'a reply that nobody asked for' })
-    if (sent.kind === 'refused' && isServiceClosing(sent))
-      this.connection.fail({ failure: 'closed', detail: 'sent away with 421' })
+    this.failIfUnsolicited()
+    if (sent.kind === 'refused' && isServiceClosing(sent)) {
+      this.connection.fail({ failure: 'closed', detail: 'session closed with 421' })
+    }
     return sent
   }
 
-  /** Calls `ended` when the idle session closes or the server speaks: it is then of no more use. */
-  watch(ended: () => void): void {
-    this.connection.watch(ended)
+  private failIfUnsolicited(): void {
+    if (this.connection.hasUnread) this.connection.fail(unsolicitedReply)
   }
 
-  /** QUIT, and a short wait for the answer. */
+  /** Calls `onEnd` when the server closes the idle session or sends something: it can no longer be used. */
+  watch(onEnd: () => void): void {
+    this.connection.watch(onEnd)
+  }
+
+  /** Sends QUIT and waits a short time for the reply. */
   async quit(): Promise<void> {
     this.connection.watch(null)
     if (this.isUsable)
@@ -94,7 +96,7 @@ export class SmtpSession {
     this.connection.fail({ failure: 'closed', detail: 'session ended' })
   }
 
-  /** Without a word. */
+  /** Ends the session without QUIT. */
   destroy(): void {
     this.connection.watch(null)
     this.connection.fail({ failure: 'closed', detail: 'session ended' })

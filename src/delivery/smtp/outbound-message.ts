@@ -1,6 +1,6 @@
-/** A message ready for the wire: what `attempt` sends to one recipient. */
+/** A message as it is sent to one recipient. */
 import type { Address, DomainName } from '../../mail/address.js'
-import type { DsnNotify } from '../../mail/dsn-parameters.js'
+import type { DsnNotify, DsnReturn } from '../../mail/dsn-parameters.js'
 
 export interface OutboundMessage {
   /** Per-recipient return path, or empty for `<>`. */
@@ -12,9 +12,9 @@ export interface OutboundMessage {
   /** Needs SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
   readonly envid: string | null
-  readonly ret: 'full' | 'headers' | null
+  readonly ret: DsnReturn | null
   readonly notify: readonly DsnNotify[] | null
   readonly orcpt: string | null
-  /** Called when its last byte is on the way: from now on it may arrive, whatever we hear. */
+  /** Called when the last byte was handed to the kernel: from now on the message may arrive. */
   readonly onHandedOver?: () => void
 }

@@ -1,22 +1,22 @@
-/** The words in which the wire speaks to the rest of delivery. */
+/** What sending a message over SMTP can result in. */
 import type { Reply } from '../../mail/reply.js'
 import type { Failure, Stage } from '../../messages/replies/classify-reply.js'
 
-/** Why something did not come about: the server's own words, or none. */
+/** Why a step failed: with the server's reply, or without one. */
 export type SmtpFailure =
   /** The server answered 4xx or 5xx. */
   | { readonly kind: 'refused'; readonly stage: Stage; readonly reply: Reply }
-  /** No answer that counts. `detail` ends a sentence: `connection closed`. */
+  /** No valid reply. `detail` is the end of a sentence: `connection closed`. */
   | { readonly kind: 'failed'; readonly stage: Stage; readonly failure: Failure; readonly detail: string }
 
-/** What came of one transaction. */
+/** The result of one transaction. */
 export type SendResult =
   | { readonly kind: 'accepted'; readonly reply: Reply; readonly dsnRelayed: boolean }
-  /** Not begun, for the server offers too little; `reply` is what we say in its place. */
+  /** Not begun, because the server lacks an extension; `reply` stands in for the server's. */
   | { readonly kind: 'unsendable'; readonly reply: Reply }
   | SmtpFailure
 
-/** One transaction and the connection that it ran on, or that did not come about. */
+/** One transaction, and the connection on which it ran or that could not be opened. */
 export interface Exchange {
   readonly sent: SendResult
   /** As `TLSv1.3`; null: plain text. */

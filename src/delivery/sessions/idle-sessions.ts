@@ -1,10 +1,10 @@
 /**
- * Sessions that wait for their next message, the latest first, each for a limited time.
+ * The idle sessions: each is kept for a limited time, and the one used last is used first.
  *
- * A session that the server closes or speaks to while it waits is dropped at once.
+ * A session is dropped at once when the server closes it or sends something.
  */
 import type { Host } from '../hosts/destination.js'
-import type { SmtpSession } from './smtp-session.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
 
 interface IdleSession {
   readonly host: Host
@@ -15,7 +15,7 @@ interface IdleSession {
 export class IdleSessions {
   private readonly timeout: number
   private readonly quit: (session: SmtpSession) => void
-  /** In the order in which they became idle. */
+  /** By the time at which they became idle, oldest first. */
   private readonly sessions = new Set<IdleSession>()
   private readonly byHost = new Map<string, IdleSession[]>()
 
@@ -28,7 +28,6 @@ export class IdleSessions {
     return this.sessions.size
   }
 
-  /** Idle sessions with hosts of this MX name. */
   countByMx(mx: string): number {
     let count = 0
     for (const { host } of this.sessions) if (host.mx === mx) count++
@@ -45,7 +44,7 @@ export class IdleSessions {
     session.watch(() => this.dismiss(idle))
   }
 
-  /** The session that was used last at exactly this host; it is no longer idle. */
+  /** The session with exactly this host that was used last; it is no longer idle. */
   take(host: Host): SmtpSession | null {
     const idle = this.byHost.get(keyOf(host))?.at(-1)
     if (idle === undefined) return null
@@ -53,7 +52,7 @@ export class IdleSessions {
     return idle.session
   }
 
-  /** Ends the session that has been idle longest; with `mx`: of that name. */
+  /** Ends the session that has been idle longest, of this MX name if given. */
   evict(mx: string | null): void {
     for (const idle of this.sessions) {
       if (mx !== null && idle.host.mx !== mx) continue
@@ -81,7 +80,7 @@ export class IdleSessions {
   }
 }
 
-/** Sessions are alike when they speak to the same process as the same user under the same rules. */
+/** Sessions are interchangeable if address, TLS and user are the same. */
 function keyOf({ mx, address, port, tls, auth }: Host): string {
   return `${mx} ${address} ${port} ${tls} ${auth === null ? '' : JSON.stringify([auth.user, auth.pass])}`
 }

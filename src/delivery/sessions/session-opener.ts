@@ -1,13 +1,14 @@
 /**
- * Opening a session with what is remembered of the host: unreachable ones are not called
- * again for a while, and broken TLS falls back to plain text where it may.
+ * Opens sessions with what is remembered of the host: an unreachable host is not called for a while,
+ * and broken TLS falls back to plain text where that is allowed.
  *
- * A host that holds sessions with us is there: one more connection that it does not take says
- * that it takes no more, and is not remembered as an outage.
+ * If a host has an open session with us and refuses another connection, it is at its limit and not
+ * down: that is not remembered as an outage.
  */
+import { isIPv6 } from 'node:net'
 import type { Clock } from '../../platform/clock.js'
-import type { Outage, UnreachableHosts } from '../attempt/unreachable-hosts.js'
 import type { Host } from '../hosts/destination.js'
+import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from './tls-policy.js'
@@ -16,11 +17,11 @@ export interface OpenOptions {
   readonly signal: AbortSignal
   /** The host is called even if it is remembered as unreachable. */
   readonly ignoreOutages: boolean
-  /** Is there a session with the host? */
+  /** Is there an open session with the host? */
   readonly hasSession: () => boolean
 }
 
-export type OpenSession = (host: Host, opening: OpenOptions) => Promise<OpenResult | Outage>
+export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResult | Outage>
 
 export interface OpenerDeps extends SmtpClientDeps {
   readonly clock: Clock
@@ -37,6 +38,18 @@ export function createSessionOpener(deps: OpenerDeps): OpenSession {
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened
+  }
+}
+
+/** Chooses among the configured addresses of the host's family, in turn; null leaves it to the system. */
+export function createSourceAddressChooser(configured: readonly string[]): (address: string) => string | null {
+  const byFamily = { 4: configured.filter((own) => !isIPv6(own)), 6: configured.filter((own) => isIPv6(own)) }
+  let turn = 0
+  return (address) => {
+    const own = byFamily[isIPv6(address) ? 6 : 4]
+    if (own.length === 0) return null
+    turn += 1
+    return own[turn % own.length] ?? null
   }
 }
 

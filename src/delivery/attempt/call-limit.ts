@@ -1,21 +1,21 @@
 /**
- * The signal under which a message is sent to one host: it strikes with the runner's, and when
- * that has taken too long. Waiting for a session of the host is over by then, and does not count.
+ * The signal for the call of one host: it strikes with the runner's signal, and when the call takes too
+ * long. The time begins with the call, after the wait for a slot.
  *
- * Calls that begin together share it: a signal with listeners and a timer of its own costs
- * more than the rest of an attempt's bookkeeping. So an attempt is cut off later than it should
- * be, by up to a sixtieth of its time, and never earlier.
+ * Calls that begin together share a signal, because one of their own, with listeners and a timer, would
+ * cost more than the rest of an attempt's bookkeeping. So a call is cut off late by up to a sixtieth of its
+ * time, and never early.
  */
 import { setMaxListeners } from 'node:events'
-import type { Exchange } from '../smtp/outcome.js'
+import type { Exchange } from '../smtp/send-result.js'
 
 export interface CallLimit {
   readonly signal: AbortSignal
-  /** For a call that was rejected: what it means if the limit struck, else the rejection again. */
+  /** Handles the rejection of a call: a timeout if the limit struck, else it is thrown again. */
   readonly timeoutOrRethrow: (error: unknown) => Exchange
 }
 
-/** The limit of a call that begins now and follows `signal`. */
+/** Starts the limit of a call. Its signal follows the given one. */
 export type StartCallLimit = (signal: AbortSignal) => CallLimit
 
 /** `time`: milliseconds that a call may take. */
@@ -31,8 +31,8 @@ export function createCallLimiter(time: number): StartCallLimit {
   }
 }
 
-/** `full`: called once nobody more may join. */
-function startLimit(follows: AbortSignal, time: number, full: () => void): CallLimit {
+/** `onFull`: called when no other call may join. */
+function startLimit(follows: AbortSignal, time: number, onFull: () => void): CallLimit {
   const controller = new AbortController()
   const follow = (): void => controller.abort(follows.reason)
   // One signal stops hundreds of attempts: that many listeners are no leak.
@@ -43,9 +43,9 @@ function startLimit(follows: AbortSignal, time: number, full: () => void): CallL
     follows.removeEventListener('abort', follow)
     controller.abort()
   }
-  // The time begins when the last one has joined.
+  // The time begins when the last call has joined.
   setTimeout(() => {
-    full()
+    onFull()
     setTimeout(strike, time).unref()
   }, time / 60).unref()
   return {

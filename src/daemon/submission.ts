@@ -13,8 +13,8 @@ import type { Log } from '../platform/log.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
 import { checkSender } from '../sending/sender-policy.js'
-import { type SubmissionListener, startSubmissionListener } from '../smtp/submission.js'
-import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission-deps.js'
+import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission/submission-deps.js'
+import { type SubmissionListener, startSubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { MessageMemory } from './message-memory.js'
 
 export interface SubmissionParts {

@@ -1,15 +1,15 @@
 /**
  * What the submission listener is given: narrow functions of the rooms below, and settings.
  */
-import type { Principal } from '../accounts/principal.js'
-import type { Address } from '../mail/address.js'
-import type { Clock } from '../platform/clock.js'
-import { minTransferPace } from '../platform/connections/transfer-pace.js'
-import type { Log } from '../platform/log.js'
-import type { MemoryBudget } from '../platform/memory/budget.js'
-import type { SubmittedMessage } from '../sending/submitted-message.js'
+import type { Principal } from '../../accounts/principal.js'
+import type { Address } from '../../mail/address.js'
+import type { Clock } from '../../platform/clock.js'
+import { minTransferPace } from '../../platform/connections/transfer-pace.js'
+import type { Log } from '../../platform/log.js'
+import type { MemoryBudget } from '../../platform/memory/budget.js'
+import type { SubmittedMessage } from '../../sending/submitted-message.js'
+import type { Endpoint, ListenerSettings, SessionLimits } from '../session/session-gate.js'
 import type { AuthLimitSettings } from './auth-limit.js'
-import type { Endpoint, ListenerSettings, SessionLimits } from './session-gate.js'
 
 export interface SubmissionDeps {
   /** Who the key belongs to. Throws a Refusal: bad-credentials. */

@@ -12,11 +12,11 @@
  * The result owns its memory, so that it may be handed to another thread.
  */
 import { EventEmitter } from 'node:events'
-import { Refusal } from '../mail/refusal.js'
-import type { MemoryBudget } from '../platform/memory/budget.js'
-import { BytePieces } from '../platform/memory/byte-pieces.js'
-import { freeMemory } from '../platform/memory/free-memory.js'
-import { RecentRate } from '../platform/memory/holders.js'
+import { Refusal } from '../../mail/refusal.js'
+import type { MemoryBudget } from '../../platform/memory/budget.js'
+import { BytePieces } from '../../platform/memory/byte-pieces.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
+import { RecentRate } from '../../platform/memory/holders.js'
 
 export interface CollectedMessage {
   readonly raw: Buffer
@@ -40,6 +40,8 @@ export class IncomingMessage extends EventEmitter {
   destroyed = false
   byteLength = 0
   sizeExceeded = false
+  /** All that came, also what was thrown away. */
+  receivedBytes = 0
   private readonly pieces: BytePieces
   private readonly recent: RecentRate
   private readonly leave: () => void
@@ -85,6 +87,7 @@ export class IncomingMessage extends EventEmitter {
   }
 
   write(chunk: Buffer): boolean {
+    this.receivedBytes += chunk.length
     if (this.refusal !== null) return true
     this.recent.add(chunk.length)
     if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(buildTooLargeRefusal(this.maxSize))

@@ -9,8 +9,8 @@
  * because many devices send them. Known limit: a path must have its angle brackets.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
-import { formatForDisplay } from '../mail/address.js'
-import { ProtocolFault } from './protocol-fault.js'
+import { formatForDisplay } from '../../mail/address.js'
+import { ProtocolFault } from '../session/protocol-fault.js'
 
 export interface PathCommand {
   /** Without brackets and source route; empty: `<>`. */

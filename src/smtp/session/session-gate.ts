@@ -1,9 +1,9 @@
 /** What all sessions of one listener share, at whichever door: the limits, and where bugs are reported. */
-import type { Clock } from '../platform/clock.js'
-import type { ConnectionLimiter, ConnectionLimitSettings } from '../platform/connections/connection-limiter.js'
-import type { TransferPace } from '../platform/connections/transfer-pace.js'
-import type { MemoryBudget } from '../platform/memory/budget.js'
-import type { MemoryShares } from '../platform/memory/shares.js'
+import type { Clock } from '../../platform/clock.js'
+import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/connections/connection-limiter.js'
+import type { TransferPace } from '../../platform/connections/transfer-pace.js'
+import type { MemoryBudget } from '../../platform/memory/budget.js'
+import type { MemoryShares } from '../../platform/memory/shares.js'
 
 /** Sizes in bytes, times in milliseconds. */
 export interface SessionLimits extends ConnectionLimitSettings {

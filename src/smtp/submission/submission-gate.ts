@@ -1,12 +1,12 @@
 /** What all sessions of a submission listener share: the limits, what they are given, where bugs are reported. */
 
-import { addressKeyOf } from '../accounts/client-address.js'
-import { ClientLog } from '../platform/connections/client-log.js'
-import { createConnectionLimiter } from '../platform/connections/connection-limiter.js'
-import { createMemoryBudget } from '../platform/memory/budget.js'
-import { createMemoryShares } from '../platform/memory/shares.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
+import { ClientLog } from '../../platform/connections/client-log.js'
+import { createConnectionLimiter } from '../../platform/connections/connection-limiter.js'
+import { createMemoryBudget } from '../../platform/memory/budget.js'
+import { createMemoryShares } from '../../platform/memory/shares.js'
+import type { CommonReason, SessionFacts, SessionGate } from '../session/session-gate.js'
 import { type AuthLimit, createAuthLimit } from './auth-limit.js'
-import type { CommonReason, SessionFacts, SessionGate } from './session-gate.js'
 import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'
 
 export interface SubmissionGate extends SessionGate {

@@ -3,9 +3,10 @@
  *
  * The reply tells a stranger what to do; the log and the counts tell us which rule it was.
  */
-import { Refusal, type RefusalKind } from '../mail/refusal.js'
-import type { SmtpReply } from './protocol-fault.js'
-import type { CommonReason } from './session-gate.js'
+import { Refusal, type RefusalKind } from '../../mail/refusal.js'
+import type { SmtpReply } from '../session/protocol-fault.js'
+import type { CommonReason } from '../session/session-gate.js'
+import { storageFull } from '../session/smtp-reply.js'
 
 /** What `recipient` may say of an address. */
 export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
@@ -66,7 +67,12 @@ export function recipientReasonOf(error: unknown): RecipientRefusal | null {
   return error instanceof Refusal && error.kind in recipientTexts ? (error.kind as RecipientRefusal) : null
 }
 
+/** A full disk is a fault of ours like any other: 451. */
+export function toMxReply(reply: SmtpReply): SmtpReply {
+  return reply.status === storageFull.status ? { ...reply, code: 451 } : reply
+}
+
 /** Milliseconds before the `refused`th recipient of a session is refused: none for the first, then more and more. */
-export function tarpitDelay(refused: number, longest: number, most: number): number {
-  return Math.round((longest * Math.min(refused - 1, most)) / most)
+export function tarpitDelay(refused: number, maxDelay: number, maxRefused: number): number {
+  return Math.round((maxDelay * Math.min(refused - 1, maxRefused)) / maxRefused)
 }

@@ -6,8 +6,8 @@
  * is neither a Refusal nor a ProtocolFault answers with a temporary code and a fixed text,
  * and goes to `report`.
  */
-import { Refusal, type RefusalKind } from '../mail/refusal.js'
-import { StorageFault } from '../storage/writer/write.js'
+import { Refusal, type RefusalKind } from '../../mail/refusal.js'
+import { StorageFault } from '../../storage/writer/write.js'
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 
 /** Basic code (RFC 5321) and enhanced status code (RFC 3463) for each way we refuse. */
@@ -85,11 +85,6 @@ export function toSmtpReply(error: unknown, report: (error: unknown) => void): S
 /** `5.7.1 text`: what follows the basic code on the wire. */
 export function replyText({ status, text }: SmtpReply): string {
   return `${status} ${text}`
-}
-
-/** The reply in the form that smtp-server's callbacks take: an error with a `responseCode`. */
-export function asError(reply: SmtpReply): Error {
-  return Object.assign(new Error(replyText(reply)), { responseCode: reply.code })
 }
 
 /** Reply text is ASCII (RFC 5321 section 4.2) on one line. */

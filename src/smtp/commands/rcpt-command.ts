@@ -3,11 +3,11 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
-import { decodeXtext, parseNotify, validateOrcpt } from '../mail/dsn-parameters.js'
-import type { SubmittedRecipient } from '../sending/submitted-message.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
+import type { SubmittedRecipient } from '../../sending/submitted-message.js'
+import { ProtocolFault } from '../session/protocol-fault.js'
 import { buildUtf8Fault, type PathCommand, parsePathCommand, refuseUnknown, textOf } from './path-command.js'
-import { ProtocolFault } from './protocol-fault.js'
 
 const noParameters: ReadonlySet<string> = new Set()
 const submissionParameters: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])

@@ -1,13 +1,13 @@
 /** What all sessions of an MX listener share: the limits, the pace of each address, and who was turned away. */
-import { addressKeyOf } from '../accounts/client-address.js'
-import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
-import { ClientLog } from '../platform/connections/client-log.js'
-import { createConnectionLimiter } from '../platform/connections/connection-limiter.js'
-import { createMemoryBudget } from '../platform/memory/budget.js'
-import { createMemoryShares } from '../platform/memory/shares.js'
+import { addressKeyOf } from '../../accounts/client-address.js'
+import { createRateLimit, type RateLimit } from '../../accounts/limits/rate-limit.js'
+import { ClientLog } from '../../platform/connections/client-log.js'
+import { createConnectionLimiter } from '../../platform/connections/connection-limiter.js'
+import { createMemoryBudget } from '../../platform/memory/budget.js'
+import { createMemoryShares } from '../../platform/memory/shares.js'
+import type { SessionFacts, SessionGate } from '../session/session-gate.js'
 import type { MxDeps, MxSettings } from './mx-deps.js'
 import type { MxReason } from './mx-refusals.js'
-import type { SessionFacts, SessionGate } from './session-gate.js'
 
 export interface MxGate extends SessionGate {
   readonly deps: MxDeps

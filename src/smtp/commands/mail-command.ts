@@ -3,9 +3,10 @@
  * those who submit, RET and ENVID (RFC 3461), AUTH (RFC 4954 section 5: taken, and ignored as
  * its client is known by its key).
  */
-import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
-import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../mail/dsn-parameters.js'
-import { buildTooLargeRefusal } from './incoming-message.js'
+import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
+import { buildTooLargeRefusal } from '../session/incoming-message.js'
+import { ProtocolFault } from '../session/protocol-fault.js'
 import {
   buildArgumentFault,
   buildUtf8Fault,
@@ -15,7 +16,6 @@ import {
   refuseUnknown,
   textOf,
 } from './path-command.js'
-import { ProtocolFault } from './protocol-fault.js'
 
 /** MAIL as anybody may send it. */
 export interface PlainMailCommand {

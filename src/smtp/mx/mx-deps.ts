@@ -1,19 +1,19 @@
 /** What the MX listener is given: narrow functions of the rooms below, and settings. */
-import type { Address } from '../mail/address.js'
-import type { Clock } from '../platform/clock.js'
-import { minTransferPace } from '../platform/connections/transfer-pace.js'
-import type { Log } from '../platform/log.js'
-import type { MemoryBudget } from '../platform/memory/budget.js'
-import type { ReceivedMessage } from '../receiving/received-message.js'
-import type { Listing } from '../spam/dnsbl.js'
+import type { Address } from '../../mail/address.js'
+import type { Clock } from '../../platform/clock.js'
+import { minTransferPace } from '../../platform/connections/transfer-pace.js'
+import type { Log } from '../../platform/log.js'
+import type { MemoryBudget } from '../../platform/memory/budget.js'
+import type { ReceivedMessage } from '../../receiving/received-message.js'
+import type { Listing } from '../../spam/dnsbl.js'
+import type { Endpoint, ListenerSettings, SessionLimits } from '../session/session-gate.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
-import type { Endpoint, ListenerSettings, SessionLimits } from './session-gate.js'
 
 /** A recipient whose mail is ours to take. */
 export interface AcceptedRecipient {
-  /** Who gets the copy of the message: those of one party share it. */
-  readonly party: string
-  /** There may not be room for a message of any size: it shares one with no other party, which would have to wait for it. */
+  /** Recipients of one workspace share a copy of the message. Null: the mail of the service itself. */
+  readonly workspaceId: string | null
+  /** The workspace may lack room for a message of unknown size, so its message must not be shared with another workspace. */
   readonly alone?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface MxDeps {
 /** Times in milliseconds. */
 export interface MxLimits extends SessionLimits {
   /** Copies that one message is filed in: all of them are in memory at once. */
-  readonly maxParties: number
+  readonly maxWorkspaces: number
   /** New connections from one address in any minute. */
   readonly connectionsPerMinute: number
   /** MAIL commands from one address in any minute. */
@@ -85,7 +85,7 @@ export const defaultMxLimits: MxLimits = {
   givesWayAfter: 10_000,
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
-  maxParties: 5,
+  maxWorkspaces: 5,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,

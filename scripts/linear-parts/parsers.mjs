@@ -25,10 +25,10 @@ import { readInboundContent } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
-import { startDataMode } from '../../dist/src/smtp/data-mode.js'
-import { IncomingMessage } from '../../dist/src/smtp/incoming-message.js'
-import { parsePlainMail } from '../../dist/src/smtp/mail-command.js'
-import { parsePlainRcpt } from '../../dist/src/smtp/rcpt-command.js'
+import { parsePlainMail } from '../../dist/src/smtp/commands/mail-command.js'
+import { parsePlainRcpt } from '../../dist/src/smtp/commands/rcpt-command.js'
+import { startDataMode } from '../../dist/src/smtp/server/smtp-connection-adapter.js'
+import { IncomingMessage } from '../../dist/src/smtp/session/incoming-message.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { parseProviderColumns, parseProviderLine } from '../../dist/src/suppressions/provider-columns.js'
 import { lines, messages, texts } from './inputs.mjs'
@@ -62,7 +62,7 @@ const origin = { hostname: 'mx.test', protocol: 'ESMTPSA', emailId: 'em_1', now:
 
 function submitted(raw) {
   const header = scanHeader(raw)
-  for (const _ of checkLinesInSteps(raw, { lineOctets: 998 }));
+  for (const _ of checkLinesInSteps(raw, { maxLineOctets: 998 }));
   prepareMessage(raw, header, origin)
   summarizeMessage(raw, header)
 }
@@ -94,7 +94,7 @@ function lists(text) {
 }
 
 const segment = 1400
-const unlimited = { take: () => true, give: () => undefined }
+const unlimited = { acquire: () => true, release: () => undefined, addHolder: () => () => undefined }
 
 function* segments(octets) {
   for (let at = 0; at < octets.length; at += segment) yield octets.subarray(at, at + segment)

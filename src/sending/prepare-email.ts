@@ -16,14 +16,13 @@ import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '.
 import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
-import { checkSender } from './sender-policy.js'
-import type { Author, MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
+import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
+import type { MessageSummary, SendingOptions, Submission, SubmittedRecipient } from './submitted-message.js'
 
 export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
-  /** The domain where the workspace has it verified. */
-  readonly findVerifiedDomain: (workspaceId: string, domain: DomainName) => SendingDomain | undefined
+  readonly findVerifiedDomain: FindVerifiedDomain
 }
 
 export interface PreparedEmail {
@@ -60,7 +59,7 @@ interface EmailInput {
   readonly principal: Principal
   readonly submission: Submission
   readonly summary: MessageSummary
-  readonly domain: SendingDomain | undefined
+  readonly domain: SendingDomain
   readonly recipients: readonly NewRecipient[]
   readonly messageId: string
   readonly utf8: boolean
@@ -94,19 +93,18 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
   }
 }
 
-/** Envelope sender and every From address; gives the domain of the first From. */
+/** Checks the envelope sender and every From address; returns the domain of the first From. */
 function checkSenders(
   { findVerifiedDomain }: PrepareDeps,
   principal: Principal,
   envelopeFrom: Address | '',
-  from: readonly Author[],
-): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: DomainName): boolean =>
-    findVerifiedDomain(workspaceId, domain) !== undefined
-  if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
-  for (const { address } of from) checkSender(principal, address, 'From', isVerified)
-  const first = from[0]
-  return first === undefined ? undefined : findVerifiedDomain(principal.workspaceId, domainOf(first.address))
+  from: MessageSummary['from'],
+): SendingDomain {
+  checkEnvelopeSender(principal, envelopeFrom, findVerifiedDomain)
+  const [first, ...others] = from
+  const domain = checkSender(principal, first.address, 'From', findVerifiedDomain)
+  for (const { address } of others) checkSender(principal, address, 'From', findVerifiedDomain)
+  return domain
 }
 
 /** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
@@ -149,11 +147,8 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
 
-function resolveTracking(
-  options: SendingOptions,
-  domain: SendingDomain | undefined,
-): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
-  const opens = options.trackOpens ?? domain?.track_opens === 1
-  const clicks = options.trackClicks ?? domain?.track_clicks === 1
+function resolveTracking(options: SendingOptions, domain: SendingDomain): { track_opens: 0 | 1; track_clicks: 0 | 1 } {
+  const opens = options.trackOpens ?? domain.track_opens === 1
+  const clicks = options.trackClicks ?? domain.track_clicks === 1
   return { track_opens: opens ? 1 : 0, track_clicks: clicks ? 1 : 0 }
 }

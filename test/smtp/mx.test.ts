@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../src/mail/refusal.js'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
-import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
+import { tarpitDelay } from '../../src/smtp/mx/mx-refusals.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { networks } from '../helpers/config-values.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
@@ -111,7 +111,7 @@ t.test('recipients that are none of ours are refused, each with its code, and th
 })
 
 t.test('a message goes to a few parties, and the client brings it again for the others', async (t) => {
-  const { open, taken } = await runMx(t, { maxParties: 2 })
+  const { open, taken } = await runMx(t, { maxWorkspaces: 2 })
   const client = await open()
   await advanceToRcpt(client)
   for (const domain of ['home.test', 'two.home.test', 'home.test']) {
@@ -154,7 +154,7 @@ t.test('messages that servers read differently, that go in circles or are too la
     t.match(await deliver(client, `${letter}\r\n${bad}`), /^550 5\.6\.11 /, JSON.stringify(bad))
   }
   const hops = (count: number) => `Received: by mx.test; x\r\n`.repeat(count) + letter
-  t.match(await deliver(client, hops(51)), /^550 5\.4\.6 /)
+  t.match(await deliver(client, hops(51)), /^554 5\.4\.6 /)
   t.match(await deliver(client, hops(50)), /^250 /)
   t.match(await deliver(client, `${letter}\r\n${'x'.repeat(2001)}`), /^550 5\.6\.0 /)
   t.match(await deliver(client, `${letter}\r\n${'0123456789\r\n'.repeat(10_000)}`), /^552 5\.3\.4 /)

@@ -11,19 +11,20 @@ import {
   createConnectionLimiter,
 } from '../../src/platform/connections/connection-limiter.js'
 import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../../src/platform/memory/budget.js'
-import { type AuthLimit, createAuthLimit } from '../../src/smtp/auth-limit.js'
-import { hasStatus, withStatus } from '../../src/smtp/enhanced-connection.js'
+import { parseMail } from '../../src/smtp/commands/mail-command.js'
+import { parsePathCommand } from '../../src/smtp/commands/path-command.js'
+import { parseRcpt } from '../../src/smtp/commands/rcpt-command.js'
+import { hasStatus, withStatus } from '../../src/smtp/server/enhanced-status.js'
+import { asError } from '../../src/smtp/server/smtp-server-adapter.js'
 import {
   buildNoRoomRefusal,
   ClientGone,
   type CollectedMessage,
   IncomingMessage,
-} from '../../src/smtp/incoming-message.js'
-import { parseMail } from '../../src/smtp/mail-command.js'
-import { parsePathCommand } from '../../src/smtp/path-command.js'
-import { ProtocolFault } from '../../src/smtp/protocol-fault.js'
-import { parseRcpt } from '../../src/smtp/rcpt-command.js'
-import { asError, toSmtpReply } from '../../src/smtp/smtp-reply.js'
+} from '../../src/smtp/session/incoming-message.js'
+import { ProtocolFault } from '../../src/smtp/session/protocol-fault.js'
+import { toSmtpReply } from '../../src/smtp/session/smtp-reply.js'
+import { type AuthLimit, createAuthLimit } from '../../src/smtp/submission/auth-limit.js'
 import { waitUntil } from './submission-listener.js'
 
 t.test('every kind of refusal has its documented reply', async (t) => {

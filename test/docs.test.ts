@@ -22,7 +22,10 @@ const npmScripts = Object.keys(
 )
 
 /** Paths below src/, with or without `src/` and `.ts`; `mail/domain` within a longer path or a URL is none. */
-const sourcePath = new RegExp(`(?<![\\w/.:@-])(?:src/)?((?:${rooms.join('|')})/[a-z][\\w/-]*)(?:\\.ts)?(?![\\w.]*[@:])`, 'g')
+const sourcePath = new RegExp(
+  `(?<![\\w/.:@-])(?:src/)?((?:${rooms.join('|')})/[a-z][\\w/-]*)(?:\\.ts)?(?![\\w.]*[@:])`,
+  'g',
+)
 const projectPath = /(?<![\w/.-])((?:test|scripts|config|systemd|docs)\/[\w/.-]*\w)/g
 const npmScript = /npm run ([\w:-]+)/g
 const link = /\]\((?!https?:)([^)\s]+)\)/g
@@ -74,7 +77,10 @@ t.test('the index of behaviours is long enough, and each row names a file', asyn
   const index = text.slice(text.indexOf('\n## Where is'), text.indexOf('\n## The way out'))
   const rows = index.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| behaviour'))
   t.ok(rows.length >= 40, `${rows.length} rows`)
-  t.same(rows.filter((row) => [...row.matchAll(sourcePath)].length === 0), [])
+  t.same(
+    rows.filter((row) => [...row.matchAll(sourcePath)].length === 0),
+    [],
+  )
 })
 
 t.test('pages name files below src/ that exist', async (t) => {

@@ -23,10 +23,12 @@ const npmScripts = Object.keys(
 
 /** Paths below src/, with or without `src/` and `.ts`; `mail/domain` within a longer path or a URL is none. */
 const sourcePath = new RegExp(
-  `(?<![\\w/.:@-])(?:src/)?((?:${rooms.join('|')})/[a-z][\\w/-]*)(?:\\.ts)?(?![\\w.]*[@:])`,
+  `(?<![\\w/.:@-])(?:src/)?((?:${rooms.join('|')})/[a-z][\\w/-]*)(?![\\w-]|\\.toml)(?:\\.ts)?`,
   'g',
 )
-const projectPath = /(?<![\w/.-])((?:test|scripts|config|systemd|docs)\/[\w/.-]*\w)/g
+/** Capitals stand for a name that the reader chooses: `src/api/RESOURCE/`. */
+const srcPath = /(?<![\w/.-])src\/([\w/-]*\w)(?:\.ts)?/g
+const projectPath = /(?<![\w/.-])((?:(?:test|scripts|systemd|docs)\/[\w/.-]*|config\/[\w-]+\.tom)\w)/g
 const npmScript = /npm run ([\w:-]+)/g
 const link = /\]\((?!https?:)([^)\s]+)\)/g
 
@@ -84,10 +86,9 @@ t.test('the index of behaviours is long enough, and each row names a file', asyn
 })
 
 t.test('pages name files below src/ that exist', async (t) => {
-  const withSource = /(?<![\w/.-])src\/([\w/-]*\w)(?:\.ts)?/g
   const faults = pages.flatMap((page) =>
-    matchesOf(readFileSync(page, 'utf8'), withSource)
-      .filter((path) => !existsInSource(path))
+    matchesOf(readFileSync(page, 'utf8'), srcPath)
+      .filter((path) => !/[A-Z]{2}/.test(path) && !existsInSource(path))
       .map((path) => `${page}: src/${path}: ${suggestionFor(path)}`),
   )
   t.same(faults, [])

@@ -1,6 +1,6 @@
 /**
- * Who may be named as sender: only addresses in verified domains of the workspace that
- * the key may use. Pure over `verified`, which knows the workspace's domains.
+ * Which sender addresses may be used: those in verified domains of the workspace, within the domains that the key allows.
+ * Pure over `isVerified`.
  */
 import type { Principal } from '../accounts/principal.js'
 import { type Address, domainOf } from '../mail/address.js'

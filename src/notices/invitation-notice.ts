@@ -1,8 +1,8 @@
 /**
  * The mail of an invitation, with its link, which is made here and not stored.
  *
- * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short quoted
- * words that cannot contain a link.
+ * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short
+ * quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
 import { buildInvitationToken } from '../accounts/people/invitation-token.js'

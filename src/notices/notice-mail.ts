@@ -1,8 +1,8 @@
 /**
  * Composes the mail of a notice: text, and the same in simple HTML.
  *
- * It is mail of the service, from `service.mail_from`: charged to no workspace, signed with the service's key, sent from
- * the null return path, and marked as automatic (RFC 3834), so that it gets no automatic reply.
+ * It is mail of the service, from `service.mail_from`: charged to no workspace, signed with the service's key, sent
+ * from the null return path, and marked as automatic (RFC 3834), so that it gets no automatic reply.
  */
 import type { Address } from '../mail/address.js'
 import { html, type Markup } from '../mail/markup.js'

@@ -1,6 +1,6 @@
 /**
- * The documentation of the REST interface: one HTML page, rendered once from the OpenAPI document, so that it agrees with
- * the schemas that validate. It has no script and loads nothing; endpoints unfold by HTML's `details`.
+ * The documentation of the REST interface: one HTML page, rendered once from the OpenAPI document, so that it agrees
+ * with the schemas that validate. It has no script and loads nothing; endpoints unfold by HTML's `details`.
  */
 
 import { html, type Markup } from '../mail/markup.js'

@@ -1,9 +1,9 @@
 /**
  * The frame of every page: head, style, and the headers that restrict the browser.
  *
- * A page loads nothing and runs no script: the Content-Security-Policy allows its style by hash, its own form, and nothing
- * else. The URL of a page may contain a secret, so the referrer policy hides it from other sites. Our own site must get it,
- * or a form would be sent without `Origin`.
+ * A page loads nothing and runs no script: the Content-Security-Policy allows its style by hash, its own form, and
+ * nothing else. The URL of a page may contain a secret, so the referrer policy hides it from other sites. Our own site
+ * must get it, or a form would be sent without `Origin`.
  */
 import { createHash } from 'node:crypto'
 import { html, Markup } from '../mail/markup.js'

@@ -1,9 +1,9 @@
 /**
  * The header fields of a composed message: addresses, subject and the client's own fields.
  *
- * Text that is not plain ASCII becomes encoded words (RFC 2047); only local parts stay UTF-8 (RFC 6532). Text that looks
- * like an encoded word is encoded too, so that readers see what the client wrote. Lines are folded at 76 octets where
- * there is a blank, but never into a line of blanks alone, which some readers take for the end of the header.
+ * Text that is not plain ASCII becomes encoded words (RFC 2047); only local parts stay UTF-8 (RFC 6532). Text that
+ * looks like an encoded word is encoded too, so that readers see what the client wrote. Lines are folded at 76 octets
+ * where there is a blank, but never into a line of blanks alone, which some readers take for the end of the header.
  */
 import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
 import type { NamedAddress } from '../mail/named-address.js'

@@ -12,7 +12,9 @@ import { isServiceField } from './service-headers.js'
 export const MAX_CUSTOM_FIELDS = 50
 /** Octets of one value. */
 const MAX_FIELD_VALUE = 8_192
-/** Characters of a name, and of a piece without blanks: together they fit a line of 998 octets (RFC 5322 section 2.1.1). */
+/**
+ * Characters of a name, and of a piece without blanks: together they fit a line of 998 octets (RFC 5322 section 2.1.1).
+ */
 const MAX_FIELD_NAME = 76
 const MAX_PIECE_LENGTH = 900
 

@@ -1,8 +1,8 @@
 /**
  * The content of a reply to an inbound email. Pure.
  *
- * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that received
- * it, and joins its thread (section 3.6.4).
+ * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that
+ * received it, and joins its thread (section 3.6.4).
  */
 import { type Address, tryParseAddress } from '../mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'

@@ -1,6 +1,6 @@
 /**
- * The release time of a scheduled message: an ISO 8601 date and time with an offset or `Z`, at most 30 days ahead. A time
- * in the past means now.
+ * The release time of a scheduled message: an ISO 8601 date and time with an offset or `Z`, at most 30 days ahead. A
+ * time in the past means now.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'

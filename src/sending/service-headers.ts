@@ -1,5 +1,6 @@
 /**
- * Service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other providers.
+ * Service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
+ * providers.
  *
  * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Other
  * providers' fields are lenient: an unknown value is ignored, as those providers do. Our fields take precedence. All of

@@ -30,7 +30,7 @@ export interface DomainChange {
 const MAX_LISTED = 20
 
 /**
- * Rejects with a Refusal `domain-not-verified`, or `invalid-parameter` for too many blocked addresses; with `Missed` if
+ * Rejects with a Refusal `domain-not-verified`, or `invalid-parameter` for too many blocked addresses; with `WriteConflict` if
  * the domain is gone.
  */
 export async function changeDomain(

@@ -10,7 +10,7 @@ import { deleteDkimKeys } from './dkim/signing-keys.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
 import { unblockAllAddresses } from './verification/blocked-addresses.js'
 
-/** Rejects with `Missed` if the domain is gone already. */
+/** Rejects with `WriteConflict` if the domain is gone already. */
 export async function deleteSendingDomain(
   { commit }: { readonly commit: Commit },
   row: SendingDomain,

@@ -21,7 +21,7 @@ export function openDomainResolver(
 
 const DAY = 24 * 3_600_000
 /**
- * How long a retired key stays published: as long as a message may be in the queue, and a reserve for its transport and
+ * A retired key stays published for the time that a message may be in the queue and this reserve, for its transport and
  * late verifiers.
  */
 const TRANSIT_MARGIN = 3 * DAY

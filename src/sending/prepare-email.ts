@@ -1,8 +1,8 @@
 /**
- * From a submission to all that one commit of it writes: the policy under every door.
+ * The sending policy, the same for SMTP and REST: from a submission to the writes of one commit.
  *
- * May this key send as that sender? Who is left to send to? Refusals are thrown before
- * anything is written.
+ * Checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before anything
+ * is written.
  */
 import { isAscii } from 'node:buffer'
 import type { Principal } from '../accounts/principal.js'
@@ -27,11 +27,11 @@ export interface PrepareDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Of a large message empty once it was committed: its memory goes over to the database. */
+  /** Empty after the commit if the message is large: its memory is transferred to the writer. */
   readonly raw: Buffer
-  /** Of the first From address: what the limits of a sender domain count. */
+  /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
-  /** Recipients who are not written to, in the order in which they were given. */
+  /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
 }
 
@@ -107,14 +107,14 @@ function checkSenders(
   return domain
 }
 
-/** Each address once (how many there may be is the door's to say); refused when none is left that may be written to. */
+/** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
   { isSuppressed }: PrepareDeps,
   workspaceId: string,
-  given: readonly SubmittedRecipient[],
+  submitted: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
-  for (const { address, notify, orcpt, id } of given) {
+  for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
     byAddress.set(address, {
       address,
@@ -132,7 +132,7 @@ function resolveRecipients(
   return recipients
 }
 
-/** Envelope recipients whom the header does not name: they were blind copies. */
+/** Envelope recipients that the header does not name: blind copies. */
 function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
   const names = new Set(named.map(({ address }) => address?.toLowerCase()))
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
@@ -142,7 +142,7 @@ function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
   return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
-/** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */
+/** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
 function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }

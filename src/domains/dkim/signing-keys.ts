@@ -1,9 +1,8 @@
 /**
  * The DKIM keys of sending domains and of the service itself.
  *
- * Each domain has two selectors, of which one signs, so that rotation moves to the
- * other without a change of the customer's DNS. `keyChain` keeps each signing key as a
- * `KeyObject`: parsing a PEM costs more than signing with it.
+ * Each domain has two selectors, one of which signs, so that a rotation moves to the other without a change of the
+ * customer's DNS. The signing key cache holds each key as a `KeyObject`: parsing a PEM costs more than signing.
  */
 
 import { createPrivateKey, type KeyObject } from 'node:crypto'
@@ -32,7 +31,7 @@ export const insertDkimKey = prepareWrite<DkimKeyRow>(({ db, slot }) =>
   }),
 )
 
-/** Before another key of the domain begins to sign. */
+/** Must precede the write that lets another key of the domain sign. */
 export const stopSigning = prepareWrite<{ workspaceId: string; domain: DomainName; now: number }>(({ db, slot }) =>
   db
     .updateTable('dkim_keys')
@@ -42,7 +41,7 @@ export const stopSigning = prepareWrite<{ workspaceId: string; domain: DomainNam
     .where('signing', '=', 1),
 )
 
-/** Misses where this key is gone: another has its selector by now. */
+/** Misses if this key is gone because its selector has another key. */
 export const startSigning = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -62,7 +61,7 @@ export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: DomainN
       .where('selector', '=', slot('selector')),
 )
 
-/** Misses when it is gone, or signs. */
+/** Misses if the key is gone, or signs. */
 export const deleteIdleKey = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -93,7 +92,7 @@ export interface SigningKey {
 }
 
 export interface SigningKeyCache {
-  /** The key that signs for the domain, or undefined where there is none. */
+  /** The key that signs for the domain, or undefined. */
   readonly find: (workspaceId: string, domain: DomainName) => SigningKey | undefined
   readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void

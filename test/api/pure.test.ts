@@ -6,15 +6,20 @@ import { z } from 'zod'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../src/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../src/api/emails/change.js'
 import { emailRequest } from '../../src/api/emails/email-request.js'
-import { createProxyCheck, findClientAddress, findClientScheme, type Peer } from '../../src/api/http/client-address.js'
-import { addressIssue, parseInput, toInputRefusal } from '../../src/api/http/input/input.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/http/input/json-body.js'
+import { addressIssue, parseInput, toInputRefusal } from '../../src/api/http/input/parse-input.js'
 import { address, domainName, moment, network } from '../../src/api/http/input/values.js'
-import { isForeignOrigin } from '../../src/api/http/origin.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../../src/api/http/output/error-answer.js'
 import { hasLargeText, stringifyInSteps } from '../../src/api/http/output/json-in-steps.js'
+import { toResourcePath } from '../../src/api/http/pipeline/dispatch.js'
+import {
+  createProxyCheck,
+  findClientAddress,
+  findClientScheme,
+  isForeignOrigin,
+  type Peer,
+} from '../../src/api/http/pipeline/request-source.js'
 import type { Call } from '../../src/api/http/route.js'
-import { toResourcePath } from '../../src/api/http/routing.js'
 import {
   downloadTypeOf,
   fileNameOf,

@@ -1,6 +1,6 @@
 /** Imports behind their request: what is cut off goes on, no row twice; what ends them, and what is left then. */
 import t, { type Test } from 'tap'
-import { createRequestJournal } from '../../src/api/contacts/imports.js'
+import { createRequestJournal } from '../../src/api/imports/imports.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'

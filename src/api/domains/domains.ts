@@ -25,7 +25,7 @@ import {
   domainChangeRequest,
   domainRequest,
   listedDomain,
-} from './domain-schemas.js'
+} from './domain-fields.js'
 
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 

@@ -10,7 +10,7 @@ import { MAX_SUBJECT } from '../../content/render-template.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { parseTimestamp } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
-import { missingIssue } from '../http/input/input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,

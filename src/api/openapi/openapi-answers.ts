@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
-import { type DocumentedAnswer, isPublic, type Route } from '../http/route.js'
+import { type DocumentedAnswer, isKeyless, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
@@ -139,7 +139,7 @@ function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject 
 function codesOf(route: Route): readonly ErrorCode[] {
   const { refusals: own, query } = route
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
-  return [...new Set([...(isPublic(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
+  return [...new Set([...(isKeyless(route) ? [] : keyCodes), ...commonCodes, ...ofInput, ...own])]
 }
 
 function bodyCodesOf(route: Route): readonly ErrorCode[] | null {

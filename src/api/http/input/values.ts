@@ -15,7 +15,7 @@ import {
 } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
-import { addressIssue } from './input.js'
+import { addressIssue } from './parse-input.js'
 
 /** In characters, of an address or a domain name: more than any has in U-labels. */
 const MAX_ADDRESS_LENGTH = 320

@@ -9,17 +9,17 @@ import {
   importContacts,
   MAX_LINES,
 } from '../../audiences/import-contacts.js'
+import { contactReport, importLimit } from '../contacts/import-report.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Answer, json, type Route, route, uploadRoute } from '../http/route.js'
-import { formatContentDisposition } from '../inbound/attachment-file.js'
-import { contactReport, importLimit } from './import-report.js'
 import {
   acceptedAnswer,
   createRequestJournal,
   type ImportRouteDeps,
   MAX_SYNC_LINES,
   startLongImport,
-} from './imports.js'
+} from '../imports/imports.js'
+import { formatContentDisposition } from '../inbound/attachment-file.js'
 
 const booleanText = z
   .enum(['true', 'false'], 'allowed: true, false')

@@ -12,11 +12,11 @@ import { type Clock, formatTimestamp as iso } from '../../platform/clock.js'
 import type { ImportJournal } from '../../storage/import-journal.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Commit } from '../../storage/writer/write.js'
+import { contactReport, suppressionReport } from '../contacts/import-report.js'
 import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
 import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
-import { contactReport, suppressionReport } from './import-report.js'
 
 export interface ImportRouteDeps {
   readonly read: Read

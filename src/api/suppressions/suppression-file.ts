@@ -11,15 +11,15 @@ import {
 } from '../../suppressions/import-suppressions.js'
 import { type SuppressionReason, suppressionReasons } from '../../suppressions/suppressions.js'
 import { importLimit, suppressionReport } from '../contacts/import-report.js'
+import { withFileInMemory } from '../http/input/file-in-memory.js'
+import { type Answer, json, type Route, uploadRoute } from '../http/route.js'
 import {
   acceptedAnswer,
   createRequestJournal,
   type ImportRouteDeps,
   MAX_SYNC_LINES,
   startLongImport,
-} from '../contacts/imports.js'
-import { withFileInMemory } from '../http/input/file-in-memory.js'
-import { type Answer, json, type Route, uploadRoute } from '../http/route.js'
+} from '../imports/imports.js'
 
 const query = z.strictObject({
   reason: z

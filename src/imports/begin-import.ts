@@ -5,7 +5,7 @@ import type { Read } from '../storage/prepared.js'
 import { tryCommit } from '../storage/writer/try-commit.js'
 import type { Commit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
-import type { ImportOptions } from './import-options.js'
+import type { ImportOptions } from './import-records.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
 
 export interface BeginDeps {

@@ -2,12 +2,12 @@
 import { recordAuditEntry } from '../accounts/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
-import type { ImportJournal } from '../storage/import-journal.js'
+import type { ImportJournal } from '../storage/csv-import.js'
 import type { Read } from '../storage/prepared.js'
 import type { Commit, Write } from '../storage/writer/write.js'
-import { importSuppressions, type SuppressionReport } from '../suppressions/import-suppressions.js'
+import { importSuppressions, type SuppressionImportReport } from '../suppressions/import-suppressions.js'
 import { readImportFile } from './import-file.js'
-import type { ImportOptions } from './import-options.js'
+import type { ImportOptions } from './import-records.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
 
 export interface ImportDeps {
@@ -48,7 +48,7 @@ async function importRows(
     await importContacts(deps, { ...options, workspaceId }, file, createJournal(deps, row, signal))
     return () => []
   }
-  const journal = createJournal<SuppressionReport>(deps, row, signal)
+  const journal = createJournal<SuppressionImportReport>(deps, row, signal)
   const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   if (counts.added === 0) return () => []
   const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const

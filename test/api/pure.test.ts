@@ -9,6 +9,7 @@ import { emailRequest } from '../../src/api/emails/email-request.js'
 import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../src/api/http/input/json-body.js'
 import { addressIssue, parseInput, toInputRefusal } from '../../src/api/http/input/parse-input.js'
 import { address, domainName, moment, network } from '../../src/api/http/input/values.js'
+import { formatContentDisposition, sanitizeFileName } from '../../src/api/http/output/content-disposition.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../../src/api/http/output/error-answer.js'
 import { hasLargeText, stringifyInSteps } from '../../src/api/http/output/json-in-steps.js'
 import { toResourcePath } from '../../src/api/http/pipeline/dispatch.js'
@@ -20,12 +21,7 @@ import {
   type Peer,
 } from '../../src/api/http/pipeline/request-source.js'
 import type { Call } from '../../src/api/http/route.js'
-import {
-  downloadTypeOf,
-  fileNameOf,
-  formatContentDisposition,
-  sanitizeFileName,
-} from '../../src/api/inbound/attachment-file.js'
+import { downloadTypeOf, fileNameOf } from '../../src/api/inbound/attachment-file.js'
 import { formatForDisplay } from '../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../src/mail/refusal.js'
 import { parseReleaseTime } from '../../src/sending/schedule.js'

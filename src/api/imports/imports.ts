@@ -1,90 +1,79 @@
-/**
- * Imports from CSV files: short ones are done when their request is answered, long ones go on
- * behind it, and GET /v1/imports/:id tells how far they are.
- */
+/** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
 import { z } from 'zod'
-import { requireWorkspace, workspaceById } from '../../accounts/workspaces.js'
-import { beginImport, type RequestedImport } from '../../imports/begin-import.js'
-import type { ImportRef } from '../../imports/import-file.js'
 import { type ImportError, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
-import { Refusal } from '../../mail/refusal.js'
-import { type Clock, formatTimestamp as iso } from '../../platform/clock.js'
-import type { ImportJournal } from '../../storage/import-journal.js'
+import { formatTimestamp as iso } from '../../platform/clock.js'
+import { MAX_LISTED } from '../../platform/csv/refused-lines.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Commit } from '../../storage/writer/write.js'
-import { contactReport, suppressionReport } from '../contacts/import-report.js'
-import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
-import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
+import { json, type Route, route } from '../http/route.js'
 
-export interface ImportRouteDeps {
-  readonly read: Read
-  readonly commit: Commit
-  readonly clock: Clock
-  readonly files: FilesInMemory
-  /** It is on disk and goes on behind the request. */
-  readonly onImportStarted: (place: ImportRef) => void
+const refusedLineFields = {
+  refused: z.int().meta({ description: 'Lines that were refused.' }),
+  refusals: z
+    .array(
+      z.strictObject({
+        line: z.int(),
+        field: z.string().nullable(),
+        reason: z.string(),
+        value: z.string().nullable(),
+      }),
+    )
+    .meta({
+      description: `The first ${MAX_LISTED} of them, with the reason.`,
+      example: [{ line: 7, field: 'email', reason: 'is not a mail address, local@domain', value: 'bob' }],
+    }),
 }
 
-/** Rows of a file that is taken in before its request is answered. */
-export const MAX_SYNC_LINES = 1_000
+export const contactReport = z
+  .strictObject({
+    added: z.int(),
+    updated: z.int(),
+    unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
+    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
+    ...refusedLineFields,
+  })
+  .meta({ id: 'ContactImportReport' })
 
-/** Answered where a file has more. */
-export const acceptedAnswer: DocumentedAnswer = {
-  description: `The file has more than ${MAX_SYNC_LINES} lines: it is stored, and goes on behind the request.`,
-  schema: z
-    .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
-    .meta({ id: 'BegunImport' }),
-}
-
-/** Rejects with a Refusal: rate-limited, bad-credentials. */
-export async function startLongImport(deps: ImportRouteDeps, wanted: RequestedImport, now: number): Promise<Answer> {
-  const place = await beginImport(deps, wanted, now)
-  deps.onImportStarted(place)
-  return json(202, { data: { import_id: place.id, status: 'processing' } })
-}
-
-/** Of an import that ends with its request: nothing is noted but that the workspace is still there. */
-export function createRequestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
-  return {
-    resumeFrom: null,
-    recordProgress: () => [requireWorkspace({ id: workspaceId })],
-    assertMayContinue: () => {
-      if (workspaceById(read, { id: workspaceId }).length > 0) return
-      throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
-    },
-  }
-}
+export const suppressionReport = z
+  .strictObject({
+    provider: z
+      .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
+      .meta({ description: 'The provider whose columns the file has; `list`: none of them.' }),
+    added: z.int(),
+    known: z.int().meta({ description: 'Already on the list, where they keep their first reason.' }),
+    ...refusedLineFields,
+  })
+  .meta({ id: 'SuppressionImportReport' })
 
 const importResource = z
   .strictObject({
     import_id: z.string(),
     kind: z.enum(['contacts', 'suppressions']),
     status: z.enum(['processing', 'completed', 'failed']).meta({ example: 'completed' }),
-    rows: z.int().meta({ description: 'Lines of the file, without that of the columns.' }),
-    done: z.int().meta({ description: 'Lines that are through, refused ones included.', example: 1_500 }),
+    rows: z.int().meta({ description: 'Lines of the file, without that of the column names.' }),
+    done: z.int().meta({ description: 'Lines that are processed, with those that were refused.', example: 1_500 }),
     report: z
       .union([contactReport, suppressionReport])
       .nullable()
-      .meta({ description: 'What became of the lines, as a short file is answered. Null while it is processing.' }),
+      .meta({ description: 'The same report as for a short file. Null while the import is processing.' }),
     error: z
       .strictObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'Why it failed; what was done before stays.', example: null }),
+      .meta({ description: 'Why it failed; lines imported before stay.', example: null }),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })
   .meta({ id: 'Import' })
 
-export function importRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
+export function importRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/imports/:id',
     area: 'write',
     tag: 'Imports',
-    summary: 'Show how far an import is, and its report at the end',
-    description: `Finished imports are told about for 30 days. Up to ${MAX_PENDING_IMPORTS} of a workspace may be under way.`,
+    summary: 'Show the progress of an import, and its report at the end',
+    description: `A finished import is kept for 30 days. At most ${MAX_PENDING_IMPORTS} imports of a workspace run or wait.`,
     answers: { 200: { description: 'The import.', schema: importResource } },
     refusals: ['not_found'],
     run: ({ principal: { workspaceId }, params: { id = '' } }) => {

@@ -11,6 +11,7 @@ import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { notFound, timestamp } from '../http/input/values.js'
+import { formatContentDisposition } from '../http/output/content-disposition.js'
 import {
   type Answer,
   json,
@@ -20,7 +21,7 @@ import {
   type SignedLinkRoute,
   signedLinkRoute,
 } from '../http/route.js'
-import { downloadTypeOf, fileNameOf, formatContentDisposition } from './attachment-file.js'
+import { downloadTypeOf, fileNameOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 

@@ -16,10 +16,10 @@ import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '.
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role } from '../../src/storage/tables/tables.js'
-import { fileForm } from '../helpers/file-form.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { fileForm } from '../helpers/http/file-form.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */

@@ -6,7 +6,7 @@ import { createTemplateCache, parseTemplate } from '../../src/content/template-c
 import { listVariableNames, parseTemplateText } from '../../src/content/template-text.js'
 import { insertTemplate, removeTemplate, type Template } from '../../src/content/templates.js'
 import { Refusal } from '../../src/mail/refusal.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const LINK = 'mailto:unsubscribe+x@mail.a.test?subject=unsubscribe'
 

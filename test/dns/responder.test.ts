@@ -6,7 +6,7 @@ import { parseQuery } from '../../src/dns/query.js'
 import { createResponder, type Responder } from '../../src/dns/responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from '../../src/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../src/domains/zone/zone.js'
-import { largeKey, literalZone } from './literal-zone.js'
+import { largeKey, literalZone } from '../helpers/dns/literal-zone.js'
 
 interface Options {
   readonly zone?: ServiceZone

@@ -23,7 +23,7 @@ import { localPartKey } from '../../src/mail/mailbox-key.js'
 import { createReturnPath } from '../../src/mail/return-path.js'
 import type { Read } from '../../src/storage/prepared.js'
 import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const domain = parseDomainName('a.test')
 const wanted = { domain, forced: false, inbound: false, now: 1000 }

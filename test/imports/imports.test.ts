@@ -18,7 +18,7 @@ import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/er
 import { verifyData } from '../../src/storage/maintenance/verify.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { importSuppressions, type SuppressionImportReport } from '../../src/suppressions/import-suppressions.js'
-import { openTestDatabase, temporaryDatabase } from '../helpers/database.js'
+import { openTestDatabase, temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 type Commit = Database['commit']

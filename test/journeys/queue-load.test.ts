@@ -1,8 +1,8 @@
 /** The queue under load: who is served when, and that each message arrives once. */
 import t from 'tap'
-import { bulkEmail } from '../helpers/bulk.js'
-import { openSink } from '../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { bulkEmail } from '../helpers/database/bulk.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const count = (app: TestDaemon, sql: string): number =>

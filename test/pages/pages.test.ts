@@ -7,8 +7,8 @@ import { buildInvitationToken } from '../../src/accounts/people/invitation-token
 import { insertUser } from '../../src/accounts/people/users.js'
 import { escapeHtml, html } from '../../src/mail/markup.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { RestAnswer } from '../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import type { RestAnswer } from '../helpers/http/rest-client.js'
 
 interface Seen {
   readonly tags: readonly string[]

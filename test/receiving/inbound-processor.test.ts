@@ -20,8 +20,8 @@ import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../
 import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')

@@ -8,7 +8,7 @@ import { Refusal } from '../../src/mail/refusal.js'
 import { createBudgetShare, createMemoryBudget } from '../../src/platform/memory/budget.js'
 import { tarpitDelay } from '../../src/smtp/mx-refusals.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { advanceToRcpt, deliver, letter, runMx } from './mx-listener.js'
 import { createSelfSigned, waitUntil } from './submission-listener.js'
 

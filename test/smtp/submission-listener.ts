@@ -12,7 +12,7 @@ import {
   type SubmissionDeps,
   type SubmissionSettings,
 } from '../../src/smtp/submission-deps.js'
-import { type DialOptions, type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { type DialOptions, type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 
 export const app: Principal = { ...createKeylessPrincipal('ws_1'), keyId: 'key_app' }
 export const other: Principal = { ...createKeylessPrincipal('ws_2'), keyId: 'key_other' }

@@ -13,8 +13,8 @@ import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspam
 import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
 import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
-import { temporaryDatabase } from '../helpers/database.js'
-import { inboundMail } from '../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
 const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }

@@ -4,10 +4,10 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import { fileForm } from '../../helpers/file-form.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import { fileForm } from '../../helpers/http/file-form.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 
 interface Report {
   readonly added: number

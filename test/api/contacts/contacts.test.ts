@@ -2,9 +2,9 @@
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
-import { schemaCheck } from '../../helpers/answer-schemas.js'
-import type { RestAnswer } from '../../helpers/rest-client.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
+import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Contact {

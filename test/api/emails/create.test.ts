@@ -7,8 +7,8 @@ import { emailRequest } from '../../../src/api/emails/email-request.js'
 import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
-import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
-import { type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
+import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')

@@ -21,8 +21,8 @@ import {
   type SinkAnswer,
   type SinkOptions,
   type SinkStage,
-} from '../../helpers/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
+} from '../../helpers/smtp/scripted-sink.js'
+import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const certificate = await createSelfSigned(['mx.test'])

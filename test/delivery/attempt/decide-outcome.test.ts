@@ -8,7 +8,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/messages/dsn/sender-notice.js'
 import type { Email } from '../../../src/messages/email.js'
 import type { AttemptRecord } from '../../../src/messages/queue/settle.js'
-import { bulkEmail } from '../../helpers/bulk.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
 
 const hour = 3_600_000
 const policy = { steps: [hour, 2 * hour], noticeAfter: 4 * hour, expireAfter: 24 * hour } as const

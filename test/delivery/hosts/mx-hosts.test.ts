@@ -4,7 +4,7 @@ import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<string, string>> }
 

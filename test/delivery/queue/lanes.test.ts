@@ -10,8 +10,8 @@ import type { Address, DomainName } from '../../../src/mail/address.js'
 import type { Email } from '../../../src/messages/email.js'
 import type { QueueEntry } from '../../../src/messages/queue/queue.js'
 import type { Database } from '../../../src/storage/database.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const roomy: LaneLimits = { total: 100, perDomain: 20, perLane: 400, perWorkspace: 4000 }
 const minute = 60_000

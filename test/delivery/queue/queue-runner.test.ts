@@ -20,9 +20,9 @@ import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
-import { type BulkEmail, bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { type SeedAccounts, seedDatabase } from '../../helpers/seed-data.js'
+import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const taken: AttemptResult = {

@@ -7,8 +7,8 @@ import type { SmtpFailure } from '../../../src/delivery/smtp/outcome.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import type { Clock } from '../../../src/platform/clock.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
-import { openSink, type ScriptedSink, type SinkAnswer, type SinkOptions } from '../../helpers/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/scripted-sink-client.js'
+import { openSink, type ScriptedSink, type SinkAnswer, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
+import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/smtp/sink-client.js'
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)

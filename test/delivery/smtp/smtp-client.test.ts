@@ -17,8 +17,8 @@ import { Transcript } from '../../../src/delivery/smtp/transcript.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { createDialer, DialError, type Dialer } from '../../../src/platform/dialer.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
-import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound } from '../../helpers/scripted-sink-client.js'
+import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
+import { clientDeps, hostAt, never, outbound } from '../../helpers/smtp/sink-client.js'
 
 const certificate = await createSelfSigned(['mx.test', '127.0.0.1'])
 const expired = await createSelfSigned(['other.test'], { expired: true })

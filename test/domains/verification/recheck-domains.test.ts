@@ -6,9 +6,9 @@ import { type RecheckDeps, recheckDomains } from '../../../src/domains/verificat
 import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { dnsServer } from '../../helpers/dns-server.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { dnsServer } from '../../helpers/dns/dns-server.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

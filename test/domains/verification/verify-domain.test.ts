@@ -16,7 +16,7 @@ import {
 import { lookUpRecords } from '../../../src/domains/verification/look-up-records.js'
 import { createCheckLimiter } from '../../../src/domains/verification/verify-domain.js'
 import { mxPointsToUs, spfAuthorizesUs } from '../../../src/domains/zone/mail-host-records.js'
-import { type Zone, zoneResolver } from '../../helpers/zone-resolver.js'
+import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

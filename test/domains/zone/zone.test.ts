@@ -16,11 +16,11 @@ import { formatZoneLine, splitTxtStrings, toPlainRecord } from '../../../src/dom
 import { buildFixedRecords, toZoneSettings, type ZoneSettings } from '../../../src/domains/zone/zone-records.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { Database } from '../../../src/storage/database.js'
-import { temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
-import { skipWithout } from '../../helpers/programs.js'
-import { seedDatabase } from '../../helpers/seed-data.js'
-import { runCommand } from '../../helpers/test-daemon.js'
-import { runProgram } from '../../journeys/support/run-program.js'
+import { runCommand } from '../../helpers/daemon/test-daemon.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
+import { runProgram } from '../../helpers/programs/run-program.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 
 function configOf(toml: string): Config {
   const machine = { hostname: 'mail.service.test', home: '/', isRoot: true, stateHome: undefined }

@@ -12,8 +12,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/cli/run.js'
-import { temporaryFolder } from '../../helpers/database.js'
-import { plainNode } from '../../helpers/plain-node.js'
+import { temporaryFolder } from '../../helpers/database/database.js'
+import { plainNode } from '../../helpers/programs/plain-node.js'
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const impatient = fileURLToPath(new URL('./impatient-daemon.js', import.meta.url))

@@ -18,8 +18,8 @@ import { createInboundPurge } from '../../../src/messages/inbound/inbound-retent
 import type { Database } from '../../../src/storage/database.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
 

@@ -24,8 +24,8 @@ import {
 } from '../../../src/messages/queue/queue-admin.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 async function entryOf(
   database: Database,

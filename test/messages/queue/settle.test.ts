@@ -16,8 +16,8 @@ import { rollUp } from '../../../src/messages/states.js'
 import type { Database } from '../../../src/storage/database.js'
 import type { RecipientStatus } from '../../../src/storage/tables/tables.js'
 import type { Write } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const statuses: readonly RecipientStatus[] = [
   'scheduled',

@@ -16,10 +16,10 @@ import {
   type DnsServerOptions,
   type DnsZone,
   dnsServer,
-} from '../../helpers/dns-server.js'
-import { skipWithout } from '../../helpers/programs.js'
+} from '../../helpers/dns/dns-server.js'
+import { startKnot } from '../../helpers/programs/knot.js'
+import { skipWithout } from '../../helpers/programs/skip-without.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { startKnot } from '../../journeys/support/knot.js'
 
 async function start(t: Test, zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
   const server = await dnsServer(zone, options)

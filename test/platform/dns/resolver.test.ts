@@ -6,7 +6,13 @@ import {
   type Resolver,
   type ResolverSettings,
 } from '../../../src/platform/dns/resolver.js'
-import { type DnsAnswer, type DnsRecord, type DnsServer, type DnsZone, dnsServer } from '../../helpers/dns-server.js'
+import {
+  type DnsAnswer,
+  type DnsRecord,
+  type DnsServer,
+  type DnsZone,
+  dnsServer,
+} from '../../helpers/dns/dns-server.js'
 
 interface Fixture {
   readonly server: DnsServer

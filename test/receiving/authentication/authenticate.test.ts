@@ -13,9 +13,14 @@ import { authenticate, defaultLimits } from '../../../src/receiving/authenticati
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
 import { readInboundContent } from '../../../src/receiving/inbound-content.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, type RecordZoneResolver, recordZone, type ZoneRecords } from '../../helpers/record-zone.js'
-import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/sign-message.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import {
+  type RecordZone,
+  type RecordZoneResolver,
+  recordZone,
+  type ZoneRecords,
+} from '../../helpers/dns/record-zone.js'
+import { ed25519Key, rsaKey, type SignatureTags, signMessage, type TestKey } from '../../helpers/mail/sign-message.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const key = rsaKey()

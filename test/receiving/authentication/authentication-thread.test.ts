@@ -2,8 +2,8 @@
 import { performance } from 'node:perf_hooks'
 import t, { type Test } from 'tap'
 import { AuthenticationThread } from '../../../src/receiving/authentication/authentication-thread.js'
-import { type RecordZoneResolver, recordZone } from '../../helpers/record-zone.js'
-import { rsaKey, signMessage } from '../../helpers/sign-message.js'
+import { type RecordZoneResolver, recordZone } from '../../helpers/dns/record-zone.js'
+import { rsaKey, signMessage } from '../../helpers/mail/sign-message.js'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const key = rsaKey()

@@ -3,8 +3,8 @@ import type { SpfVerdict } from '../../../src/messages/inbound/authentication-re
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
-import { type DnsRecord, dnsServer } from '../../helpers/dns-server.js'
-import { type RecordZone, recordZone } from '../../helpers/record-zone.js'
+import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
+import { type RecordZone, recordZone } from '../../helpers/dns/record-zone.js'
 
 interface Client {
   readonly ip?: string

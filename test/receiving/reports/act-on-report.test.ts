@@ -21,9 +21,9 @@ import {
 import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
-import { bulkEmail } from '../../helpers/bulk.js'
-import { temporaryDatabase } from '../../helpers/database.js'
-import { inboundMail } from '../../helpers/inbound-mail.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))

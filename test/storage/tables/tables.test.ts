@@ -12,10 +12,10 @@ import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { type Write, WriteConflict } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database.js'
+import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { columnsOf, rowOf, tablesOf } from '../../helpers/database/rows.js'
+import { declaredTables, type Shape } from '../../helpers/database/table-types.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { columnsOf, rowOf, tablesOf } from '../rows.js'
-import { declaredTables, type Shape } from '../table-types.js'
 
 function migratedTables(read: Read): Shape {
   const shape = (table: string): [string, string][] =>

@@ -10,11 +10,19 @@ import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../src/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../src/storage/writer/write.js'
-import { temporaryFolder } from '../../../helpers/database.js'
-import { findFaults, post, request, startTestApi, testRoute, testRoutes, withKey } from '../../../helpers/test-api.js'
-import { messageText, testDaemon } from '../../../helpers/test-daemon.js'
+import { messageText, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import {
+  findFaults,
+  post,
+  request,
+  startTestApi,
+  testRoute,
+  testRoutes,
+  withKey,
+} from '../../../helpers/http/test-api.js'
+import type { WireAnswer } from '../../../helpers/http/wire.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
-import type { WireAnswer } from '../../../helpers/wire.js'
 
 interface Told {
   readonly code: string

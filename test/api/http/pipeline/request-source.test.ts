@@ -1,14 +1,14 @@
 /** Small modules of the pipeline: client address and scheme, origin, paths. */
 import fc from 'fast-check'
 import t from 'tap'
-import { toResourcePath } from '../../../src/api/http/pipeline/dispatch.js'
+import { toResourcePath } from '../../../../src/api/http/pipeline/dispatch.js'
 import {
   createProxyCheck,
   findClientAddress,
   findClientScheme,
   isForeignOrigin,
   type Peer,
-} from '../../../src/api/http/pipeline/request-source.js'
+} from '../../../../src/api/http/pipeline/request-source.js'
 
 t.test('where a request comes from', async (t) => {
   const isProxy = createProxyCheck(['10.0.0.0/8', '2001:db8:a::/48'])

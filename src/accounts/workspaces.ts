@@ -10,7 +10,6 @@ import type { Write } from '../storage/writer/write.js'
 import { generateKey, insertKey, type NewKey } from './keys/api-keys.js'
 import { insertMember } from './people/members.js'
 import { insertUser, requireUser, userByEmail } from './people/users.js'
-import { buildUniqueSlug } from './slug.js'
 
 const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
   db.insertInto('workspaces').values({
@@ -143,6 +142,22 @@ export function changeWorkspace(
 /** Not taken by another one now; its unique index has the last word. */
 function findFreeSlug(read: Read, name: string, own: string): string {
   return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
+}
+
+/** The name in lower case, its words joined by `-`, made unique by a number: `acme`, `acme-2`. */
+export function buildUniqueSlug(name: string, taken: (slug: string) => boolean): string {
+  const words = name
+    .normalize('NFKD')
+    // Upper case first, which turns ß into ss.
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .match(/[a-z0-9]+/g)
+  const base = (words ?? ['workspace']).join('-').slice(0, 50)
+  if (!taken(base)) return base
+  let number = 2
+  while (taken(`${base}-${number}`)) number += 1
+  return `${base}-${number}`
 }
 
 interface WorkspaceRequest {

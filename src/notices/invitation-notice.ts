@@ -5,8 +5,7 @@
  * as short quoted words in which no link can stand.
  */
 import type { KeyObject } from 'node:crypto'
-import { buildInvitationToken } from '../accounts/people/invitation-token.js'
-import { invitationOfToken } from '../accounts/people/invitations.js'
+import { buildInvitationToken, invitationOfToken } from '../accounts/people/invitations.js'
 import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'

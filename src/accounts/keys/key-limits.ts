@@ -1,13 +1,15 @@
 /**
- * What a key that makes a key may give it: at most what it has itself. Pure.
+ * The limits of a key (expiry, networks, domains, scopes), and what they forbid it.
  *
- * Without this a key that is bound to a network, a domain or a date could make itself a
- * free one. Scopes need no rule here: only scope `full` may make keys. What is not asked
- * for is taken over from the key that asks.
+ * A key may make only keys with the same or narrower limits; limits that are not requested are
+ * inherited. A limited key may not invite people or raise a member's role either: the new
+ * administrator could make a key without limits. Only the scope `full` may make keys at all.
  */
 import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { ApiKeyRow } from './api-keys.js'
+import type { Read } from '../../storage/prepared.js'
+import type { Principal, Scope } from '../principal.js'
+import { type ApiKeyRow, keyById } from './api-keys.js'
 
 export interface KeyLimits {
   /** Null: never. */
@@ -68,4 +70,30 @@ function containsNetwork(outer: string, inner: string): boolean {
   const [outerBase, outerBits] = ipaddr.parseCIDR(outer)
   const [innerBase, innerBits] = ipaddr.parseCIDR(inner)
   return outerBase.kind() === innerBase.kind() && innerBits >= outerBits && innerBase.match(outerBase, outerBits)
+}
+
+/** As the fields of the key are called. */
+export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
+
+function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
+  const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
+  const scopes = JSON.parse(row.scopes) as readonly Scope[]
+  const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
+    ['expires_at', expiresAt !== null],
+    ['allowed_networks', allowedNetworks.length > 0],
+    ['allowed_domains', allowedDomains.length > 0],
+    ['scopes', !scopes.includes('full')],
+  ]
+  return found.filter(([, isBound]) => isBound).map(([bound]) => bound)
+}
+
+/** Throws a Refusal `forbidden` that names the bounds. `act`: what it is wanted for, as `invite`. */
+export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, act: string): void {
+  if (keyId === null) return
+  const [row] = keyById(read, { workspaceId, id: keyId })
+  if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  const bounds = findBounds(row)
+  if (bounds.length === 0) return
+  const message = `not permitted: a key with bounds may not ${act}, and this one has ${bounds.join(', ')}`
+  throw new Refusal('forbidden', message, { bounds })
 }

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { type ListedInbound, listInbound } from '../../messages/inbound/inbound-list.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import { wholeNumber } from '../http/input/query-number.js'
-import { addressInQuery, domainName, moment, timestamp } from '../http/input/values.js'
+import { addressInQuery, domainName, moment, timestamp, wholeNumber } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 
 const MAX_OFFSET = 10_000_000

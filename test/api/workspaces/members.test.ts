@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/keys/api-keys.js'
-import { buildInvitationToken } from '../../../src/accounts/people/invitation-token.js'
+import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { Scope } from '../../../src/accounts/principal.js'

@@ -97,6 +97,20 @@ export const password: z.ZodType<string, string> = textSchema(
   (given) => (given === '' || Buffer.byteLength(given) > MAX_PASSWORD_BYTES ? null : given),
 )
 
+/** Digits of the largest bound of all parameters. */
+const digits = /^\d{1,15}$/
+
+/** A whole number in a query string, from `min` to `max`, in digits only. */
+export function wholeNumber(min: number, max: number): z.ZodType<number, string> {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string(message)
+    .regex(digits, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .meta({ override: { type: 'integer', minimum: min, maximum: max } })
+}
+
 /** A moment in an answer. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const uuid = z.uuid()

@@ -240,7 +240,7 @@ t.test('the row of another workspace is never touched', async (t) => {
   const { database, late, events, row } = await storeSettled(t, 'delivered')
   const found = late(refused, 5000)
   await database.commit([{ sql: `update recipients set workspace_id = 'ws_2'`, parameters: [] }])
-  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'Missed' })
+  await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'WriteConflict' })
   t.match(row(), { status: 'delivered' })
   t.same(events(), [])
 })

@@ -26,6 +26,7 @@ import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
+import type { Address } from '../../mail/address.js'
 
 export interface AcceptDeps {
   readonly read: Read
@@ -135,7 +136,7 @@ interface JoiningUser {
 /** Who joins: somebody new, or the owner of the account, as far as the password shows. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
-  email: string,
+  email: Address,
   { fullName, password, now }: Acceptance,
 ): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })

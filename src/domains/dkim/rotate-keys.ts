@@ -7,7 +7,6 @@
  * that misses when somebody else has made it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
@@ -139,7 +138,7 @@ async function replaceKey(
   selector: Selector,
   now: number,
 ): Promise<void> {
-  const place = { workspaceId, domain: domain as DomainName, selector, now }
+  const place = { workspaceId, domain: domain, selector, now }
   await tryCommit(commit(await replaceIdleKey(place, old, now + settlingTime)))
 }
 

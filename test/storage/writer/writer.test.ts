@@ -45,7 +45,7 @@ t.test('a statement that touches too many rows is undone', async (t) => {
   const db = smallDatabase()
   const group = createGroupCommit(db)
   const all = { sql: 'delete from words', parameters: [], rows: 1 }
-  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'Missed', undefined])
+  t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'WriteConflict', undefined])
   t.same(words(db), ['a', 'b', 'c'])
 })
 
@@ -265,7 +265,7 @@ t.test(
     const conflicting = add('twice')
     t.teardown(stop)
     await commit([add('a')])
-    await t.rejects(commit([conflicting]), { name: 'Missed' })
+    await t.rejects(commit([conflicting]), { name: 'WriteConflict' })
     t.same(said, [], 'a conflict is no outage')
     broken = true
     for (const word of ['b', 'c']) await t.rejects(commit([add(word)]), { name: 'StorageFault' })

@@ -2,7 +2,7 @@
  * Workspaces and their beginning. One is born with its owner in one commit (on the command
  * line with a first key too): there is no moment in which nobody may enter.
  */
-import type { Address } from '../mail/address.js'
+import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
@@ -202,7 +202,7 @@ export function buildWorkspaceWithOwner(
   plan: string,
   now: number,
 ): NewWorkspaceWithOwner {
-  const email = given.toLowerCase()
+  const email = toLowerCaseAddress(given)
   const [known] = userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
   const { id: workspaceId, writes } = buildWorkspace(read, { name, iconUrl: null, userId, plan, now })

@@ -6,13 +6,14 @@
  * not subscribed again unless `resubscribe` is set, since the file may be old.
  */
 import type { Clock } from '../platform/clock.js'
-import { addRefusedLines, type RefusedSummary } from '../platform/csv/refused-lines.js'
+import { addRefusedLines } from '../platform/csv/refused-lines.js'
 import type { CsvBytes } from '../platform/csv/rows.js'
 import { type BatchPlan, type CsvImport, countRows, type ImportJournal, importCsvRows } from '../storage/csv-import.js'
+import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
-import { ContactPlan, type PlanCounts, type PlannedLine } from './contact-plan.js'
+import { ContactPlan, type PlannedLine } from './contact-plan.js'
 import type { ContactDeps } from './put-contact.js'
 
 export interface ContactImport {
@@ -20,8 +21,6 @@ export interface ContactImport {
   readonly audienceId: string
   readonly resubscribe: boolean
 }
-
-export interface ContactImportReport extends PlanCounts, RefusedSummary {}
 
 export interface ImportDeps extends ContactDeps {
   readonly clock: Clock

@@ -8,6 +8,7 @@ import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './process-user.js'
+import { errorCodeOf } from '../platform/errors.js'
 
 const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 
@@ -50,8 +51,8 @@ function describeMissingRights(syscall: string): string {
 
 /** A call to the system that failed, with its usual mend. */
 function describeSystemFault(error: Error): string | null {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === undefined || syscall === undefined) return null
-  const mend = code === 'EACCES' ? describeMissingRights(syscall) : fixes[code]
+  const code = errorCodeOf(error)
+  if (code === '' || !('syscall' in error) || typeof error.syscall !== 'string') return null
+  const mend = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
   return mend === undefined ? error.message : `${error.message}: ${mend}`
 }

@@ -6,6 +6,7 @@ import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
+import type { DomainName } from '../mail/address.js'
 import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
@@ -110,7 +111,7 @@ function registerStop<Room extends { readonly stop: () => Promise<void> }>(stopS
   return room
 }
 
-type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: string }
+type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
 
 /** A domain of ours has changed: what was remembered of it does not count any more, and nothing else is forgotten. */
 export function forgetDomain(

@@ -5,6 +5,8 @@
  * or all of them, when somebody else may have changed any.
  * Limit: 10,000 answers.
  */
+
+import type { DomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { domainByName, type SendingDomain } from './sending-domains.js'
 
@@ -12,8 +14,8 @@ const MAX_DOMAINS = 10_000
 
 export interface SendingDomainCache {
   /** The domain where the workspace has it verified, else undefined. */
-  readonly findVerified: (workspaceId: string, domain: string) => SendingDomain | undefined
-  readonly forget: (workspaceId: string, domain: string) => void
+  readonly findVerified: (workspaceId: string, domain: DomainName) => SendingDomain | undefined
+  readonly forget: (workspaceId: string, domain: DomainName) => void
   readonly drop: () => void
 }
 
@@ -37,6 +39,6 @@ export function createSendingDomainCache({ read }: { readonly read: Read }): Sen
   }
 }
 
-function cacheKeyOf(workspaceId: string, domain: string): string {
+function cacheKeyOf(workspaceId: string, domain: DomainName): string {
   return `${workspaceId} ${domain}`
 }

@@ -7,30 +7,16 @@
  * a row is taken in once, and none after the workspace was closed: that removes the record.
  */
 import { type Selectable, sql } from 'kysely'
-import type { Actor } from '../accounts/audit-log.js'
-import type { RefusalKind } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Commit } from '../storage/writer/write.js'
-import type { SuppressionReason } from '../suppressions/suppressions.js'
 
 export type ImportRow = Selectable<Tables['imports']>
-
-/** What an import keeps of its request: the column `options`, as JSON. */
-export type ImportOptions =
-  | { readonly kind: 'contacts'; readonly audienceId: string; readonly resubscribe: boolean }
-  | { readonly kind: 'suppressions'; readonly reason: SuppressionReason; readonly actor: Actor }
 
 /** Of a workspace, under way. */
 export const MAX_PENDING_IMPORTS = 5
 /** A finished import is told about for so long: 30 days. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
-
-/** Why one failed: what a request would have been refused with. */
-export interface ImportError {
-  readonly kind: RefusalKind | 'internal'
-  readonly message: string
-}
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
@@ -52,7 +38,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
           sql<string>`${slot('workspace_id')}`.as('workspace_id'),
           sql<ImportRow['kind']>`${slot('kind')}`.as('kind'),
           sql.lit('processing' as const).as('status'),
-          sql<string>`${slot('options')}`.as('options'),
+          sql<ImportRow['options']>`${slot('options')}`.as('options'),
           sql<number>`cast(${slot('total')} as bigint)`.as('total'),
           sql.lit(0).as('done'),
           sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
@@ -64,7 +50,7 @@ export const insertImport = prepareWrite<NewImport & { most: number }>(({ db, sl
 type ImportRef = { id: string; workspaceId: string }
 
 /** Misses where it is over, or not where it is thought to be. */
-export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: string }>(
+export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: ImportRow['report'] }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')
@@ -89,7 +75,7 @@ export const completeImport = prepareWrite<ImportRef & { at: number }>(
 )
 
 /** Misses where it is over. What is through by then stays. */
-export const failImport = prepareWrite<ImportRef & { at: number; error: string }>(
+export const failImport = prepareWrite<ImportRef & { at: number; error: ImportRow['error'] }>(
   ({ db, slot }) =>
     db
       .updateTable('imports')

@@ -4,7 +4,6 @@
  * sending stops.
  */
 import { administratorsOf } from '../accounts/people/members.js'
-import type { Address } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 
@@ -55,7 +54,7 @@ export function buildDomainNotices(
     ...(lines.length === 0 ? [] : missing),
     { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
   ]
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email as Address, subject, pieces }))
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 function formatRecordLine({ name, type, expected }: ReportedRecord): string {

@@ -8,16 +8,18 @@
  */
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
+import type { Authentication, Connection } from '../mail/authentication-results.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Authentication, Connection } from '../messages/inbound/authentication-results.js'
-import { type Arrival, storeInbound } from '../messages/inbound/inbound-email.js'
+import { type NewInbound, storeInbound } from '../messages/inbound/inbound-email.js'
 import { summarizeResults } from '../messages/inbound/result-summary.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { tryCommit } from '../storage/writer/try-commit.js'
 import { type Commit, MovedBytes, type Write } from '../storage/writer/write.js'
@@ -146,17 +148,17 @@ function writesOf(
   stored: MovedBytes,
 ): Write[] {
   const { envelopeFrom, client } = message
-  const record = {
+  const record: NewInbound = {
     id,
     kind: destination.kind,
     workspace_id: ownerOf(destination),
     domain: destination.kind === 'mail' ? destination.domain : '',
     envelope_from: envelopeFrom,
-    envelope_to: JSON.stringify(destination.addresses),
+    envelope_to: toJson(destination.addresses),
     client_address: client.address,
     helo: client.helo,
     ...summarizeResults(found),
-    authentication: JSON.stringify(found),
+    authentication: toJson(found),
     arrival,
     received_at: trace.now,
   }

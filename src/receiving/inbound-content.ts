@@ -14,6 +14,7 @@ import { isMessageId } from '../mail/message-id.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-email.js'
 import type { MimeOutline } from '../messages/mime/mime-parts-protocol.js'
+import { type Json, parseJson, toJson } from '../storage/tables/columns.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
@@ -30,7 +31,7 @@ export function readInboundContent(raw: Buffer, { hasHtml, hasText, attachments 
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,
-    reference_ids: JSON.stringify(parseReferenceIds(value('references'), value('in-reply-to'))),
+    reference_ids: toJson(parseReferenceIds(value('references'), value('in-reply-to'))),
     from_email: author?.address ?? '',
     from_name: author?.name ?? '',
     to_emails: toAddressList(readHeaderMailboxes(raw, header, 'to')),
@@ -47,14 +48,14 @@ export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
   content: HeaderContent,
 ): Readonly<Record<string, unknown>> {
-  const to = JSON.parse(content.to_emails) as readonly string[]
-  const cc = JSON.parse(content.cc_emails) as readonly string[]
+  const to = parseJson(content.to_emails)
+  const cc = parseJson(content.cc_emails)
   return {
     inbound_email_id: email.id,
     from: content.from_email,
     from_name: content.from_name,
     // A blind copy names nobody: it was written to whom it was sent.
-    to: to.length > 0 ? to : (JSON.parse(email.envelope_to) as readonly string[]),
+    to: to.length > 0 ? to : parseJson(email.envelope_to),
     cc: cc.length > 0 ? cc : null,
     subject: content.subject,
     has_html: content.has_html === 1,
@@ -87,7 +88,7 @@ function firstValueOf(raw: Buffer, header: Header, name: string): string {
   return field === undefined ? '' : readFieldValue(raw, field)
 }
 
-function toAddressList(list: readonly Mailbox[]): string {
+function toAddressList(list: readonly Mailbox[]): Json<readonly string[]> {
   const known = list.flatMap(({ address }) => (address === null ? [] : [address]))
-  return JSON.stringify(known.slice(0, MAX_ADDRESSES))
+  return toJson(known.slice(0, MAX_ADDRESSES))
 }

@@ -21,6 +21,7 @@ import { Refusal } from '../mail/refusal.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { DOMAIN, HOST } from './paths.js'
+import { errorCodeOf } from '../platform/errors.js'
 
 export interface Account {
   readonly workspaceId: string
@@ -52,7 +53,7 @@ function readStoredKey(keyFile: string): string | null {
   try {
     return readFileSync(keyFile, 'utf8').trim()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    if (errorCodeOf(error) === 'ENOENT') return null
     throw error
   }
 }

@@ -13,6 +13,7 @@ import type { Header } from '../mail/header-fields.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import { type Json, toJson } from '../storage/tables/columns.js'
 import { MOVE_FROM_BYTES, MovedBytes } from '../storage/writer/write.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkSender } from './sender-policy.js'
@@ -22,7 +23,7 @@ export interface PrepareDeps {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
   readonly hostname: string
   /** The domain where the workspace has it verified. */
-  readonly findVerifiedDomain: (workspaceId: string, domain: string) => SendingDomain | undefined
+  readonly findVerifiedDomain: (workspaceId: string, domain: DomainName) => SendingDomain | undefined
 }
 
 export interface PreparedEmail {
@@ -79,10 +80,10 @@ function buildEmail({ principal, submission, summary, domain, recipients, messag
     from_name: summary.from[0].name,
     to_emails: toAddressJson(summary.to),
     cc_emails: toAddressJson(summary.cc),
-    bcc_emails: JSON.stringify(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    bcc_emails: toJson(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
     reply_to: toAddressJson(summary.replyTo),
     subject: summary.subject,
-    tags: JSON.stringify(options.tags),
+    tags: toJson(options.tags),
     ...resolveTracking(options, domain),
     priority: options.priority,
     smtputf8: utf8 ? 1 : 0,
@@ -100,7 +101,7 @@ function checkSenders(
   envelopeFrom: Address | '',
   from: readonly Author[],
 ): SendingDomain | undefined {
-  const isVerified = (workspaceId: string, domain: string): boolean =>
+  const isVerified = (workspaceId: string, domain: DomainName): boolean =>
     findVerifiedDomain(workspaceId, domain) !== undefined
   if (envelopeFrom !== '') checkSender(principal, envelopeFrom, 'sender', isVerified)
   for (const { address } of from) checkSender(principal, address, 'From', isVerified)
@@ -139,8 +140,8 @@ function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Ma
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
 }
 
-function toAddressJson(list: readonly Mailbox[]): string {
-  return JSON.stringify(list.flatMap(({ address }) => (address === null ? [] : [address])))
+function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
+  return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
 /** A header with UTF-8 in it asks every next hop for SMTPUTF8 (RFC 6532); one without can go anywhere. */

@@ -3,10 +3,10 @@
  * the key may use. Pure over `verified`, which knows the workspace's domains.
  */
 import type { Principal } from '../accounts/principal.js'
-import { type Address, domainOf } from '../mail/address.js'
+import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
-export type IsVerified = (workspaceId: string, domain: string) => boolean
+export type IsVerified = (workspaceId: string, domain: DomainName) => boolean
 
 /** Throws a Refusal unless `address` may be used as `role` (envelope sender, From). */
 export function checkSender(principal: Principal, address: Address, role: string, isVerified: IsVerified): void {

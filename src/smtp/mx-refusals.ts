@@ -6,6 +6,7 @@
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
 import type { SmtpReply } from './protocol-fault.js'
 import type { CommonReason } from './session-gate.js'
+import { keysOf } from '../platform/records.js'
 
 /** What `recipient` may say of an address. */
 export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
@@ -63,7 +64,8 @@ export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict i
 
 /** Why a recipient was refused; null: it was something else that went wrong. */
 export function recipientReasonOf(error: unknown): RecipientRefusal | null {
-  return error instanceof Refusal && error.kind in recipientTexts ? (error.kind as RecipientRefusal) : null
+  if (!(error instanceof Refusal)) return null
+  return keysOf(recipientTexts).find((kind) => kind === error.kind) ?? null
 }
 
 /** Milliseconds before the `refused`th recipient of a session is refused: none for the first, then more and more. */

@@ -4,11 +4,11 @@
  * `stopServers` accepts nothing new, tells idle clients 421 4.3.2, lets messages that are
  * coming in be finished, and closes what is left when the limit is over.
  */
-import type { AddressInfo } from 'node:net'
 import type { MailServer } from './mail-server.js'
 import type { MailSession } from './mail-session.js'
 import type { Endpoint } from './session-gate.js'
 import { shutdownReply } from './session-replies.js'
+import { boundAddressOf } from '../platform/bound-address.js'
 
 export interface BoundEndpoint extends Endpoint {
   /** TLS from the start. */
@@ -42,7 +42,7 @@ function bind<Server extends MailServer>(server: Server, { host, port }: Endpoin
 }
 
 export function boundEndpointOf(server: MailServer): BoundEndpoint {
-  const { address, port } = server.server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port } = boundAddressOf(server.server)
   return { host: address, port, tls: server.tls }
 }
 

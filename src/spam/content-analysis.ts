@@ -4,10 +4,11 @@
  * ever holds up the daemon, whatever a stranger has written.
  */
 import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import type { SpamContribution } from '../storage/tables/inbound-tables.js'
 import { tokenizeMessage } from './bayes/tokens.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamMessage } from './spam-message.js'
-import { type SpamContribution, scoreByRules } from './spam-report.js'
+import { scoreByRules } from './spam-report.js'
 
 export interface ContentAnalysis {
   /** Of the rules that hold. */

@@ -18,6 +18,7 @@ import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
 import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
+import { errorCodeOf } from '../platform/errors.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
@@ -78,7 +79,7 @@ function createFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (errorCodeOf(error) !== 'EEXIST') throw error
   }
 }
 

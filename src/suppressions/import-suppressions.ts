@@ -8,32 +8,28 @@
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
-import type { RefusedSummary } from '../platform/csv/refused-lines.js'
 import type { CsvBytes, CsvRow } from '../platform/csv/rows.js'
 import { type CsvHeader, type CsvImport, countRows, type ImportJournal, importCsvRows } from '../storage/csv-import.js'
 import type { Read } from '../storage/prepared.js'
+import type {
+  SuppressionImportReport,
+  SuppressionProvider,
+  SuppressionReason,
+} from '../storage/tables/content-tables.js'
 import { type Commit, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   isRefusedLine,
-  type Provider,
   type ProviderColumns,
   type ProviderLine,
   parseProviderColumns,
   parseProviderLine,
 } from './provider-columns.js'
-import { addNewSuppression, findSuppression, type NewSuppression, type SuppressionReason } from './suppressions.js'
+import { addNewSuppression, findSuppression, type NewSuppression } from './suppressions.js'
 
 export interface SuppressionImport {
   readonly workspaceId: string
   /** The reason of lines that have none. */
   readonly reason: SuppressionReason
-}
-
-export interface SuppressionImportReport extends RefusedSummary {
-  readonly provider: Provider
-  readonly added: number
-  /** Were on the list already. */
-  readonly known: number
 }
 
 interface ImportDeps {
@@ -94,7 +90,7 @@ function columnsRefusal({ line, cells }: CsvRow): Refusal {
 
 function toSuppression(
   line: ProviderLine,
-  provider: Provider,
+  provider: SuppressionProvider,
   { workspaceId, reason }: SuppressionImport,
   now: number,
 ): NewSuppression {

@@ -10,17 +10,17 @@ import t, { type Test } from 'tap'
 import { generateKey, insertKey } from '../../src/accounts/keys/api-keys.js'
 import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
-import type { Scope } from '../../src/accounts/principal.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../src/api/http/route.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
-import type { Role } from '../../src/storage/tables/tables.js'
+import type { Role, Scope } from '../../src/storage/tables/account-tables.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { fileForm } from '../helpers/http/file-form.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
+import { parseAddress } from '../../src/mail/address.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -217,7 +217,7 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
 async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const [id, userId] = [uuidv7(app.now()), uuidv7(app.now())]
   await app.daemon.database.commit([
-    insertUser({ id: userId, email: `one@${domain}`, full_name: 'One', password_hash: null, created_at: 0 }),
+    insertUser({ id: userId, email: parseAddress(`one@${domain}`), full_name: 'One', password_hash: null, created_at: 0 }),
     insertMember({ id, workspace_id: workspaceOf(app, key), user_id: userId, role: 'admin', joined_at: app.now() }),
   ])
   return id
@@ -237,7 +237,7 @@ async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<
     id,
     workspace_id: key === app.key ? app.workspaceId : app.otherWorkspaceId,
     domain,
-    envelope_to: JSON.stringify([`info@${domain}`]),
+    envelope_to: [`info@${domain}`],
   })
   await app.daemon.database.commit(
     storeInbound(email, Buffer.from(`Reply-To: bob@b.test\r\nTo: info@${domain}\r\n\r\nhello\r\n`)),

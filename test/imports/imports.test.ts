@@ -4,7 +4,6 @@ import { createRequestJournal } from '../../src/api/imports/run-file-import.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'
-import type { ImportOptions } from '../../src/imports/import-records.js'
 import {
   IMPORT_LIFETIME,
   type ImportRow,
@@ -16,8 +15,9 @@ import { createImportRunner, type ImportRunner } from '../../src/imports/import-
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
+import type { ImportOptions, SuppressionImportReport } from '../../src/storage/tables/content-tables.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
-import { importSuppressions, type SuppressionImportReport } from '../../src/suppressions/import-suppressions.js'
+import { importSuppressions } from '../../src/suppressions/import-suppressions.js'
 import { openTestDatabase, temporaryDatabase } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 

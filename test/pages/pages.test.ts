@@ -290,7 +290,7 @@ t.test('what goes wrong on our side is a page too, and says nothing of it', asyn
   const app = await testDaemon(t)
   const token = await inviteMember(app, 'nina@b.test')
   await app.daemon.database.commit([
-    insertUser({ id: uuidv7(1), email: 'nina@b.test', full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
+    insertUser({ id: uuidv7(1), email: parseAddress('nina@b.test'), full_name: 'Nina', password_hash: 'broken', created_at: 1 }),
   ])
   const answer = await page(app, '/ui/invitation', { token, password })
   t.equal(answer.status, 500)

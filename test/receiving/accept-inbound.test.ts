@@ -1,7 +1,7 @@
 /** Mail is taken in for everybody it was taken for at RCPT, or for nobody. */
 import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
 import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import type { Write } from '../../src/storage/writer/write.js'

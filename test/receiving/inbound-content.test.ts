@@ -1,7 +1,9 @@
 /** What a record keeps of a stranger's header: something, whatever it says. */
 import fc from 'fast-check'
 import t from 'tap'
+import { parseAddress } from '../../src/mail/address.js'
 import { buildReceivedData, parseReferenceIds, readInboundContent } from '../../src/receiving/inbound-content.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 
 const nothing = { hasHtml: false, hasText: false, attachments: 0 }
 const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
@@ -29,7 +31,7 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
     has_text: 0,
     attachment_count: 1,
   })
-  t.same(buildReceivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), {
+  t.same(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content), {
     inbound_email_id: 'in_1',
     from: 'mueller@b.test',
     from_name: 'Müller',
@@ -45,7 +47,10 @@ t.test('the fields that lists and replies need are kept, decoded', async (t) => 
 t.test('a header without what it should have leaves that empty', async (t) => {
   const content = readInboundContent(Buffer.from('no header at all\r\n'), nothing)
   t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
-  t.match(buildReceivedData({ id: 'in_1', envelope_to: '["info@a.test"]' }, content), { to: ['info@a.test'], from: '' })
+  t.match(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content), {
+    to: ['info@a.test'],
+    from: '',
+  })
   t.match(readInboundContent(message('From: nobody', 'Message-ID: bare'), nothing), {
     from_email: '',
     message_id: null,
@@ -96,7 +101,7 @@ t.test('no bytes are too strange', (t) => {
   const property = fc.property(fc.array(fc.tuple(name, value), { maxLength: 8 }), (fields) => {
     const raw = Buffer.from(fields.map(([field, text]) => `${field}:${text}\r\n`).join(''))
     const content = readInboundContent(raw, nothing)
-    JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: '[]' }, content))
+    JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: toJson([]) }, content))
   })
   fc.assert(property, { numRuns: 1000, seed: 9 })
   t.end()

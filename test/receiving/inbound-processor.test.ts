@@ -19,6 +19,7 @@ import { readInboundContent } from '../../src/receiving/inbound-content.js'
 import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
 import { reportDigest } from '../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../src/storage/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
@@ -27,7 +28,7 @@ import { waitUntil } from '../helpers/wait-until.js'
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
 const judge: MailProcessor = (email, raw, outline) => {
-  const spam = { spam_status: 'clean', spam_score: 0, spam_report: '[]' } as const
+  const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
   const { id, workspace_id } = email
   const processed = markProcessed({ ...readInboundContent(raw, outline), ...spam, id, workspace_id, at: 2000 })
   const type = 'email.sent'

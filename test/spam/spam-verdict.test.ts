@@ -1,18 +1,20 @@
 /** The joined verdict: what is made of a record, its bytes, what was learned, and what rspamd says. */
 import t, { type Test } from 'tap'
-import type { Authentication } from '../../src/messages/inbound/authentication-results.js'
-import { type Arrival, type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
+import { parseAddress } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { type InboundEmail, inboundById, storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
-import type { BayesVerdict } from '../../src/spam/bayes/records.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
 import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
 import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
-import { type SpamContribution, type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
+import { type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
 import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/tables/inbound-tables.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 
@@ -58,8 +60,8 @@ function messageOf(text: string): { readonly raw: Buffer; readonly parts: MimePa
 const brought = {
   client_address: '192.0.2.1',
   helo: 'mx.b.test',
-  envelope_from: 'bob@b.test',
-  authentication: '{}',
+  envelope_from: parseAddress('bob@b.test'),
+  authentication: toJson({}),
   received_at: now,
 }
 
@@ -89,7 +91,7 @@ async function createJudge(t: Test): Promise<Judging> {
       const id = uuidv7(now + made)
       const more = {
         arrival: { ...nothingSeen, ...arrival },
-        authentication: authentication === null ? '{}' : JSON.stringify(authentication),
+        authentication: authentication ?? {},
         received_at: now,
       }
       await database.commit(storeInbound(inboundMail({ id, ...more }), Buffer.from('x')))

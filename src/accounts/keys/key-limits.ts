@@ -8,7 +8,8 @@
 import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import type { Principal, Scope } from '../principal.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { Principal } from '../principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 
 export interface KeyLimits {
@@ -26,8 +27,8 @@ export type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[L
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
   return {
     expiresAt: row.expires_at,
-    allowedNetworks: JSON.parse(row.allowed_networks) as readonly string[],
-    allowedDomains: JSON.parse(row.allowed_domains) as readonly string[],
+    allowedNetworks: parseJson(row.allowed_networks),
+    allowedDomains: parseJson(row.allowed_domains),
   }
 }
 
@@ -77,7 +78,7 @@ export type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | '
 
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
-  const scopes = JSON.parse(row.scopes) as readonly Scope[]
+  const scopes = parseJson(row.scopes)
   const found: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
     ['expires_at', expiresAt !== null],
     ['allowed_networks', allowedNetworks.length > 0],

@@ -25,6 +25,7 @@ import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
+import type { Address } from '../../mail/address.js'
 
 export interface AcceptDeps {
   readonly read: Read
@@ -134,7 +135,7 @@ interface JoiningUser {
 /** Who joins: somebody new, or the owner of the account, as far as the password shows. */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
-  email: string,
+  email: Address,
   { fullName, password, now }: Acceptance,
 ): Promise<JoiningUser> {
   const [known] = userByEmail(read, { email })

@@ -9,6 +9,7 @@
  * (`invitation-token.ts`).
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Commit } from '../../storage/writer/write.js'
@@ -35,7 +36,7 @@ export const insertInvitation = prepareWrite<InvitationRow>(({ db, slot }) =>
 )
 
 /** Makes room for another one. */
-export const expireInvitation = prepareWrite<{ workspaceId: string; email: string; now: number }>(({ db, slot }) =>
+export const expireInvitation = prepareWrite<{ workspaceId: string; email: Address; now: number }>(({ db, slot }) =>
   db
     .updateTable('invitations')
     .set({ status: 'expired' })
@@ -88,7 +89,7 @@ export const pendingPage = prepareRead<PendingPage>()((builder) =>
     .offset(builder.slot('offset')),
 )
 
-export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: string }>()((builder) =>
+export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; email: Address }>()((builder) =>
   selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 

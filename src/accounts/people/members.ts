@@ -9,8 +9,9 @@
  * whichever statement removes or demotes them.
  */
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
-import type { Role } from '../../storage/tables/tables.js'
+import type { Role } from '../../storage/tables/account-tables.js'
 import type { Write } from '../../storage/writer/write.js'
+import type { Address } from '../../mail/address.js'
 
 /** What may be given; who owns is changed by a transfer alone. */
 export const assignableRoles = ['admin', 'member'] as const
@@ -57,7 +58,7 @@ export const memberById = prepareRead<{ workspaceId: string; id: string }>()((bu
   selectMembers(builder).where('members.id', '=', builder.slot('id')),
 )
 
-export const memberByEmail = prepareRead<{ workspaceId: string; email: string }>()((builder) =>
+export const memberByEmail = prepareRead<{ workspaceId: string; email: Address }>()((builder) =>
   selectMembers(builder).where('users.email', '=', builder.slot('email')),
 )
 

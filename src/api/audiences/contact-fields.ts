@@ -1,7 +1,8 @@
 /** What requests and answers about contacts share: the fields, their limits, and how a contact is shown. */
 import { z } from 'zod'
-import { type Contact, MAX_METADATA, MAX_NAME, type Metadata } from '../../audiences/contacts.js'
+import { type Contact, MAX_METADATA, MAX_NAME } from '../../audiences/contacts.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import { rejectProto } from '../http/input/schema-bounds.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
 
@@ -64,7 +65,7 @@ export function toCreatedContact(row: Contact): z.output<typeof createdContact> 
     last_name: row.last_name,
     audience_id: row.audience_id,
     subscribed: row.subscribed === 1,
-    metadata: JSON.parse(row.metadata) as Metadata,
+    metadata: parseJson(row.metadata),
     created_at: iso(row.created_at),
   }
 }

@@ -1,7 +1,7 @@
 /** An email as GET /v1/emails/:id shows it, with its recipients and their delivery attempts. */
 import { z } from 'zod'
 import type { EmailResource } from '../../messages/email-resource.js'
-import type { EmailStatus, RecipientStatus } from '../../storage/tables/tables.js'
+import type { EmailStatus, RecipientStatus } from '../../storage/tables/email-tables.js'
 
 const commonStatuses = [
   'scheduled',

@@ -24,6 +24,7 @@ import {
   oneLine,
   templateData,
 } from './email-fields.js'
+import { isRecord, ownValueOf } from '../../platform/records.js'
 
 /** Inline images counted. */
 const MAX_ATTACHMENTS = 20
@@ -121,7 +122,7 @@ type Draft = { readonly [Name in keyof Fields]?: unknown }
 
 /** A rule over several fields, tried whatever else is wrong. */
 function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
-  return z.refine<unknown>((draft) => holds(draft as Draft), {
+  return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
     path: [path],
     message,
     ...(params === undefined ? {} : { params }),
@@ -138,7 +139,7 @@ function countRecipients({ to, cc, bcc }: Draft): number {
 }
 
 function hasDuplicateIds({ inline_images: images }: Draft): boolean {
-  const ids = toList(images).map((image) => (image as { readonly cid?: unknown } | null)?.cid)
+  const ids = toList(images).map((image) => ownValueOf(image, 'cid'))
   return new Set(ids).size < ids.length
 }
 

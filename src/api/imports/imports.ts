@@ -1,9 +1,11 @@
 /** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
 import { z } from 'zod'
-import { type ImportError, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
+import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import { MAX_LISTED } from '../../platform/csv/refused-lines.js'
+import { MAX_LISTED, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
 import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { ImportError } from '../../storage/tables/content-tables.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
 import { json, type Route, route } from '../http/route.js'
@@ -93,11 +95,15 @@ function toImportResource(row: ImportRow): z.output<typeof importResource> {
     status,
     rows: total,
     done,
-    report: isOver && report !== null ? (JSON.parse(report) as z.output<typeof contactReport>) : null,
-    error: error === null ? null : toErrorFields(JSON.parse(error) as ImportError),
+    report: isOver && report !== null ? toReportResource(parseJson(report)) : null,
+    error: error === null ? null : toErrorFields(parseJson(error)),
     created_at: iso(created_at),
     finished_at: finished_at === null ? null : iso(finished_at),
   }
+}
+
+function toReportResource<Report extends RefusedSummary>(report: Report): Report & { refusals: RefusedLine[] } {
+  return { ...report, refusals: [...report.refusals] }
 }
 
 function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {

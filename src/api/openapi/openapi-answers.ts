@@ -10,6 +10,7 @@ import { type DocumentedAnswer, isKeyless, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
+import { keysOf } from '../../platform/records.js'
 
 /** What any route may answer beside its own codes: another method, the pace, our own faults. */
 const commonCodes: readonly ErrorCode[] = [
@@ -39,7 +40,7 @@ const fieldError = z.object({
   value: z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({ description: 'As it was given, shortened.' }),
 })
 
-const errorCode = z.enum(Object.keys(statusOfCode) as [ErrorCode, ...ErrorCode[]])
+const errorCode = z.enum(keysOf(statusOfCode))
 
 /** Every error, of every route. */
 export const errorBody = z
@@ -76,7 +77,7 @@ export function answersOf(route: Route): ZodOpenApiResponsesObject {
     status,
     { $ref: `#/components/responses/${refusalNameOf(codes)}` },
   ])
-  return Object.fromEntries([...good, ...refused]) as ZodOpenApiResponsesObject
+  return Object.fromEntries([...good, ...refused])
 }
 
 /** The refusals of all routes, by their names. */

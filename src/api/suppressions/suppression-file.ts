@@ -2,12 +2,9 @@
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { MAX_ROWS } from '../../storage/csv-import.js'
+import type { SuppressionImportReport } from '../../storage/tables/content-tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import {
-  countSuppressionRows,
-  importSuppressions,
-  type SuppressionImportReport,
-} from '../../suppressions/import-suppressions.js'
+import { countSuppressionRows, importSuppressions } from '../../suppressions/import-suppressions.js'
 import { suppressionReasons } from '../../suppressions/suppressions.js'
 import { type Route, uploadRoute } from '../http/route.js'
 import { suppressionReport } from '../imports/imports.js'

@@ -19,6 +19,7 @@ import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.j
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
+import { errorMessageOf } from '../../platform/errors.js'
 
 /** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
 export async function check(load: () => LoadedConfig): Promise<Answer> {
@@ -43,7 +44,7 @@ async function findProblems({ service, tls, outbound }: Config): Promise<readonl
     try {
       await work()
     } catch (error) {
-      problems.push({ key, message: (error as Error).message })
+      problems.push({ key, message: errorMessageOf(error) })
     }
   }
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))

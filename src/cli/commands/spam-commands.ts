@@ -12,9 +12,9 @@ import { formatForDisplay } from '../../mail/address.js'
 import { scanHeader } from '../../mail/header-fields.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
 import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
-import type { BayesVerdict } from '../../spam/bayes/records.js'
 import { buildSpamMessage } from '../../spam/spam-input.js'
 import type { Database } from '../../storage/database.js'
+import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import {
   type Answer,
   type Call,

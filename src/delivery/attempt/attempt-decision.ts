@@ -20,9 +20,9 @@
  * a transaction was begun, five that were called, and none once the time is up.
  */
 import { assertNever } from '../../mail/assert-never.js'
+import type { Reason } from '../../mail/reasons.js'
 import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 import type { Host } from '../hosts/destination.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/outcome.js'
 import type { AttemptOutcome } from './attempt-result.js'

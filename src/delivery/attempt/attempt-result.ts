@@ -4,8 +4,9 @@
  * An attempt may try several MX hosts; the result speaks of the last one tried, or of
  * none where the failure came before a host was known.
  */
+
+import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Reason } from '../../messages/replies/reasons.js'
 
 export interface Peer {
   /** Host name of the MX, or of the route. */

@@ -6,7 +6,7 @@
  * it came here.
  */
 import { assertNever } from '../../mail/assert-never.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 import { type Retry, type RetryPolicy, scheduleRetry } from '../queue/retry-schedule.js'
 import type { AttemptOutcome } from './attempt-result.js'
 

@@ -11,7 +11,7 @@
  *
  * What a small message weighs is its record and its objects: they are counted too.
  */
-import { type Address, domainOf } from '../../mail/address.js'
+import { domainOf } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
 import type { DsnRequest } from '../../messages/recipients.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -101,7 +101,7 @@ export class MessageCache {
   dropDomain(workspaceId: string, domain: string): void {
     for (const [id, { message }] of this.messages) {
       const { workspace_id, from_email } = message.email
-      if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
+      if (workspace_id === workspaceId && domainOf(from_email) === domain) this.drop(id)
     }
   }
 

@@ -4,11 +4,12 @@
  * Who gets one at all is said in `messages/dsn/sender-notice`. A success is reported when asked
  * for, and only where the next hop did not take the request over (RFC 3461 section 5.2.2).
  */
+
+import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice, type Notice, type NoticeSettings } from '../../messages/dsn/sender-notice.js'
 import type { Email } from '../../messages/email.js'
 import type { AttemptRecord } from '../../messages/queue/settle.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { Decision } from './decide-outcome.js'
 import type { OutboundMessage } from './outbound-message.js'
 

@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workspaceById } from '../../accounts/workspaces.js'
 import { assertNever } from '../../mail/assert-never.js'
+import { describeReason } from '../../mail/reasons.js'
 import { formatReply } from '../../mail/reply.js'
 import type { Notice } from '../../messages/dsn/sender-notice.js'
 import { reachedAttempts } from '../../messages/queue/attempts.js'
@@ -20,7 +21,6 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
@@ -186,6 +186,6 @@ function logOutcome(log: Log, attempted: AttemptRecord, decision: Decision): voi
   const { entry, email, mx, tls, response, reason, number } = attempted
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
   const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
-  const sentence = reason === null ? undefined : describeReason(reason as Parameters<typeof describeReason>[0])
+  const sentence = reason === null ? undefined : describeReason(reason)
   log.info({ ...facts, ...more, sentence }, decision.kind)
 }

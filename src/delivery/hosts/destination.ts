@@ -1,6 +1,6 @@
 /** Where mail for a domain goes: the answer of `mx-hosts`, the question of `attempt`. */
 import type { DomainName } from '../../mail/address.js'
-import type { Reason } from '../../messages/replies/reasons.js'
+import type { Reason } from '../../mail/reasons.js'
 
 /** One address of one host, in the order in which they are to be tried. */
 export interface Host {

@@ -18,6 +18,8 @@
  * Known limit: a few hosts that hang, each with all that a workspace may have there, take
  * its three quarters; the rest of its mail then waits until one of them times out.
  */
+
+import type { DomainName } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { HostConcurrency } from './host-concurrency.js'
 
@@ -38,7 +40,7 @@ const MAX_WAITING_TOTAL = 20_000
 
 interface Lane {
   readonly workspaceId: string
-  readonly domain: string
+  readonly domain: DomainName
   readonly priority: Priority
   readonly entries: QueueEntry[]
   /** More of it is in the database. */

@@ -10,7 +10,7 @@
  * A key that never signed needs no replacement: the first rotation of a domain is done as
  * soon as it is seen. What signs is never taken away before the next one is there.
  */
-import type { Selector } from '../verification/dns-records.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { DkimKeyRow } from './signing-keys.js'
 
 export type RotationStep =

@@ -10,16 +10,15 @@
  * another workspace had published, prove nothing for whoever registers the name next.
  */
 
+import type { RecordPurpose } from '../../storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-
-export type Selector = (typeof selectors)[number]
 
 export interface DnsRecord {
   readonly type: 'CNAME'
   readonly name: string
   readonly value: string
-  readonly purpose: 'mail_cname' | Selector
+  readonly purpose: RecordPurpose
 }
 
 /** The host whose addresses, MX and SPF every mail host of a customer stands for. */

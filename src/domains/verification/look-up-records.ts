@@ -7,8 +7,9 @@
  * At most twelve questions for a domain.
  */
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../platform/dns/resolver.js'
+import type { Selector } from '../../storage/tables/domain-tables.js'
 import { mailHostOf, type SendingDomain } from '../sending-domains.js'
-import { mailTargetOf, type Selector } from './dns-records.js'
+import { mailTargetOf } from './dns-records.js'
 
 /** What of the service's names the records of domains lead to. */
 export interface ZoneNames {

@@ -5,6 +5,7 @@
  * because another workspace has the name verified, is put off, so that it holds up nobody.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DomainName } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { prepareWrite } from '../../storage/prepared.js'
@@ -23,7 +24,7 @@ export interface RecheckDeps extends RotationDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   /** Nothing that was remembered of it counts any more. */
-  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: string }) => void
+  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
 }
 
 const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>

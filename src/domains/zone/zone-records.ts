@@ -11,7 +11,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../../config/complete.js'
-import { domainOf, parseAddress } from '../../mail/address.js'
+import { type DomainName, domainOf, parseAddress } from '../../mail/address.js'
 import { mailTargetOf } from '../verification/dns-records.js'
 
 export type RecordData =
@@ -54,7 +54,7 @@ export interface ZoneSettings {
   readonly linkHost: string
   readonly mxHost: string
   /** Of the service's own mail. */
-  readonly mailDomain: string
+  readonly mailDomain: DomainName
   readonly addresses: readonly string[]
   /** Where mail leaves from. */
   readonly sendingAddresses: readonly string[]

@@ -197,7 +197,7 @@ type SendFrame = (frame: OutgoingFrame) => void
 async function runRequest(raw: Buffer, wanted: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
   if (wanted.kind === 'attachment') return readAttachment(raw, wanted.index)
   if (wanted.kind === 'digested') {
-    const { digest } = (await import(wanted.module)) as { readonly digest: DigestMessage }
+    const { digest }: { readonly digest: DigestMessage } = await import(wanted.module)
     return { message: { kind: 'digested', digest: digest(raw, wanted.facts) } }
   }
   const parts = await parseParts(raw, () => undefined)
@@ -259,8 +259,8 @@ async function runAnalysis(raw: Buffer, parts: MimeParts, facts: unknown): Promi
 async function loadAnalysis(): Promise<AnalyzeContent> {
   const { analysisModule } = data
   if (analysisModule === null) throw new Error('this process was given no study')
-  const module = (await import(analysisModule)) as { readonly analyzeContent: AnalyzeContent }
-  return module.analyzeContent
+  const { analyzeContent }: { readonly analyzeContent: AnalyzeContent } = await import(analysisModule)
+  return analyzeContent
 }
 
 function withTextOfHtml(parts: MimeParts): MimeParts {
@@ -278,7 +278,7 @@ async function handleMessage(raw: Buffer, { request }: ToMimeProcess, sendFrame:
 }
 
 raiseOomScore()
-const data = JSON.parse(process.argv[2] ?? '') as ProcessData
+const data: ProcessData = JSON.parse(process.argv[2] ?? '')
 new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },

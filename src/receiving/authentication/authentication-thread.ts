@@ -11,9 +11,9 @@
  */
 import { Worker } from 'node:worker_threads'
 import { assertNever } from '../../mail/assert-never.js'
+import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import { scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { Authentication, Connection } from '../../messages/inbound/authentication-results.js'
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'

@@ -6,7 +6,7 @@
  */
 import ipaddr from 'ipaddr.js'
 import type { DNSResolver } from 'mailauth'
-import type { IprevVerdict } from '../../messages/inbound/authentication-results.js'
+import type { IprevVerdict } from '../../mail/authentication-results.js'
 import { NoDnsAnswer } from './dns-queries.js'
 
 const MAX_NAMES = 10

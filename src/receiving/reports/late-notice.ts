@@ -8,6 +8,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import { formatNotify, parseNotify } from '../../mail/dsn-parameters.js'
+import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import {
   buildSenderNotice,
@@ -18,7 +19,6 @@ import {
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
 import { rawOfEmail } from '../../messages/raw-message.js'
 import { type Recipient, updateNotify } from '../../messages/recipients.js'
-import { describeReason } from '../../messages/replies/reasons.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
@@ -62,7 +62,7 @@ export function buildLateNotice(
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
-    address: recipient.address as DsnRecipient['address'],
+    address: recipient.address,
     orcpt: recipient.orcpt,
     action,
     status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,

@@ -20,6 +20,7 @@ import { prepareRead, prepareWrite } from '../prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
 import type { Tables } from '../tables/tables.js'
 import type { Write } from '../writer/write.js'
+import { keysOf } from '../../platform/records.js'
 
 type WorkspaceTable = {
   [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never
@@ -77,7 +78,7 @@ const erasePlans = {
 } as const satisfies { readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] } }
 
 /** Every table whose rows belong to workspaces. */
-export const workspaceTables = Object.keys(erasePlans) as WorkspaceTable[]
+export const workspaceTables = keysOf(erasePlans)
 
 /**
  * Misses when there is no such workspace any more, and when it is the operator's, which is never

@@ -82,7 +82,7 @@ t.test('invitations are forgotten a month after their end, in small steps', asyn
     insertInvitation({
       id: `i${n}`,
       workspace_id: 'ws_1',
-      email: `${n}@b.test`,
+      email: parseAddress(`${n}@b.test`),
       role: 'member',
       status: 'pending',
       invited_by_name: '',

@@ -5,15 +5,15 @@ import { generateKey, insertKey, type KeyRequest } from '../../../src/accounts/k
 import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
-import type { Scope } from '../../../src/accounts/principal.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
-import type { Role } from '../../../src/storage/tables/tables.js'
+import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
+import { parseAddress } from '../../../src/mail/address.js'
 
 const DAY = 86_400_000
 const password = 'correct horse battery'
@@ -38,7 +38,7 @@ async function person(
 ): Promise<Person> {
   const now = app.now()
   const [memberId, userId] = [uuidv7(now), uuidv7(now)]
-  const email = `${userId}@a.test`
+  const email = parseAddress(`${userId}@a.test`)
   const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'k', now, scopes, ...bounds })
   await app.daemon.database.commit([
     insertUser({ id: userId, email, full_name: role, password_hash: null, created_at: now }),

@@ -127,7 +127,7 @@ function noticeOf(
   const queued = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: 0 })
   const [entry] = queued.entries
   if (entry === undefined) throw new Error('no entry')
-  const full = { ...queued.email, envelope_from: 'app@a.test', ...email }
+  const full = { ...queued.email, envelope_from: parseAddress('app@a.test'), ...email }
   const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
   const attempted: AttemptRecord = {
     entry,

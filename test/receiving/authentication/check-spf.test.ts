@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { SpfVerdict } from '../../../src/messages/inbound/authentication-results.js'
+import type { SpfVerdict } from '../../../src/mail/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'

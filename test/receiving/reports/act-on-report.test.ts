@@ -86,7 +86,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   let arrived = 0
   const arriveFrom: Home['arriveFrom'] = async (from, raw, ...to) => {
     const id = `report-${++arrived}`
-    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: JSON.stringify(to) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: to })
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
@@ -131,7 +131,7 @@ async function storeSent({ commit }: Database, more: Partial<Sending> = {}): Pro
   const { email } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   const recipients = to.map((address) => ({ address: parseAddress(address), suppressed: false, notify, orcpt }))
   const raw = Buffer.from('From: app@a.test\r\nSubject: bulk\r\nMessage-ID: <bulk@a.test>\r\n\r\na line\r\n')
-  const made = enqueue({ ...email, envelope_from: 'app@a.test', ...more.email }, recipients, raw)
+  const made = enqueue({ ...email, envelope_from: parseAddress('app@a.test'), ...more.email }, recipients, raw)
   const { id } = made.email
   const mark = `status = ?, settled_at = 2000, attempts = 1, mx = 'mx.b.test', last_response = '250 taken'`
   await commit([
@@ -759,7 +759,7 @@ t.test('the processor takes a report as it is, also where its returned message i
     `--xx\r\nContent-Type: message/rfc822\r\n\r\n${deep.join('')}--xx--`,
   )
   for (const id of ['one', 'two']) {
-    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: JSON.stringify([email.path()]) })
+    const record = inboundMail({ id, kind: 'report', envelope_from: '', envelope_to: [email.path()] })
     await commit(storeInbound(record, Buffer.from(bomb)))
   }
   processor.start()

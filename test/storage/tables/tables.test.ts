@@ -30,16 +30,15 @@ t.test('the table types say what the migrations make', async (t) => {
   const { database } = await temporaryDatabase(t)
   const files = [
     'tables',
-    'email-tables',
-    'bayes-tables',
-    'inbound-tables',
-    'zone-tables',
+    'columns',
+    'account-tables',
     'content-tables',
-    'audience-tables',
-    'people-tables',
-    'import-tables',
-  ].map((name) => `src/storage/${name}.ts`)
-  t.strictSame(declaredTables(...files), migratedTables(database.read))
+    'domain-tables',
+    'email-tables',
+    'inbound-tables',
+  ]
+  const paths = files.map((name) => `src/storage/tables/${name}.ts`)
+  t.strictSame(declaredTables(...paths), migratedTables(database.read))
 })
 
 t.test('no table with a workspace_id is forgotten when a workspace is erased', async (t) => {

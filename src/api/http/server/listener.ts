@@ -6,9 +6,10 @@
  * that are left.
  */
 import { chmod } from 'node:fs/promises'
-import { type AddressInfo, type ListenOptions, Server } from 'node:net'
+import { type ListenOptions, Server } from 'node:net'
 import { removeStaleSocket } from '../../../platform/socket-file.js'
 import { type ApiServer, createApiServer, type ServerDeps, type TlsPair, toTlsOptions } from './api-server.js'
+import { boundAddressOf } from '../../../platform/bound-address.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }
@@ -60,7 +61,7 @@ async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEnd
   const { host, port: requestedPort } = endpoint
   // Allows `[::]` beside `0.0.0.0` on one port.
   await waitForListening(server, { host, port: requestedPort, ipv6Only: host.includes(':') })
-  const { address, port } = server.address() as AddressInfo // bound to a port, never to a path
+  const { address, port } = boundAddressOf(server)
   return { kind: endpoint.kind, host: address, port }
 }
 

@@ -20,7 +20,6 @@ import { createSessionOpener } from '../delivery/sessions/session-pool-opener.js
 import { createSourceAddressChooser } from '../delivery/sessions/source-address.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
-import { parseAddress } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
@@ -123,7 +122,7 @@ function createSettle(
   const { hostname, mail_from } = config.service
   const notices = createSenderNoticeBuilder({
     hostname,
-    mailFrom: parseAddress(mail_from),
+    mailFrom: mail_from,
     expireAfter: policy.expireAfter,
   })
   return createAttemptSettler({ read, commit, clock, random, log, policy, buildSenderNotice: notices, offer })
@@ -149,7 +148,9 @@ function createSessionPool(
 }
 
 function retryPolicyOf({ outbound }: Config): RetryPolicy {
-  const [first, ...others] = outbound.retry_schedule
-  if (first === undefined) throw new Error('outbound.retry_schedule is empty')
-  return { steps: [first, ...others], noticeAfter: outbound.delay_notice_after, expireAfter: outbound.expire_after }
+  return {
+    steps: outbound.retry_schedule,
+    noticeAfter: outbound.delay_notice_after,
+    expireAfter: outbound.expire_after,
+  }
 }

@@ -7,10 +7,10 @@ import { createReceivingDomainCache, type ReceivingDomainCache } from '../domain
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { createImportRunner, type ImportRunner } from '../imports/import-runner.js'
 import type { DomainName } from '../mail/address.js'
-import { parseAddress } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
-import { analysisModule } from '../spam/content-analysis.js'
+import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
+import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { type AudienceRemovals, audienceRemovals } from './audience-removals.js'
@@ -36,7 +36,7 @@ export interface Rooms {
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
-  readonly mime: MimeReader
+  readonly mime: InboundReader
   readonly templates: TemplateCache
   readonly walks: DomainWalks
   readonly audienceRemovals: AudienceRemovals
@@ -52,7 +52,7 @@ export async function openRooms(
   stopSteps: StopSteps,
 ): Promise<Rooms> {
   const { config, clock, log } = parts
-  const identity = await ensureIdentity(database, parseAddress(config.service.mail_from), clock())
+  const identity = await ensureIdentity(database, config.service.mail_from, clock())
   const common = { config, clock, log, edges: { ...systemEdges(), ...parts.edges }, database, identity }
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openLimits(common))
@@ -98,7 +98,7 @@ function openEngines(
   const signing = registerStop(stopSteps, new SigningThread())
   const delivery = wireDelivery({ ...own, signing })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
-  const mime = new MimeReader(defaultMimeLimits, analysisModule)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingParts['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const receiving = registerStop(stopSteps, wireReceiving({ ...own, mime, offer }))

@@ -35,7 +35,7 @@ import type { Config } from '../config/complete.js'
 import type { TemplateCache } from '../content/template-cache.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
+import type { MessageReader } from '../messages/mime/mime-parts.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
@@ -61,7 +61,7 @@ export interface RouteParts {
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly commitEmails: CommitEmails
-  readonly mime: MimeReader
+  readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: Identity
   readonly rotationDeps: RotationDeps

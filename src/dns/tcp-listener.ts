@@ -1,6 +1,5 @@
 /** The listener over TCP: how many connections there may be, and their end. */
-import { createServer, type Server, type Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { originOf } from '../accounts/client-address.js'
 import {
   type ConnectionLimiter,
@@ -8,10 +7,10 @@ import {
   createConnectionLimiter,
   type ReachedLimit,
 } from '../platform/connections/connection-limiter.js'
+import { parseIpAddress } from '../platform/ip-address.js'
 import type { Log } from '../platform/log.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
-import { boundAddressOf } from '../platform/bound-address.js'
 
 export interface Endpoint {
   readonly host: string
@@ -42,7 +41,7 @@ export async function openTcpListener(
       socket.destroy()
       return
     }
-    const conversation = serveConnection(socket, ipaddr.process(remoteAddress).toString(), desk)
+    const conversation = serveConnection(socket, parseIpAddress(remoteAddress)?.toString() ?? remoteAddress, desk)
     connections.set(socket, conversation)
     void conversation.whenClosed.then(() => {
       connections.delete(socket)
@@ -52,7 +51,7 @@ export async function openTcpListener(
   await bindServer(server, { host, port })
   // Such as a system without file descriptors: the next connection may find some.
   server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
-  const { address, port: given } = boundAddressOf(server)
+  const { address, port: given } = server.address() as AddressInfo // bound to a port, never to a path
   return {
     endpoint: { host: address, port: given },
     stop: async (patience) => {

@@ -5,8 +5,8 @@
  * or all of them, when somebody else may have changed any.
  * Limit: 10,000 answers.
  */
-
 import type { DomainName } from '../mail/address.js'
+import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import { domainByName, type SendingDomain } from './sending-domains.js'
 
@@ -20,7 +20,7 @@ export interface SendingDomainCache {
 }
 
 export function createSendingDomainCache({ read }: { readonly read: Read }): SendingDomainCache {
-  const cache = new Map<string, SendingDomain>()
+  const cache = createLruCache<SendingDomain>({ max: MAX_DOMAINS })
   return {
     findVerified: (workspaceId, domain) => {
       const key = cacheKeyOf(workspaceId, domain)
@@ -28,7 +28,6 @@ export function createSendingDomainCache({ read }: { readonly read: Read }): Sen
       if (cached !== undefined) return cached
       const row = domainByName(read, { workspaceId, domain })[0]
       if (row?.status !== 'verified') return undefined
-      if (cache.size >= MAX_DOMAINS) cache.clear()
       cache.set(key, row)
       return row
     },

@@ -50,7 +50,7 @@ async function importRows(
     await importContacts(deps, { ...options, workspaceId }, file, journal)
     return () => []
   }
-  const journal = createJournal<SuppressionImportReport>(deps, row, signal)
+  const journal = createJournal(deps, row, signal, isSuppressionReport)
   const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   if (counts.added === 0) return () => []
   const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const

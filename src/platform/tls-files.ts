@@ -15,11 +15,14 @@ import { createSecureContext } from 'node:tls'
 import type { SubjectAltNameEntry } from 'selfsigned'
 import { errorMessageOf } from './errors.js'
 
-export interface TlsFiles {
-  /** PEM, chain included. */
+/** PEM texts. */
+export interface TlsPair {
+  /** Chain included. */
   readonly cert: string
-  /** PEM. */
   readonly key: string
+}
+
+export interface TlsFiles extends TlsPair {
   /** What a client is given that is to trust a self-signed certificate. */
   readonly caFile: string
 }
@@ -32,7 +35,7 @@ export interface SelfSignedOptions {
 }
 
 /** When the certificate ends, ISO 8601 in UTC. */
-export function certificateExpiry({ cert }: Pick<TlsFiles, 'cert'>): string {
+export function certificateExpiry({ cert }: Pick<TlsPair, 'cert'>): string {
   return new Date(new X509Certificate(cert).validTo).toISOString()
 }
 

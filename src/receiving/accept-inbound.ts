@@ -9,7 +9,6 @@
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import { type Address, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
-import { scanHeader } from '../mail/header-fields.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import { type NewInbound, storeInbound } from '../messages/inbound/inbound-email.js'
@@ -68,7 +67,7 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
     const bytes = received.raw.length
     if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const { authentication, raw } = await deps.authenticate(received.raw, connection)
+    const { authentication, raw } = await deps.authenticate(received.raw, received.header, connection)
     try {
       return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
     } finally {
@@ -136,11 +135,11 @@ async function storeCopies(
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
-function buildStoredBytes({ id, destination, message: { raw }, trace }: InboundCopy): MovedBytes {
+function buildStoredBytes({ id, destination, message: { raw, header }, trace }: InboundCopy): MovedBytes {
   // A list of several would tell each of the others.
   const [first, ...others] = destination.addresses
   const recipient = others.length === 0 ? (first ?? null) : null
-  return new MovedBytes(withTrace(raw, scanHeader(raw), { ...trace, id, recipient }))
+  return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
 }
 
 function writesOf(

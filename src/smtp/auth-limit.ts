@@ -6,6 +6,8 @@
  * Known limit: the memory holds `maxClients` addresses; beyond that, the one whose last
  * failure lies furthest back is forgotten, ban included. It is not kept across a restart.
  */
+import { createLruCache } from '../platform/lru-cache.js'
+
 export interface AuthLimitSettings {
   /** Failures within `window` that bring a ban. */
   readonly failures: number
@@ -28,25 +30,17 @@ interface ClientFailures {
 }
 
 export function createAuthLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
-  const clients = new Map<string, ClientFailures>()
-
-  function remember(client: string, past: ClientFailures): void {
-    clients.delete(client)
-    clients.set(client, past)
-    if (clients.size <= maxClients) return
-    const [oldest] = clients.keys()
-    if (oldest !== undefined) clients.delete(oldest)
-  }
+  const clients = createLruCache<ClientFailures>({ max: maxClients })
 
   return {
     isBanned(client, now) {
-      return (clients.get(client)?.bannedUntil ?? now) > now
+      return (clients.peek(client)?.bannedUntil ?? now) > now
     },
     recordFailure(client, now) {
       const recent = (clients.get(client)?.failedAt ?? []).filter((at) => at > now - window)
       const failedAt = [...recent, now].slice(-failures)
       const bannedUntil = failedAt.length >= failures ? now + ban : (clients.get(client)?.bannedUntil ?? 0)
-      remember(client, { failedAt, bannedUntil })
+      clients.set(client, { failedAt, bannedUntil })
       return bannedUntil > now
     },
     size: () => clients.size,

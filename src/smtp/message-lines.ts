@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { assertNever } from '../mail/assert-never.js'
-import { findFields, scanHeader } from '../mail/header-fields.js'
+import { findFields, type Header } from '../mail/header-fields.js'
 import { checkLinesInSteps, type LineCheck } from '../mail/line-check.js'
 import { Refusal } from '../mail/refusal.js'
 import { ProtocolFault } from './protocol-fault.js'
@@ -38,8 +38,8 @@ async function scanForm(raw: Buffer, maxLineOctets: number): Promise<LineCheck> 
   }
 }
 
-export function checkHops(raw: Buffer): void {
-  const hops = findFields(scanHeader(raw), 'received').length
+export function checkHops(header: Header): void {
+  const hops = findFields(header, 'received').length
   if (hops > MAX_RECEIVED) {
     throw new ProtocolFault(550, '5.4.6', `${hops} Received fields, at most ${MAX_RECEIVED} are allowed: a mail loop`)
   }

@@ -12,8 +12,8 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { isInNetwork } from '../accounts/keys/key-check.js'
 import type { ConnectionOrigin } from '../platform/connections/connection-limiter.js'
+import { isInSomeNetwork } from '../platform/ip-address.js'
 import type { ServerSlot } from './connection-slot.js'
 import { type ClientError, clientFaultFacts } from './log-facts.js'
 import { listenerOptions, MailServer } from './mail-server.js'
@@ -43,7 +43,7 @@ export class MxServer extends MailServer {
 
   /** smtp-server knows single addresses alone; our proxies are networks. */
   override _expectsProxyHeader(socket: Socket): boolean {
-    return this.gate.settings.proxies.some((network) => isInNetwork(network, socket.remoteAddress ?? ''))
+    return isInSomeNetwork(this.gate.settings.proxies, socket.remoteAddress ?? '')
   }
 
   protected override admit(place: ServerSlot, origin: ConnectionOrigin | null): SmtpReply | null {

@@ -10,6 +10,7 @@
  */
 import { TLSSocket } from 'node:tls'
 import { type Address, localPartOf } from '../mail/address.js'
+import { type Header, scanHeader } from '../mail/header-fields.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ReceivedMessage, TlsFacts } from '../receiving/received-message.js'
@@ -175,8 +176,9 @@ export class MxSession extends MailSession {
     const { raw, release } = await incoming.collected
     try {
       await checkLines(raw, this.gate.settings.maxLineLength)
-      checkHops(raw)
-      const message = await this.message(transaction.mail, [first, ...others], raw)
+      const header = scanHeader(raw)
+      checkHops(header)
+      const message = await this.message(transaction.mail, [first, ...others], raw, header)
       const { id } = await this.gate.deps.accept(message)
       this.forgiveFaults()
       this.advancedAt = this.gate.deps.clock()
@@ -191,13 +193,14 @@ export class MxSession extends MailSession {
     { from, smtputf8 }: PlainMailCommand,
     recipients: ReceivedMessage['recipients'],
     raw: Buffer,
+    header: Header,
   ): Promise<ReceivedMessage> {
     const { remoteAddress, remotePort, hostNameAppearsAs, earlyTalker } = this
     const tls = this.tlsFacts()
     const protocol = this.protocol({ smtputf8, authenticated: false })
     const listings = await this.listings
     const client = { address: remoteAddress, port: remotePort, helo: hostNameAppearsAs || '', earlyTalker, listings }
-    return { envelopeFrom: from, recipients, raw, client, tls, protocol, smtputf8 }
+    return { envelopeFrom: from, recipients, raw, header, client, tls, protocol, smtputf8 }
   }
 
   private tlsFacts(): TlsFacts | null {

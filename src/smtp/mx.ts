@@ -6,12 +6,12 @@
  * resolved.
  */
 
+import type { TlsPair } from '../platform/tls-files.js'
 import type { MxDeps } from './mx-deps.js'
 import { createMxGate } from './mx-gate.js'
 import type { MxReason } from './mx-refusals.js'
 import { MxServer } from './mx-server.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './server-sockets.js'
-import type { TlsPair } from './session-gate.js'
 
 export interface MxListener {
   /** In the order of the settings, with the ports that were given. */

@@ -1,9 +1,11 @@
 /** What all sessions of one listener share, at whichever door: the limits, and where bugs are reported. */
+
 import type { Clock } from '../platform/clock.js'
 import type { ConnectionLimiter, ConnectionLimitSettings } from '../platform/connections/connection-limiter.js'
 import type { TransferPace } from '../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../platform/memory/budget.js'
 import type { MemoryShares } from '../platform/memory/shares.js'
+import type { TlsPair } from '../platform/tls-files.js'
 
 /** Sizes in bytes, times in milliseconds. */
 export interface SessionLimits extends ConnectionLimitSettings {
@@ -37,12 +39,6 @@ export interface SessionLimits extends ConnectionLimitSettings {
 export interface Endpoint {
   readonly host: string
   readonly port: number
-}
-
-/** PEM texts. */
-export interface TlsPair {
-  readonly key: string
-  readonly cert: string
 }
 
 export interface ListenerSettings extends SessionLimits {

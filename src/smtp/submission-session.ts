@@ -4,11 +4,12 @@
  * Invariant: MAIL has a principal. What holds for every session stands in `mail-session.ts`.
  */
 
-import { addressKeyOf, isLoopback } from '../accounts/client-address.js'
+import { addressKeyOf } from '../accounts/client-address.js'
 import { keyPrefixOf } from '../accounts/keys/api-keys.js'
 import type { Principal } from '../accounts/principal.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
+import { isLoopback } from '../platform/ip-address.js'
 import type { ServerSlot } from './connection-slot.js'
 import { greetAtOnce } from './greeting.js'
 import { refusalFacts } from './log-facts.js'

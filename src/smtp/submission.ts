@@ -1,8 +1,8 @@
 /** The submission listener: all its sockets and what they share. */
 import type { Principal } from '../accounts/principal.js'
+import type { TlsPair } from '../platform/tls-files.js'
 import type { SmtpReply } from './protocol-fault.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from './server-sockets.js'
-import type { TlsPair } from './session-gate.js'
 import type { SubmissionDeps } from './submission-deps.js'
 import { createSubmissionGate } from './submission-gate.js'
 import { SubmissionServer } from './submission-server.js'

@@ -9,7 +9,7 @@
 import type { Authentication } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import { summarizeResults } from '../messages/inbound/result-summary.js'
-import type { MimeParts } from '../messages/mime/mime-parts-protocol.js'
+import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
@@ -19,8 +19,8 @@ export type InboundOrigin = Pick<
   'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'
 >
 
-export function buildInboundSpamMessage(email: InboundOrigin, raw: Buffer, parts: MimeParts): SpamMessage {
-  return buildSpamMessage(raw, parts, spamContextOf(email))
+export function buildInboundSpamMessage(email: InboundOrigin, message: ParsedMessage): SpamMessage {
+  return buildSpamMessage(message, spamContextOf(email))
 }
 
 export interface RecordedContext extends SpamContext {

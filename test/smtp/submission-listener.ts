@@ -4,8 +4,8 @@ import type { Test } from 'tap'
 import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
 import { domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
+import type { TlsPair } from '../../src/platform/tls-files.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
-import type { TlsPair } from '../../src/smtp/session-gate.js'
 import { type SubmissionListener, startSubmissionListener } from '../../src/smtp/submission.js'
 import {
   defaultSubmissionLimits,

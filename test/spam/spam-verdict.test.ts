@@ -17,6 +17,7 @@ import { toJson } from '../../src/storage/tables/columns.js'
 import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/tables/inbound-tables.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { parsedMessage } from '../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
 const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }
@@ -102,12 +103,12 @@ async function createJudge(t: Test): Promise<Judging> {
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
       const judge = judgeSpam({ read: database.read, thresholds, rspamd: rspamd ?? null })
-      const verdict = await judge(email, raw, analyzeContent(raw, parts, spamContextOf(email)))
+      const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 200, dated = now) => {
       const { raw, parts } = messageOf(text)
-      const message = { ...buildInboundSpamMessage(brought, raw, parts), fields: [], receivedAt: dated }
+      const message = { ...buildInboundSpamMessage(brought, parsedMessage(raw, parts)), fields: [], receivedAt: dated }
       const lessons = Array.from({ length: count }, () => {
         taught += 1
         const fingerprint = `${verdict} ${text} ${taught}`
@@ -127,13 +128,13 @@ const names = (lines: readonly SpamContribution[]): readonly string[] => lines.m
 t.test('the record tells who brought it and what its authentication gave', async (t) => {
   const { email } = await createJudge(t)
   const { raw, parts } = messageOf('hello')
-  t.match(buildInboundSpamMessage(await email(), raw, parts), {
+  t.match(buildInboundSpamMessage(await email(), parsedMessage(raw, parts)), {
     origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
     authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
     receivedAt: now,
     subject: 'our meeting',
   })
-  const unknown = buildInboundSpamMessage(await email({}, null), raw, parts)
+  const unknown = buildInboundSpamMessage(await email({}, null), parsedMessage(raw, parts))
   t.equal(unknown.authentication, null)
   t.equal(unknown.origin?.reverseName, null)
 })
@@ -213,7 +214,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, raw, parts))
+  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(raw, parts)))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
     sumScores(collectOwnContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
@@ -229,7 +230,7 @@ t.test('rules on content call nothing spam that a classifier which has learned d
   const doubts = collectOwnContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = analyzeMessage(buildInboundSpamMessage(brought, test.raw, test.parts)).rules
+  const said = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(test.raw, test.parts))).rules
   t.ok(
     sumScores(collectOwnContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',
@@ -336,7 +337,11 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
     const bytes = Buffer.from(raw)
     const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(record, bytes, analyzeContent(bytes, parts, spamContextOf(record)))
+    const { spam_score, spam_report } = await judge(
+      record,
+      bytes,
+      analyzeContent(parsedMessage(bytes, parts), spamContextOf(record)),
+    )
     t.equal(spam_score, Math.round(sumScores(JSON.parse(spam_report) as SpamContribution[]) * 100))
   }
 })

@@ -5,8 +5,8 @@
  * inherited. A limited key may not invite people or raise a member's role either: the new
  * administrator could make a key without limits. Only the scope `full` may make keys at all.
  */
-import ipaddr from 'ipaddr.js'
 import { Refusal } from '../../mail/refusal.js'
+import { containsNetwork, parseNetwork } from '../../platform/ip-address.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { Principal } from '../principal.js'
@@ -36,7 +36,7 @@ export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_netw
 export function narrowLimits(own: KeyLimits, wanted: RequestedLimits): KeyLimits {
   return {
     expiresAt: narrowExpiry(own.expiresAt, wanted.expiresAt),
-    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, containsNetwork),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, wanted.allowedNetworks, isWithinNetwork),
     allowedDomains: narrowList('allowed_domains', own.allowedDomains, wanted.allowedDomains, (a, b) => a === b),
   }
 }
@@ -66,11 +66,9 @@ function buildTooWideRefusal(field: string, why: string): Refusal {
   return new Refusal('forbidden', `${field}: a key may not make one that may do more than itself; ${why}`, { field })
 }
 
-/** Does every address of `inner` lie in `outer`? */
-function containsNetwork(outer: string, inner: string): boolean {
-  const [outerBase, outerBits] = ipaddr.parseCIDR(outer)
-  const [innerBase, innerBits] = ipaddr.parseCIDR(inner)
-  return outerBase.kind() === innerBase.kind() && innerBits >= outerBits && innerBase.match(outerBase, outerBits)
+function isWithinNetwork(outer: string, inner: string): boolean {
+  const [outerNetwork, innerNetwork] = [parseNetwork(outer), parseNetwork(inner)]
+  return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
 }
 
 /** As the fields of the key are called. */

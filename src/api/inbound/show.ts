@@ -13,7 +13,7 @@ import {
   removeInbound,
   removeInboundRaw,
 } from '../../messages/inbound/inbound-email.js'
-import type { MimeReader } from '../../messages/mime/mime-parts.js'
+import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
@@ -29,7 +29,7 @@ import { listItemFields, toListItem } from './list.js'
 export interface InboundDeps {
   readonly read: Read
   readonly commit: Commit
-  readonly mime: MimeReader
+  readonly mime: MessageReader
 }
 
 const contribution = z

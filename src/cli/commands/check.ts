@@ -12,14 +12,13 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
-import { createRouteFinder } from '../../delivery/hosts/routes.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
+import { errorMessageOf } from '../../platform/errors.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
-import { errorMessageOf } from '../../platform/errors.js'
 
 /** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
 export async function check(load: () => LoadedConfig): Promise<Answer> {
@@ -37,7 +36,7 @@ export async function check(load: () => LoadedConfig): Promise<Answer> {
   }
 }
 
-async function findProblems({ service, tls, outbound }: Config): Promise<readonly Problem[]> {
+async function findProblems({ service, tls }: Config): Promise<readonly Problem[]> {
   const { cert_file, key_file } = tls
   const problems: Problem[] = []
   const collectProblem = async (key: string, work: () => unknown): Promise<void> => {
@@ -48,7 +47,6 @@ async function findProblems({ service, tls, outbound }: Config): Promise<readonl
     }
   }
   if (cert_file !== null && key_file !== null) await collectProblem('tls', () => readTlsFiles(cert_file, key_file))
-  await collectProblem('outbound.routes', () => createRouteFinder(outbound.routes))
   await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
   return problems
 }

@@ -114,7 +114,10 @@ async function learnFile(
   if (raw === null) return 'unreadable'
   const result = await mime.read(workspaceId, () => raw)
   if (result.kind !== 'parts') return 'unreadable'
-  const message = buildSpamMessage(raw, result.parts, { receivedAt: null, origin: null, authentication: null })
+  const message = buildSpamMessage(
+    { raw, header: scanHeader(raw), parts: result.parts },
+    { receivedAt: null, origin: null, authentication: null },
+  )
   const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now() }
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }

@@ -7,9 +7,10 @@
 
 import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
-import { buildSenderNotice, type Notice, type NoticeSettings } from '../../messages/dsn/sender-notice.js'
+import { buildSenderNotice } from '../../messages/dsn/sender-notice.js'
 import type { Email } from '../../messages/email.js'
 import type { AttemptRecord } from '../../messages/queue/settle.js'
+import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Decision } from './decide-outcome.js'
 import type { OutboundMessage } from './outbound-message.js'
 
@@ -20,7 +21,7 @@ export interface ReportedMessage {
   readonly message: Pick<OutboundMessage, 'recipient' | 'notify' | 'orcpt'>
 }
 
-interface NotifySettings extends NoticeSettings {
+interface NotifySettings extends ServiceSender {
   readonly expireAfter: number
 }
 
@@ -29,7 +30,7 @@ export type BuildSenderNotice = (
   attempted: AttemptRecord,
   decision: Decision,
   now: number,
-) => Notice | null
+) => ServiceNotice | null
 
 export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
   return ({ email, raw, message }, attempted, decision, now) => {

@@ -11,7 +11,6 @@ import { workspaceById } from '../../accounts/workspaces.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
 import { formatReply } from '../../mail/reply.js'
-import type { Notice } from '../../messages/dsn/sender-notice.js'
 import { reachedAttempts } from '../../messages/queue/attempts.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import {
@@ -21,6 +20,7 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
+import type { ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
@@ -72,7 +72,7 @@ function buildNotice(
   attempted: AttemptRecord,
   decision: Decision,
   now: number,
-): Notice | null {
+): ServiceNotice | null {
   try {
     const notice = buildSenderNotice({ ...cachedMessage, message }, attempted, decision, now)
     if (

@@ -9,6 +9,7 @@
  * A host whose time is over is called by one message first (`probe`): a server that is still
  * down, or comes up under load, is not met by everything that has waited for it.
  */
+import { createLruCache } from '../../platform/lru-cache.js'
 import type { Host } from '../hosts/destination.js'
 import type { SmtpFailure } from '../smtp/outcome.js'
 
@@ -37,7 +38,7 @@ const openReachability: Reachability = { kind: 'open' }
 const probeReachability: Reachability = { kind: 'probe' }
 
 export class UnreachableHosts {
-  private readonly hosts = new Map<string, UnreachableHost>()
+  private readonly hosts = createLruCache<UnreachableHost>({ max: MAX_HOSTS })
 
   /** Why the host should not be called now; null: it may. */
   findOutage(host: Host, now: number): Outage | null {
@@ -69,10 +70,7 @@ export class UnreachableHosts {
     if (known !== undefined && known.until > now) return
     const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, MAX_WAIT)
     const why = `${host.mx} [${host.address}]:${host.port} (${trouble.detail})`
-    this.hosts.delete(key)
     this.hosts.set(key, { until: now + wait, wait, why })
-    const [oldest] = this.hosts.keys()
-    if (this.hosts.size > MAX_HOSTS && oldest !== undefined) this.hosts.delete(oldest)
   }
 
   /** Each may be probed now: the operator has changed something. */

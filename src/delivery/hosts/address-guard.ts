@@ -11,6 +11,7 @@
  * operator there has to allow that prefix.
  */
 import ipaddr from 'ipaddr.js'
+import { type IpAddress, isInNetwork, type Network, parseIpAddress } from '../../platform/ip-address.js'
 
 /** May this address be dialled on the word of DNS? Anything that is no address: no. */
 export type AddressGuard = (address: string) => boolean
@@ -19,28 +20,17 @@ export type AddressGuard = (address: string) => boolean
 const metadataAddresses = new Set(['168.63.129.16'])
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** `allowed`: CIDRs, or single addresses. Throws for anything else. */
-export function createAddressGuard(allowed: readonly string[]): AddressGuard {
-  const networks = allowed.map((text) => (text.includes('/') ? ipaddr.parseCIDR(text) : singleAddressNetwork(text)))
+export function createAddressGuard(allowed: readonly Network[]): AddressGuard {
   return (text) => {
-    if (!ipaddr.isValid(text)) return false
-    const address = ipaddr.parse(text)
-    // A mapped address is judged as IPv4 by the list alone: it never passes as public.
-    const plain = ipaddr.process(text)
-    return networks.some((network) => isWithin(plain, network) || isWithin(address, network)) || isPublic(address)
+    const address = parseIpAddress(text)
+    if (address === null) return false
+    // An IPv4-mapped address counts as IPv4 for the list alone: it never passes as public.
+    const raw = ipaddr.parse(text)
+    return allowed.some((network) => isInNetwork(network, address) || isInNetwork(network, raw)) || isPublic(raw)
   }
 }
 
-function singleAddressNetwork(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
-  const address = ipaddr.parse(text)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
-}
-
-function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, network: [ipaddr.IPv4 | ipaddr.IPv6, number]): boolean {
-  return address.kind() === network[0].kind() && address.match(network)
-}
-
-function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+function isPublic(address: IpAddress): boolean {
   if (address.range() !== 'unicast' || metadataAddresses.has(address.toString())) return false
-  return address.kind() === 'ipv4' || isWithin(address, globalUnicast)
+  return address.kind() === 'ipv4' || address.match(globalUnicast[0], globalUnicast[1])
 }

@@ -8,6 +8,8 @@
  *
  * Limit: the hosts of 10,000 domains are remembered.
  */
+import { createLruCache } from '../../platform/lru-cache.js'
+
 const MAX_DOMAINS = 10_000
 
 /** `isOpen`: nothing is known yet. */
@@ -17,7 +19,7 @@ interface Probe {
 }
 
 export class HostConcurrency {
-  private readonly hosts = new Map<string, string>()
+  private readonly hosts = createLruCache<string>({ max: MAX_DOMAINS })
   /** By entry: the host that it counts for. */
   private readonly hostByEntry = new Map<string, string>()
   private readonly counts = new Map<string, number>()
@@ -30,7 +32,6 @@ export class HostConcurrency {
 
   setHost(domain: string, host: string): void {
     if (this.hosts.get(domain) === host) return
-    if (this.hosts.size >= MAX_DOMAINS) this.hosts.clear()
     this.hosts.set(domain, host)
   }
 

@@ -9,6 +9,7 @@
  *
  * Known limit: somebody on the path can provoke the fallback, as they can strip STARTTLS.
  */
+import { createLruCache } from '../../platform/lru-cache.js'
 import type { Host } from '../hosts/destination.js'
 import type { SmtpFailure } from '../smtp/outcome.js'
 
@@ -27,14 +28,10 @@ export function mayFallBackToPlain(host: Host, trouble: SmtpFailure): boolean {
 
 /** Hosts whose TLS is broken, for an hour each. */
 export class BrokenTlsHosts {
-  private readonly brokenUntil = new Map<string, number>()
+  private readonly brokenUntil = createLruCache<number>({ max: MAX_HOSTS })
 
   remember(host: Host, now: number): void {
-    const key = keyOf(host)
-    this.brokenUntil.delete(key)
-    this.brokenUntil.set(key, now + REMEMBER_TIME)
-    const [oldest] = this.brokenUntil.keys()
-    if (this.brokenUntil.size > MAX_HOSTS && oldest !== undefined) this.brokenUntil.delete(oldest)
+    this.brokenUntil.set(keyOf(host), now + REMEMBER_TIME)
   }
 
   encryptionFor(host: Host, now: number): Encryption {

@@ -13,6 +13,7 @@
 
 import type { Stage } from '../../messages/replies/classify-reply.js'
 import type { Dialer } from '../../platform/dialer.js'
+import { isLoopback } from '../../platform/ip-address.js'
 import type { Host } from '../hosts/destination.js'
 import { SmtpSession } from '../sessions/smtp-session.js'
 import type { Encryption } from '../sessions/tls-policy.js'
@@ -142,8 +143,4 @@ async function encrypt({ wire, host, deps, signal }: HandshakeContext, stage: St
   const limits = { timeout: deps.timeouts.starttls, signal }
   const why = await wire.upgradeToTls(deps.dialer, { host: host.mx, verify, ...limits })
   return why === null ? null : toSmtpFailure(stage, why)
-}
-
-function isLoopback(address: string): boolean {
-  return /^(127\.|::1$|::ffff:127\.)/i.test(address)
 }

@@ -5,8 +5,10 @@
  * other without a change of the customer's DNS. `keyChain` keeps each signing key as a
  * `KeyObject`: parsing a PEM costs more than signing with it.
  */
+
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { DomainName } from '../../mail/address.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -100,7 +102,7 @@ export interface SigningKeyCache {
 const MAX_KEYS = 1_000
 
 export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
-  const cache = new Map<string, SigningKey>()
+  const cache = createLruCache<SigningKey>({ max: MAX_KEYS })
   return {
     find: (workspaceId, domain) => {
       const name = cacheKeyOf(workspaceId, domain)
@@ -109,7 +111,6 @@ export function createSigningKeyCache({ read }: { readonly read: Read }): Signin
       const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
       if (row === undefined) return undefined
       const key = { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
-      if (cache.size >= MAX_KEYS) cache.clear()
       cache.set(name, key)
       return key
     },

@@ -4,10 +4,12 @@
  * A look at DNS is a dozen questions to servers of the asker's choice, so one domain gets
  * no more than somebody needs who tries every second.
  */
+
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { ConstraintViolated, type Write } from '../../storage/writer/write.js'
 import { requireNotTaken } from '../new-domain.js'
@@ -76,12 +78,11 @@ const MAX_DOMAINS = 10_000
 export type CheckLimiter = (domainId: string, now: number) => void
 
 export function createCheckLimiter(): CheckLimiter {
-  const checks = new Map<string, readonly number[]>()
+  const checks = createLruCache<readonly number[]>({ max: MAX_DOMAINS })
   return (domainId, now) => {
     const recent = (checks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
     const [oldest] = recent
     if (oldest !== undefined && recent.length >= MAX_CHECKS_PER_MINUTE) throw buildRateRefusal(oldest + MINUTE, now)
-    if (checks.size >= MAX_DOMAINS) checks.clear()
     checks.set(domainId, [...recent, now])
   }
 }

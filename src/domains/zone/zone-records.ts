@@ -9,9 +9,9 @@
  *
  * Known limit: a name server inside the zone is this machine.
  */
-import ipaddr from 'ipaddr.js'
 import type { Config } from '../../config/complete.js'
-import { type DomainName, domainOf, parseAddress } from '../../mail/address.js'
+import { type DomainName, domainOf } from '../../mail/address.js'
+import { parseIpAddress } from '../../platform/ip-address.js'
 import { mailTargetOf } from '../verification/dns-records.js'
 
 export type RecordData =
@@ -71,7 +71,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
     hostname,
     linkHost: new URL(service.public_url).hostname,
     mxHost: service.inbound_mx_host,
-    mailDomain: domainOf(parseAddress(service.mail_from)),
+    mailDomain: domainOf(service.mail_from),
     addresses,
     sendingAddresses: [...addresses, ...outbound.source_addresses.filter(isPublic)],
     nameservers: dns.nameservers,
@@ -82,7 +82,7 @@ export function toZoneSettings({ service, dns, outbound }: Config): ZoneSettings
 
 /** Behind a translator of addresses mail leaves from a private one, which nobody else sees. */
 function isPublic(address: string): boolean {
-  return ipaddr.process(address).range() === 'unicast'
+  return parseIpAddress(address)?.range() === 'unicast'
 }
 
 export function isInside(name: string, zone: string): boolean {

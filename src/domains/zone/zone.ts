@@ -5,6 +5,7 @@
  * change, so it is looked at first, each time. Names of keys are remembered in bounds; names
  * that are not there cost one look at an index and are not.
  */
+import { createLruCache, type LruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { readZoneSerial } from '../../storage/zone-serial.js'
@@ -36,7 +37,7 @@ interface Snapshot {
   readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
   /** Of keys. */
-  readonly keyRecords: Map<string, readonly ZoneRecord[]>
+  readonly keyRecords: LruCache<readonly ZoneRecord[]>
 }
 
 export function createServiceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
@@ -56,7 +57,7 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       buildSoaRecord(settings, serial),
       ...buildFixedRecords(settings, readServiceKeys(read, settings)),
     ])
-    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: new Map() }
+    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: createLruCache({ max: MAX_NAMES }) }
     return snapshot
   }
 
@@ -79,7 +80,6 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
       const found = findKeyRecords(name)
       if (found === null) return null
-      if (keyRecords.size >= MAX_NAMES) keyRecords.clear()
       keyRecords.set(name, found)
       return found
     },

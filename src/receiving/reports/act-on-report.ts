@@ -10,7 +10,6 @@
 import type { Address } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
-import type { Notice, NoticeSettings } from '../../messages/dsn/sender-notice.js'
 import { emailById } from '../../messages/email.js'
 import {
   type InboundEmail,
@@ -20,6 +19,7 @@ import {
 } from '../../messages/inbound/inbound-email.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
+import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { Read } from '../../storage/prepared.js'
@@ -40,9 +40,9 @@ export interface ReportDeps {
   readonly log: Log
   readonly policy: RecipientPolicy
   /** Null: apps are not told of later bounces. */
-  readonly notices: NoticeSettings | null
+  readonly notices: ServiceSender | null
   /** Hands a notification that is on disk to delivery. */
-  readonly offer: (enqueued: Notice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
 /**
@@ -59,7 +59,7 @@ export interface ReportHandler {
 
 interface ReportEffect {
   readonly writes: readonly Write[]
-  readonly notice: Notice | null
+  readonly notice: ServiceNotice | null
   readonly ignoredReason: IgnoredReason | null
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
@@ -88,8 +88,8 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
   }
   return {
     ignoredCounts,
-    processReport: (email, digest): ProcessingResult => {
-      const findings = buildEffects(deps, email, digest as ReportMail)
+    processReport: (email, mail): ProcessingResult => {
+      const findings = buildEffects(deps, email, mail)
       const place = { id: email.id, workspaceId: email.workspace_id }
       const own = shouldKeepReport(findings, email)
         ? [markReportProcessed({ ...place, at: deps.clock() })]

@@ -1,4 +1,5 @@
 /** Passwords, invitation tokens, transfer of ownership, retention of invitations. */
+
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import {
@@ -9,6 +10,7 @@ import {
 } from '../../../src/accounts/people/invitations.js'
 import { insertMember, removeMember, setRole, transferOwnership } from '../../../src/accounts/people/members.js'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { ConstraintViolated, WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -6,6 +6,7 @@ import { buildInvitationToken } from '../../../src/accounts/people/invitations.j
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
@@ -13,7 +14,6 @@ import { runCommand, type TestDaemon, testDaemon } from '../../helpers/daemon/te
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { parseAddress } from '../../../src/mail/address.js'
 
 const DAY = 86_400_000
 const password = 'correct horse battery'

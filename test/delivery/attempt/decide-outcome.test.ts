@@ -5,9 +5,9 @@ import { type Decision, decideOutcome, type EntryAge } from '../../../src/delive
 import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/sender-notice-builder.js'
 import { createSourceAddressChooser } from '../../../src/delivery/sessions/source-address.js'
 import { parseAddress } from '../../../src/mail/address.js'
-import type { Notice } from '../../../src/messages/dsn/sender-notice.js'
 import type { Email } from '../../../src/messages/email.js'
 import type { AttemptRecord } from '../../../src/messages/queue/settle.js'
+import type { ServiceNotice } from '../../../src/messages/service-email.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 
 const hour = 3_600_000
@@ -123,7 +123,7 @@ interface Asked {
 function noticeOf(
   decision: Decision,
   { email, message, response = '550 5.1.1 no', mx = 'mx.b.test' }: Asked = {},
-): Notice | null {
+): ServiceNotice | null {
   const queued = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: 0 })
   const [entry] = queued.entries
   if (entry === undefined) throw new Error('no entry')

@@ -4,6 +4,7 @@ import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
 import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
 import { parseDomainName } from '../../../src/mail/address.js'
+import { networks, routes as toRoutes } from '../../helpers/config-values.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<string, string>> }
@@ -11,7 +12,7 @@ type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<st
 function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes = {}): Promise<Destination> {
   const findDestination = createDestinationFinder({
     resolver: zoneResolver(zone),
-    findRoute: createRouteFinder(routes),
+    findRoute: createRouteFinder(toRoutes(routes)),
     mayDial: createAddressGuard([]),
     random: () => 0,
     port: 25,
@@ -200,7 +201,7 @@ t.test('private addresses are passed over, and refused where there are no others
   const inside = { ...refused, reason: 'private-address', response: /mx2\.b\.test of c\.test points at 10\.0\.0\.1/ }
   t.match(await find('c.test', zone), inside)
   t.match(await find('d.test', zone), { kind: 'temporary' })
-  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(['10.0.0.0/8']) })), [
+  t.strictSame(places(await find('c.test', zone, { mayDial: createAddressGuard(networks('10.0.0.0/8')) })), [
     'mx2.b.test 10.0.0.1',
   ])
 })

@@ -1,4 +1,5 @@
 /** Rounds over the domains whose time has come: each once, and none held up by another. */
+
 import t, { type Test } from 'tap'
 import { domainByName, insertDomain, type SendingDomain } from '../../../src/domains/sending-domains.js'
 import { openDomainResolver } from '../../../src/domains/verification/domain-resolver.js'
@@ -8,6 +9,7 @@ import { uuidv7 } from '../../../src/platform/ids.js'
 import type { Database } from '../../../src/storage/database.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
+import { dnsServers } from '../../helpers/config-values.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { dnsServer } from '../../helpers/dns/dns-server.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
@@ -188,7 +190,7 @@ t.test('nothing is remembered between two looks, and nothing is waited for once 
   t.teardown(() => server.close())
   const ended = new AbortController()
   t.teardown(() => ended.abort())
-  const ask = openDomainResolver({ dns: { servers: [server.address] } } as never, () => now, ended.signal)
+  const ask = openDomainResolver({ dns: { servers: dnsServers(server.address) } } as never, () => now, ended.signal)
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'no-domain' })
   there = true
   t.same(await ask.resolveRecords('a.test', 'CNAME'), { kind: 'records', records: ['b.test'] })

@@ -2,6 +2,7 @@
  * The REST door alone, on real sockets, with routes of a test: no database behind it, and
  * times short enough to be waited for.
  */
+
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { z } from 'zod'
@@ -25,6 +26,7 @@ import { createMemoryBudget, type MemoryBudget } from '../../../src/platform/mem
 import { createMemoryShares } from '../../../src/platform/memory/shares.js'
 import { openSpool, type Spool } from '../../../src/platform/spool-file.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
+import { networks } from '../config-values.js'
 import { temporaryFolder } from '../database/database.js'
 import { openWire, type Wire, type WireAnswer, type WirePlace } from './wire.js'
 
@@ -141,7 +143,7 @@ export async function startTestApi(t: Test, options: TestApiOptions = {}): Promi
   const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
-  const isProxy = createProxyCheck(options.trustedProxies ?? [])
+  const isProxy = createProxyCheck(networks(...(options.trustedProxies ?? [])))
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
   const clientLines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
@@ -204,7 +206,7 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       },
       requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
       clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
-      isProxy: createProxyCheck(options.trustedProxies ?? []),
+      isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
       clock,
     }),
     checkReadiness: createReadinessCheck({

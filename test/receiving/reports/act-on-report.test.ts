@@ -11,6 +11,7 @@ import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/e
 import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-parts.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
+import { contentAnalyzer } from '../../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
 import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
 import {
@@ -18,7 +19,7 @@ import {
   type ReportDeps,
   type ReportHandler,
 } from '../../../src/receiving/reports/act-on-report.js'
-import { digest, reportDigest } from '../../../src/receiving/reports/report-digest.js'
+import { messageDigester } from '../../../src/receiving/reports/report-digest.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
@@ -90,7 +91,10 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.processReport(email as never, digest(Buffer.from(raw), { envelopeFrom: from }))
+    const judged = await acts.processReport(
+      email as never,
+      messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
+    )
     await commit(judged.writes)
     judged.onCommitted?.()
     const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
@@ -737,13 +741,13 @@ t.test('odd and huge reports act or not, and never throw', async (t) => {
 t.test('the processor takes a report as it is, also where its returned message is a bomb', async (t) => {
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
-  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 })
+  const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 }, contentAnalyzer)
   const judge = (): never => {
     throw new Error('mail')
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport, factsOf: () => null, reportDigest }
+  const judges = { processMail: judge, processReport: acts.processReport }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {

@@ -5,7 +5,6 @@
  */
 import { z } from 'zod'
 import { MAX_PASSWORD_BYTES } from '../../../accounts/people/passwords.js'
-import { parseNetwork } from '../../../config/network-values.js'
 import {
   type Address,
   type DomainName,
@@ -14,6 +13,7 @@ import {
   tryParseDomainName,
 } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
 import { addressIssue } from './parse-input.js'
 
@@ -66,7 +66,7 @@ export const domainName: z.ZodType<DomainName, string> = textSchema(
 export const network: z.ZodType<string, string> = textSchema(
   'allowed: an IPv4 or IPv6 address, or a network such as 192.0.2.0/24',
   MAX_SHORT_TEXT,
-  (given) => parseNetwork(given) ?? null,
+  (given) => parseNetwork(given)?.text ?? null,
 )
 
 /** Epoch milliseconds. */

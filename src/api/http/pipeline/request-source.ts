@@ -5,9 +5,7 @@
  * from the right, where our own proxies write: the first address that is not a proxy of ours is the
  * client. Anything further left may be forged. An entry that is not an address ends the search.
  */
-import { isIP } from 'node:net'
-import ipaddr from 'ipaddr.js'
-import { isInNetwork } from '../../../accounts/keys/key-check.js'
+import { isInSomeNetwork, type Network, parseIpAddress } from '../../../platform/ip-address.js'
 
 /** The other end of a connection. */
 export interface Peer {
@@ -23,8 +21,8 @@ export const LOOPBACK_ADDRESS = '127.0.0.1'
 export type IsProxy = (address: string) => boolean
 export type Scheme = 'http' | 'https'
 
-export function createProxyCheck(networks: readonly string[]): IsProxy {
-  return (address) => networks.some((network) => isInNetwork(network, address))
+export function createProxyCheck(networks: readonly Network[]): IsProxy {
+  return (address) => isInSomeNetwork(networks, address)
 }
 
 export function findClientAddress(peer: Peer, forwardedFor: string | undefined, isProxy: IsProxy): string {
@@ -49,7 +47,7 @@ export function findClientScheme(peer: Peer, forwardedProto: string | undefined)
 /** `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. */
 function parseAddressEntry(entry: string): string | null {
   const address = /^\[([^\]]+)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry
-  return isIP(address) === 0 ? null : ipaddr.process(address).toString()
+  return parseIpAddress(address)?.toString() ?? null
 }
 
 /** Whether `Origin` (RFC 6454) names a page of another site. `scheme` null: any scheme is ours. */

@@ -6,10 +6,12 @@
  *
  * No client may end the server: `error` and `clientError` always have a listener.
  */
+
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Log } from '../../../platform/log.js'
+import type { TlsPair } from '../../../platform/tls-files.js'
 import {
   connectNotAllowed,
   type PreRequestAnswer,
@@ -20,11 +22,6 @@ import {
 } from '../output/pre-request-answer.js'
 import type { ApiApp } from '../pipeline/api-app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
-/** PEM texts. */
-export interface TlsPair {
-  readonly cert: string
-  readonly key: string
-}
 
 /** How long the server waits for a client, in milliseconds. */
 export interface ListenerTimeouts {

@@ -4,9 +4,9 @@
  * At the limit a new connection replaces one that has not sent a complete request yet, else an idle
  * one, else one whose client does not read its answer.
  */
+
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { originOf } from '../../../accounts/client-address.js'
 import type { Clock } from '../../../platform/clock.js'
 import {
@@ -16,6 +16,7 @@ import {
   createConnectionLimiter,
   type ReachedLimit,
 } from '../../../platform/connections/connection-limiter.js'
+import { parseIpAddress } from '../../../platform/ip-address.js'
 import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
@@ -142,7 +143,7 @@ export class Connections {
 
   private buildPeer({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
     if (kind === 'unix') return { address: LOOPBACK_ADDRESS, trusted: true, tls: false }
-    const address = ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : remoteAddress
+    const address = parseIpAddress(remoteAddress)?.toString() ?? remoteAddress
     return { address, trusted: kind === 'http' || this.settings.isProxy(address), tls: kind === 'tls' }
   }
 

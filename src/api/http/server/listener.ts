@@ -5,11 +5,13 @@
  * request on an open connection is answered 503. Then the connections close, at the time limit all
  * that are left.
  */
+
 import { chmod } from 'node:fs/promises'
 import { type ListenOptions, Server } from 'node:net'
-import { removeStaleSocket } from '../../../platform/socket-file.js'
-import { type ApiServer, createApiServer, type ServerDeps, type TlsPair, toTlsOptions } from './api-server.js'
 import { boundAddressOf } from '../../../platform/bound-address.js'
+import { removeStaleSocket } from '../../../platform/socket-file.js'
+import type { TlsPair } from '../../../platform/tls-files.js'
+import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions } from './api-server.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }

@@ -1,4 +1,5 @@
 /** Small modules of the pipeline: client address and scheme, origin, paths. */
+
 import fc from 'fast-check'
 import t from 'tap'
 import { toResourcePath } from '../../../../src/api/http/pipeline/dispatch.js'
@@ -9,9 +10,10 @@ import {
   isForeignOrigin,
   type Peer,
 } from '../../../../src/api/http/pipeline/request-source.js'
+import { networks } from '../../../helpers/config-values.js'
 
 t.test('where a request comes from', async (t) => {
-  const isProxy = createProxyCheck(['10.0.0.0/8', '2001:db8:a::/48'])
+  const isProxy = createProxyCheck(networks('10.0.0.0/8', '2001:db8:a::/48'))
   const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
   const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
     [undefined, '10.0.0.1'],

@@ -7,8 +7,9 @@
  * a row is taken in once, and none after the workspace was closed: that removes the record.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
+import type { Commit } from '../storage/writer/write.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 
@@ -108,3 +109,28 @@ export const listPendingImports = prepareRead<{ after: string; limit: number }>(
     .orderBy('id')
     .limit(slot('limit')),
 )
+
+const BATCH_SIZE = 200
+
+const selectFinishedBefore = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('imports')
+    .select('id')
+    .where('finished_at', '<', slot('before'))
+    .orderBy('finished_at')
+    .limit(BATCH_SIZE),
+)
+
+const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('imports').where('id', '=', slot('id')),
+)
+
+/** Resolves to whether there may be more. */
+export async function removeExpiredImports(
+  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  now: number,
+): Promise<boolean> {
+  const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
+  if (old.length > 0) await commit(old.map(removeImport))
+  return old.length === BATCH_SIZE
+}

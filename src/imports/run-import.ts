@@ -2,7 +2,7 @@
 import { recordAuditEntry } from '../accounts/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
 import type { Clock } from '../platform/clock.js'
-import type { ImportJournal } from '../storage/import-journal.js'
+import type { ImportJournal } from '../storage/csv-import.js'
 import type { Read } from '../storage/prepared.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import type { ContactImportReport, ImportOptions, SuppressionImportReport } from '../storage/tables/content-tables.js'

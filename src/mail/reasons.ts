@@ -42,8 +42,12 @@ const sentences = {
 
 export type Reason = keyof typeof sentences
 
+function isReason(word: string): word is Reason {
+  return word in sentences
+}
+
 /** Every reason, in the order of the table. */
-export const reasons = Object.keys(sentences) as readonly Reason[]
+export const reasons = Object.keys(sentences).filter(isReason)
 
 /** One English sentence for people. */
 export function describeReason(reason: Reason): string {

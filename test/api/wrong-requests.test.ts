@@ -1,6 +1,6 @@
 /** What a client gets wrong is told exactly: status, code, field; never a 5xx, and the daemon goes on. */
 import t from 'tap'
-import type { FieldError } from '../../src/api/http/input/input.js'
+import type { FieldError } from '../../src/api/http/input/parse-input.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { wrongRequests } from '../fixtures/wrong-requests/wrong-requests.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'

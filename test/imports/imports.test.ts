@@ -1,11 +1,16 @@
 /** Imports behind their request: what is cut off goes on, no row twice; what ends them, and what is left then. */
 import t, { type Test } from 'tap'
-import { createRequestJournal } from '../../src/api/contacts/imports.js'
+import { createRequestJournal } from '../../src/api/imports/run-file-import.js'
 import { insertAudience } from '../../src/audiences/audiences.js'
 import { beginImport } from '../../src/imports/begin-import.js'
 import type { ImportRef } from '../../src/imports/import-file.js'
-import { IMPORT_LIFETIME, type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../src/imports/import-records.js'
-import { removeExpiredImports } from '../../src/imports/import-retention.js'
+import {
+  IMPORT_LIFETIME,
+  type ImportRow,
+  importById,
+  MAX_PENDING_IMPORTS,
+  removeExpiredImports,
+} from '../../src/imports/import-records.js'
 import { createImportRunner, type ImportRunner } from '../../src/imports/import-runner.js'
 import type { Database } from '../../src/storage/database.js'
 import { closeWorkspace, eraseWorkspace } from '../../src/storage/maintenance/erase.js'

@@ -8,7 +8,7 @@
  * invitation, whatever its row says. The link is not kept: it is made anew from the id
  * (`invitation-token.ts`).
  */
-
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -144,4 +144,23 @@ export async function removeOldInvitations(
   if (old.length === 0) return false
   await commit(old.map(removeInvitation))
   return true
+}
+
+export function buildInvitationToken(secret: KeyObject, id: string): string {
+  return `${id}.${signatureOf(secret, id)}`
+}
+
+/** The id of the invitation, or null: this is no token of ours. */
+export function parseInvitationToken(secret: KeyObject, token: string): string | null {
+  const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
+  if (id === undefined || signature === undefined) return null
+  // As text: base64 has many ways to write the same bytes, and one of them is ours.
+  return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secret, id))) ? id : null
+}
+
+/** As JSON with its purpose, so that no other link of ours has the same text. */
+function signatureOf(secret: KeyObject, id: string): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify(['invitation', id]))
+    .digest('base64url')
 }

@@ -12,7 +12,7 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
 import { json, type Route, route } from '../http/route.js'
-import { emailStatus } from './statuses.js'
+import { emailStatus } from './email-record.js'
 
 const DEFAULT_LIMIT = 10
 

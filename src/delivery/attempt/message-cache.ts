@@ -9,7 +9,7 @@
  * others have left. Messages of up to 256 KB never wait, so that a few large ones on their way to slow
  * hosts hold nothing up; the number of attempts bounds them.
  */
-import { type Address, domainOf } from '../../mail/address.js'
+import { domainOf } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
 import type { DsnRequest } from '../../messages/recipients.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -91,7 +91,7 @@ export class MessageCache {
   dropDomain(workspaceId: string, domain: string): void {
     for (const [id, { message }] of this.messages) {
       const { workspace_id, from_email } = message.email
-      if (workspace_id === workspaceId && domainOf(from_email as Address) === domain) this.drop(id)
+      if (workspace_id === workspaceId && domainOf(from_email) === domain) this.drop(id)
     }
   }
 

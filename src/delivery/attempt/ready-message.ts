@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto'
 import type { DkimKey } from '../../domains/dkim/sign.js'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
-import { type Address, domainOf, needsUtf8 } from '../../mail/address.js'
+import { domainOf, needsUtf8 } from '../../mail/address.js'
 import { parseNotify } from '../../mail/dsn-parameters.js'
 import { createReferenceField } from '../../mail/reference-field.js'
 import { createReturnPath } from '../../mail/return-path.js'
@@ -120,7 +120,7 @@ const deletedDomainRefusal: Destination = {
 
 /** A sending domain always has a signing key; both are deleted together. */
 function isOrphan(keys: SigningKeyCache, { workspace_id, from_email }: Email): boolean {
-  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email as Address)) === undefined
+  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
 }
 
 /** A scheduled email is due for all its recipients. If it is cancelled at the same moment, the lease fails. */
@@ -180,7 +180,7 @@ async function signMessage(
   { email, raw }: CachedMessage,
   now: number,
 ): Promise<string | null> {
-  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email as Address))
+  const key = signingKeys.find(email.workspace_id, domainOf(email.from_email))
   return key === undefined ? null : signBytes(raw, key, now)
 }
 
@@ -192,5 +192,5 @@ function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string)
 /** The service's own mail has the null return path, so that its bounces end there. */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
   if (email.workspace_id === SERVICE_WORKSPACE) return ''
-  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email as Address)))
+  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email)))
 }

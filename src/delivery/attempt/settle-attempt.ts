@@ -196,6 +196,6 @@ function logOutcome(log: Log, record: AttemptRecord, decision: Decision): void {
   const { entry, email, mx, tls, response, reason, number } = record
   const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
   const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
-  const sentence = reason === null ? undefined : describeReason(reason as Parameters<typeof describeReason>[0])
+  const sentence = reason === null ? undefined : describeReason(reason)
   log.info({ ...facts, ...more, sentence }, decision.kind)
 }

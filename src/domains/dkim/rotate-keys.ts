@@ -6,7 +6,6 @@
  * by the daemon or a command, makes the next step. Each step is one commit that misses if another process made it.
  */
 import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { prepareWrite } from '../../storage/prepared.js'
 import type { Selector } from '../../storage/tables/domain-tables.js'
@@ -138,7 +137,7 @@ async function replaceKey(
   selector: Selector,
   now: number,
 ): Promise<void> {
-  const place = { workspaceId, domain: domain as DomainName, selector, now }
+  const place = { workspaceId, domain: domain, selector, now }
   await tryCommit(commit(await replaceIdleKey(place, old, now + settlingTime)))
 }
 

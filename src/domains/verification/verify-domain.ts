@@ -7,7 +7,6 @@
 
 import { type Actor, recordAuditEntry } from '../../accounts/audit-log.js'
 import { recordEvent } from '../../events/event-log.js'
-import type { DomainName } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
@@ -28,10 +27,10 @@ export async function verifyDomain(
   actor: Actor,
   now: number,
 ): Promise<SendingDomain | undefined> {
-  requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+  requireNotTaken(deps.read, row.workspace_id, row.domain)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
     // Another workspace was first: the same check as before throws that refusal.
-    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain as DomainName)
+    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
   if (checked === undefined || checked.verdict === 'proved') return checked?.row
@@ -41,7 +40,7 @@ export async function verifyDomain(
 /** Marks it verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
 export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
   const { id, workspace_id: workspaceId, domain, status } = row
-  requireNotTaken(read, workspaceId, domain as DomainName)
+  requireNotTaken(read, workspaceId, domain)
   const act = {
     workspaceId,
     actor,

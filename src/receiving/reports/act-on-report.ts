@@ -211,7 +211,7 @@ function buildSuppressions(
   at: number,
 ): Write[] {
   const suppress = (reason: NewSuppression['reason'], metadata: NewSuppression['metadata']): Write[] => {
-    const address = recipient.address as Address
+    const address = recipient.address
     const { workspace_id: workspaceId, id: sourceEmailId } = email
     return [addSuppression({ workspaceId, email: address, reason, sourceEmailId, metadata, at })]
   }

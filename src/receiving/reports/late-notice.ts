@@ -58,7 +58,7 @@ export function buildLateNotice(
   const key = { workspaceId: email.workspace_id, emailId: email.id }
   const raw = rawOfEmail(read, key)[0]?.raw ?? Buffer.alloc(0)
   const reportedRecipient: DsnRecipient = {
-    address: recipient.address as DsnRecipient['address'],
+    address: recipient.address,
     orcpt: recipient.orcpt,
     action,
     status: bounce.status?.startsWith(`${digit}.`) === true ? bounce.status : `${digit}.0.0`,

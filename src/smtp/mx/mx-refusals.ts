@@ -3,7 +3,9 @@
  *
  * The reply tells a stranger what to do; the log and the counts tell us which rule it was.
  */
+
 import { Refusal, type RefusalKind } from '../../mail/refusal.js'
+import { keysOf } from '../../platform/records.js'
 import type { SmtpReply } from '../session/protocol-fault.js'
 import type { CommonReason } from '../session/session-gate.js'
 import { storageFull } from '../session/smtp-reply.js'
@@ -64,7 +66,8 @@ export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict i
 
 /** Why a recipient was refused; null: it was something else that went wrong. */
 export function recipientReasonOf(error: unknown): RecipientRefusal | null {
-  return error instanceof Refusal && error.kind in recipientTexts ? (error.kind as RecipientRefusal) : null
+  if (!(error instanceof Refusal)) return null
+  return keysOf(recipientTexts).find((kind) => kind === error.kind) ?? null
 }
 
 /** A full disk is a fault of ours like any other: 451. */

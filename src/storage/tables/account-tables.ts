@@ -21,7 +21,8 @@ export interface WorkspacesTable {
 
 export interface UsersTable {
   id: string
-  email: string
+  /** Lower case. */
+  email: Address
   full_name: string
   avatar_url: string | null
   password_hash: string | null

@@ -2,8 +2,12 @@
 
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { buildInvitationToken, parseInvitationToken } from '../../../src/accounts/people/invitation-token.js'
-import { insertInvitation, removeOldInvitations } from '../../../src/accounts/people/invitations.js'
+import {
+  buildInvitationToken,
+  insertInvitation,
+  parseInvitationToken,
+  removeOldInvitations,
+} from '../../../src/accounts/people/invitations.js'
 import { insertMember, removeMember, setRole, transferOwnership } from '../../../src/accounts/people/members.js'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
 import { parseAddress } from '../../../src/mail/address.js'

@@ -1,10 +1,9 @@
 /**
- * One line at info for each request, when its answer is over: who asked what, and what came of it.
+ * The access log: one line at level info for each request, when its answer has ended.
  *
- * Probes are lines for debugging. Lines about requests without a good key, and about those that are
- * refused, are bounded for each client; all others are written.
- *
- * Never in a line: the key but for its first characters, the query, the body.
+ * Health probes are logged at level debug. Lines about unauthenticated and refused requests are
+ * limited for each client; all others are written. A line never has the query, the body, or more of
+ * a key than its prefix.
  */
 import { keyPrefixOf } from '../../../accounts/keys/api-keys.js'
 import { formatForDisplay } from '../../../mail/address.js'
@@ -12,7 +11,7 @@ import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import type { Clock } from '../../../platform/clock.js'
 import type { ClientLog } from '../../../platform/connections/client-log.js'
 import type { Log } from '../../../platform/log.js'
-import type { ApiContext } from './api-state.js'
+import type { ApiContext } from './api-context.js'
 
 export interface AccessLogDeps {
   readonly log: Pick<Log, 'debug' | 'info' | 'isLevelEnabled'>
@@ -20,7 +19,7 @@ export interface AccessLogDeps {
   readonly clock: Clock
 }
 
-/** `path`: without the version. */
+/** `path`: below the version. */
 export function logOnClose(ctx: ApiContext, path: string, isProbe: boolean, deps: AccessLogDeps): void {
   const { log } = deps
   if (log.isLevelEnabled(isProbe ? 'debug' : 'info')) ctx.res.once('close', () => logRequest(ctx, path, isProbe, deps))
@@ -28,7 +27,7 @@ export function logOnClose(ctx: ApiContext, path: string, isProbe: boolean, deps
 
 type LogLine = { client: string } & Record<string, unknown>
 
-/** Put together field by field: this is paid by every request. */
+/** Builds the line field by field, since this is done for every request. */
 function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, lines, clock }: AccessLogDeps): void {
   const { identity, route, bytes = 0, code } = ctx.state
   const { principal, requestId, startedAt } = identity
@@ -52,11 +51,11 @@ function logRequest(ctx: ApiContext, path: string, isProbe: boolean, { log, line
 
 const wrongKeyKinds: ReadonlySet<RefusalKind> = new Set<RefusalKind>(['bad-credentials', 'key-expired', 'forbidden'])
 
-/** A request is refused because of its key. */
+/** Logs a warning when a request is refused because of its key. */
 export function logFailedLogin(ctx: ApiContext, error: unknown, { lines }: Pick<AccessLogDeps, 'lines'>): void {
   const { identity } = ctx.state
   if (error !== identity.fault || !(error instanceof Refusal) || !wrongKeyKinds.has(error.kind)) return
-  if (error.details['origin'] !== undefined) return // a page in a browser: its key was not looked at
+  if (error.details['origin'] !== undefined) return // a page in a browser: its key was not checked
   const { remoteAddress: client, requestId } = identity
   const key = findKeyPrefix(ctx)
   const about = { client, ...(key === null ? {} : { key }), listener: 'api', reason: error.message, requestId }

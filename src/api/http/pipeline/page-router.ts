@@ -1,32 +1,30 @@
 /**
- * Pages for people, under `/ui/`: what the pages are is another room's business and is handed
- * in; here a request is read for them, within the same limits as any other.
+ * Requests for the HTML pages under `/ui/`, read within the limits of any other request. The pages
+ * themselves are another room's and are passed in.
  *
- * A form comes from a page of ours: a browser that says otherwise (`Origin`, or
- * `Sec-Fetch-Site` where there is none) is refused. Whoever sends neither is no browser, and
- * has no victim's browser to send it from.
+ * A form must come from a page of ours: it is refused when `Origin`, or `Sec-Fetch-Site` without
+ * one, names another site (CSRF). A client that sends neither field is not a browser.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { addressKeyOf } from '../../accounts/client-address.js'
-import { Refusal } from '../../mail/refusal.js'
-import type { Clock } from '../../platform/clock.js'
-import type { TransferPace } from '../../platform/connections/transfer-pace.js'
-import type { MemoryShares } from '../../platform/memory/shares.js'
-import { send } from '../emails/send.js'
-import { findClientScheme, type Peer } from './client-address.js'
-import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from './input/read-body.js'
-import { isForeignOrigin } from './origin.js'
-import { type ErrorBody, errorHeaders } from './output/error-answer.js'
+import { addressKeyOf } from '../../../accounts/client-address.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { TransferPace } from '../../../platform/connections/transfer-pace.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
+import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
+import { send } from '../output/send-reply.js'
+import type { ApiContext } from './api-context.js'
+import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
-import { methodNotAllowed } from './routing.js'
-import type { ApiContext } from './server/api-state.js'
+import { findClientScheme, isForeignOrigin, type Peer, type Scheme } from './request-source.js'
 
 export interface PageRequest {
   /** `/ui/docs`. */
   readonly path: string
   readonly query: URLSearchParams
-  /** What the form holds; null: the page is only looked at. */
+  /** The fields of a submitted form; null: the page is only read. */
   readonly form: URLSearchParams | null
   readonly remoteAddress: string
   readonly now: number
@@ -39,11 +37,11 @@ export interface Page {
 }
 
 export interface Pages {
-  /** Null: there is no such page. `form`: it takes one. */
+  /** Null: there is no such page. `form`: the page accepts a form. */
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
-  /** Instead of a page that cannot be shown. `request` null: nothing of it was read. */
+  /** The page that reports an error. `request` null: the request could not be read. */
   readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
@@ -52,21 +50,19 @@ export interface PageRouterDeps {
   readonly memory: MemoryShares
   readonly pace: TransferPace
   readonly peerOf: (request: IncomingMessage) => Peer
-  /** What is no Refusal is logged. */
+  /** Logs every error that is not a Refusal. */
   readonly errorBodyOf: (error: unknown, requestId: string) => ErrorBody
 }
 
-/**
- * Is a page asked for, whether there is one or not? At `/` by a browser alone, which says that it
- * takes HTML: a program is told as everywhere that there is no such resource.
- */
+/** Whether the request is for a page, existing or not. `/` is one only for clients that accept HTML. */
 export function isPageRequest({ url = '', method, headers }: IncomingMessage): boolean {
   if (/^\/ui(?:[/?]|$)/.test(url)) return true
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
 }
 
-const HTML = 'text/html; charset=utf-8'
+const HTML_TYPE = 'text/html; charset=utf-8'
+/** Bytes. */
 const MAX_FORM = 16_384
 
 export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiContext) => Promise<void> {
@@ -77,7 +73,7 @@ export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiC
       request = await readPageRequest(ctx, pages, deps)
       sendPage(ctx, await pages.show(request))
     } catch (error) {
-      // Nobody reads a page of what went wrong with the connection.
+      // After a fault of the connection no page can be sent.
       if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
       const body = deps.errorBodyOf(error, ctx.state.identity.requestId)
       const { status, message } = body.error
@@ -87,7 +83,7 @@ export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiC
 }
 
 function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readonly<Record<string, string>> = {}): void {
-  send(ctx, { status, type: HTML, payload: html, headers: { ...headers, ...more } })
+  send(ctx, { status, type: HTML_TYPE, payload: html, headers: { ...headers, ...more } })
 }
 
 async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
@@ -114,26 +110,26 @@ async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDe
 async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): Promise<URLSearchParams> {
   requireOwnPage(req, deps.peerOf(req))
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
-    throw new Refusal('unsupported-media-type', 'this page takes a form')
+    throw new Refusal('unsupported-media-type', 'Content-Type: must be application/x-www-form-urlencoded')
   }
   checkLength(req, MAX_FORM, 'too-large')
   sendContinue(req, res)
   const share = deps.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
   const { raw, release } = await readBody(req, MAX_FORM, share, deps.pace)
   try {
-    if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not UTF-8')
+    if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not valid UTF-8')
     return new URLSearchParams(raw.toString())
   } finally {
     release()
   }
 }
 
-function schemeOf({ headers }: IncomingMessage, peer: Peer): ReturnType<typeof findClientScheme> {
-  const said = headers['x-forwarded-proto']
-  return findClientScheme(peer, Array.isArray(said) ? said.join(',') : said)
+function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | null {
+  const forwarded = headers['x-forwarded-proto']
+  return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
 }
 
-/** A proxy says how it was spoken to: nobody's password goes over plain HTTP. */
+/** Refuses plain HTTP between a client and its proxy: forms have passwords. */
 function requireHttps(request: IncomingMessage, peer: Peer): void {
   if (!peer.trusted || schemeOf(request, peer) !== 'http') return
   throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
@@ -148,5 +144,5 @@ function requireOwnPage(request: IncomingMessage, peer: Peer): void {
     origin === undefined
       ? site !== undefined && site !== 'same-origin' && site !== 'none'
       : isForeignOrigin(origin, host, scheme)
-  if (foreign) throw new Refusal('forbidden', 'the form was sent from a page of somebody else')
+  if (foreign) throw new Refusal('forbidden', 'the form was sent from a page of another site')
 }

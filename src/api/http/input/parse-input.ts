@@ -8,6 +8,7 @@
 import type { z } from 'zod'
 import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { ownValueOf } from '../../../platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
 import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
 
@@ -147,13 +148,7 @@ function formatFieldPath(path: Path): string {
 }
 
 function valueAt(path: Path, given: unknown): unknown {
-  return path.reduce<unknown>(
-    (value, part) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, part)
-        ? (value as Record<PropertyKey, unknown>)[part]
-        : undefined,
-    given,
-  )
+  return path.reduce<unknown>(ownValueOf, given)
 }
 
 function toShortValue(value: unknown): FieldError['value'] {

@@ -10,10 +10,10 @@
  * while, before the connection is closed.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { RateState } from '../../accounts/limits/rate-limit.js'
-import { hasBody } from '../http/input/read-body.js'
-import type { RequestIdentity } from '../http/request-identity.js'
-import type { ApiContext } from '../http/server/api-state.js'
+import type { RateState } from '../../../accounts/limits/rate-limit.js'
+import { hasBody } from '../input/read-body.js'
+import type { ApiContext } from '../pipeline/api-context.js'
+import type { RequestIdentity } from '../pipeline/request-identity.js'
 
 export interface Reply {
   readonly status: number

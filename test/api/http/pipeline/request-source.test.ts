@@ -2,15 +2,15 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { toResourcePath } from '../../../../src/api/http/pipeline/dispatch.js'
 import {
   createProxyCheck,
   findClientAddress,
   findClientScheme,
+  isForeignOrigin,
   type Peer,
-} from '../../../src/api/http/client-address.js'
-import { isForeignOrigin } from '../../../src/api/http/origin.js'
-import { toResourcePath } from '../../../src/api/http/routing.js'
-import { networks } from '../../helpers/config-values.js'
+} from '../../../../src/api/http/pipeline/request-source.js'
+import { networks } from '../../../helpers/config-values.js'
 
 t.test('where a request comes from', async (t) => {
   const isProxy = createProxyCheck(networks('10.0.0.0/8', '2001:db8:a::/48'))

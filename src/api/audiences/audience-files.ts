@@ -1,20 +1,14 @@
-/** Files of contacts: into an audience, and out of it. */
+/** Contacts of an audience as CSV files: POST /v1/audiences/:id/import, GET /v1/audiences/:id/export. */
 import { z } from 'zod'
 import { requireAudience } from '../../audiences/audiences.js'
 import { exportContacts } from '../../audiences/export-contacts.js'
-import { type ContactImport, countLines, importContacts, MAX_LINES } from '../../audiences/import-contacts.js'
+import { countContactRows, importContacts } from '../../audiences/import-contacts.js'
+import { MAX_ROWS } from '../../storage/csv-import.js'
 import type { ContactImportReport } from '../../storage/tables/content-tables.js'
-import { withFileInMemory } from '../http/input/file-in-memory.js'
-import { type Answer, json, type Route, route, uploadRoute } from '../http/route.js'
-import { formatContentDisposition } from '../inbound/attachment-file.js'
-import { contactReport, importLimit } from './import-report.js'
-import {
-  acceptedAnswer,
-  createRequestJournal,
-  type ImportRouteDeps,
-  MAX_SYNC_LINES,
-  startLongImport,
-} from './imports.js'
+import { formatContentDisposition } from '../http/output/content-disposition.js'
+import { type Route, route, uploadRoute } from '../http/route.js'
+import { contactReport } from '../imports/imports.js'
+import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
 
 const booleanText = z
   .enum(['true', 'false'], 'allowed: true, false')
@@ -40,36 +34,26 @@ function importRoute(deps: ImportRouteDeps): Route {
     area: 'write',
     tag,
     summary: 'Import contacts from a CSV file',
-    description: 'Addresses that the audience has are changed by what their line says, the others added.',
+    description: 'An address that the audience has is changed by what its line says; the others are added.',
     query: importQuery,
-    limit: importLimit,
-    fileDescription: `CSV with the names of the columns in its first line, one of them \`email\`; up to ${MAX_LINES} lines.`,
+    limit: importFileLimit,
+    fileDescription: `CSV with the column names in its first line, one of them \`email\`; up to ${MAX_ROWS} lines.`,
     fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
-    answers: { 200: { description: 'What became of the lines.', schema: contactReport }, 202: acceptedAnswer },
+    answers: { 200: { description: 'The result for the lines.', schema: contactReport }, 202: acceptedAnswer },
     refusals: ['audience_not_found', 'payload_too_large'],
-    run: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query, file, now }) => {
-      requireAudience(deps.read, workspaceId, audienceId)
-      const wanted = { workspaceId, audienceId, resubscribe: query.resubscribe }
-      return withFileInMemory(file, deps.files, workspaceId, (bytes) => runImport(deps, wanted, bytes, now))
+    run: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query: { resubscribe }, file, now }) => {
+      const check = (): unknown => requireAudience(deps.read, workspaceId, audienceId)
+      check()
+      return runFileImport<ContactImportReport>(deps, file, {
+        workspaceId,
+        options: { kind: 'contacts', audienceId, resubscribe },
+        check,
+        countRows: countContactRows,
+        importRows: (bytes, journal) => importContacts(deps, { workspaceId, audienceId, resubscribe }, bytes, journal),
+        now,
+      })
     },
   })
-}
-
-async function runImport(deps: ImportRouteDeps, wanted: ContactImport, file: Buffer, now: number): Promise<Answer> {
-  const { workspaceId, audienceId, resubscribe } = wanted
-  const total = await countLines(file)
-  if (total > MAX_SYNC_LINES) {
-    requireAudience(deps.read, workspaceId, audienceId)
-    return startLongImport(
-      deps,
-      { workspaceId, options: { kind: 'contacts', audienceId, resubscribe }, file, total },
-      now,
-    )
-  }
-  return json(
-    200,
-    await importContacts(deps, wanted, file, createRequestJournal<ContactImportReport>(deps.read, workspaceId)),
-  )
 }
 
 function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {

@@ -1,10 +1,11 @@
 /**
- * The pipeline of the REST door: one way in, one exit for errors, one table of routes.
+ * The request pipeline of the REST API: one entry, one table of routes, one exit for errors.
  *
- * The order for each request: its id and who asks; `/healthz` and `/readyz`; whether we
- * serve at all; a page (`page-door.ts`) or the route, else 404 or 405; then what `mount.ts` says.
+ * For each request in this order: its identity (`request-identity.ts`); `/healthz` and `/readyz`; 503
+ * unless the service is serving; a page (`page-router.ts`), or the route (`dispatch.ts`), else 404 or
+ * 405; then the steps of `run-route.ts`.
  *
- * The door opens before there are routes: until `serve` is called, and after `drain`, every
+ * The listener opens before the routes exist: until `serve` is called, and after `drain`, every
  * request is answered 503.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
@@ -13,40 +14,37 @@ import { Refusal } from '../../../mail/refusal.js'
 import type { ClientLog } from '../../../platform/connections/client-log.js'
 import { uuidv7 } from '../../../platform/ids.js'
 import type { Log } from '../../../platform/log.js'
-import { JSON_TYPE, type Reply, send } from '../../emails/send.js'
-import type { Peer } from '../client-address.js'
 import { BodyTooSlow, ClientGone } from '../input/read-body.js'
-import { createHandler, type MountDeps } from '../mount.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
-import { createPageRouter, isPageRequest, type Pages } from '../page-router.js'
-import { checkRate, type IdentityResolver } from '../request-identity.js'
+import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
 import type { Route } from '../route.js'
-import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from '../routing.js'
 import { logFailedLogin, logOnClose } from './access-log.js'
-import type { ApiContext, ApiState } from './api-state.js'
+import type { ApiContext, ApiState } from './api-context.js'
+import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
+import { createPageRouter, isPageRequest, type Pages } from './page-router.js'
 import type { CheckReadiness } from './readiness.js'
+import { checkRate, type IdentityResolver } from './request-identity.js'
+import type { Peer } from './request-source.js'
+import { createHandler, type RunRouteDeps } from './run-route.js'
 
-export interface AppDeps extends MountDeps {
+export interface AppDeps extends RunRouteDeps {
   readonly identityResolver: IdentityResolver
   readonly checkReadiness: CheckReadiness
   readonly peerOf: (request: IncomingMessage) => Peer
   readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
-  /** Lines about clients without a key. */
+  /** Limits the lines about unauthenticated clients. */
   readonly lines: ClientLog
 }
 
 export interface ApiApp {
   readonly listener: RequestListener
-  /**
-   * From now on requests are answered. `document`: the OpenAPI document as JSON, read without a key.
-   * `pages`: what stands under `/ui/`.
-   */
+  /** Starts answering requests. `document`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
   readonly serve: (routes: readonly Route[], document: string, pages?: Pages) => void
-  /** From now on requests are answered 503, and their connections end. */
+  /** From now on requests are answered 503, and their connections close. */
   readonly drain: () => void
-  /** The text of an answer where there is no request. */
-  readonly formatPreRequestAnswer: (what: PreRequestAnswer, address: string) => string
+  /** The bytes of an answer to a client that sent no complete request. */
+  readonly formatPreRequestAnswer: (answer: PreRequestAnswer, address: string) => string
 }
 
 type Phase =
@@ -63,8 +61,9 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.use(async (ctx: ApiContext) => {
     const path = toResourcePath(ctx.req.url ?? '')
     const isHealth = path === '/healthz' || path === '/readyz'
-    const look = isHealth || phase.kind !== 'serving' ? identityResolver.identifyAnonymous : identityResolver.identify
-    ctx.state.identity = look(ctx.req, peerOf(ctx.req))
+    const anonymous = isHealth || phase.kind !== 'serving'
+    const identify = anonymous ? identityResolver.identifyAnonymous : identityResolver.identify
+    ctx.state.identity = identify(ctx.req, peerOf(ctx.req))
     logOnClose(ctx, path, isHealth, deps)
     if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
     try {
@@ -88,14 +87,14 @@ export function createApiApp(deps: AppDeps): ApiApp {
     drain: () => {
       phase = { kind: 'draining' }
     },
-    formatPreRequestAnswer: (what, address) =>
-      formatPreRequestAnswer(what, uuidv7(clock()), identityResolver.rateOf(address)),
+    formatPreRequestAnswer: (answer, address) =>
+      formatPreRequestAnswer(answer, uuidv7(clock()), identityResolver.rateOf(address)),
   }
 }
 
 function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {
   const reply = { status: 200, type: JSON_TYPE, payload: document }
-  const about: Endpoint = {
+  const documentEndpoint: Endpoint = {
     method: 'GET',
     path: '/openapi.json',
     run: async (ctx) => {
@@ -104,7 +103,7 @@ function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps):
       await deps.answers.send(ctx, reply)
     },
   }
-  return [...routes.map((route) => endpointOf(route, deps)), about]
+  return [...routes.map((route) => endpointOf(route, deps)), documentEndpoint]
 }
 
 function endpointOf(route: Route, deps: AppDeps): Endpoint {
@@ -120,17 +119,17 @@ function endpointOf(route: Route, deps: AppDeps): Endpoint {
   }
 }
 
-/** The longest request target; RFC 9112 section 3 asks for 8,000 octets at least. */
+/** Bytes of a request target; RFC 9112 section 3 requires at least 8,000. */
 const MAX_URL = 8_192
 
 async function serveRequest(ctx: ApiContext, phase: Phase, path: string): Promise<void> {
   if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
   const { url = '', headers, httpVersionMinor } = ctx.req
   if (url.length > MAX_URL) {
-    const message = `the address is longer than ${MAX_URL} bytes`
+    const message = `the request target is longer than ${MAX_URL} bytes`
     return send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
   }
-  // RFC 9112 section 3.2. Node would refuse it too, but without a word.
+  // RFC 9112 section 3.2. Node would refuse it without a body.
   if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
   if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
   else await phase.dispatch(ctx, path)
@@ -145,8 +144,8 @@ async function answerHealth(ctx: ApiContext, phase: Phase, { checkReadiness }: A
 }
 
 function notServingRefusal(kind: 'starting' | 'draining'): Refusal {
-  const what = kind === 'starting' ? 'starting' : 'shutting down'
-  return new Refusal('unavailable', `the service is ${what}, try again later`, { retry_after: 1 })
+  const state = kind === 'starting' ? 'starting' : 'shutting down'
+  return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
 }
 
 function answerError(ctx: ApiContext, error: unknown, deps: AppDeps): void {
@@ -154,7 +153,7 @@ function answerError(ctx: ApiContext, error: unknown, deps: AppDeps): void {
   if (error instanceof ClientGone) return
   const { requestId } = ctx.state.identity
   if (ctx.res.headersSent) {
-    // Nobody may take the half of it for the whole.
+    // A partial answer must not look complete.
     deps.log.error({ err: error, requestId }, 'an answer broke off')
     ctx.res.destroy()
     return

@@ -6,7 +6,7 @@ import {
   type BulkOperation,
   MAX_BULK_CONTACTS,
 } from '../../audiences/bulk-contacts.js'
-import { missingIssue } from '../http/input/input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { json, type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'

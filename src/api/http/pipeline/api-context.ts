@@ -1,13 +1,13 @@
-/** What the pipeline knows of a request, beside what Koa does. */
+/** Koa's context of one request, with the state that the pipeline keeps in it. */
 import type { ParameterizedContext } from 'koa'
 import type { ErrorCode } from '../output/error-answer.js'
-import type { RequestIdentity } from '../request-identity.js'
+import type { RequestIdentity } from './request-identity.js'
 
 export interface ApiState {
   identity: RequestIdentity
-  /** As it is registered, such as `/emails/:id`; absent: no route was found. */
+  /** The path of the route, such as `/emails/:id`; absent: no route matched. */
   route?: string
-  /** Of the answer's body. */
+  /** Length of the answer's body. */
   bytes?: number
   /** `error.code` of the answer. */
   code?: ErrorCode

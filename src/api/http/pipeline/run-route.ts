@@ -1,40 +1,46 @@
 /**
- * From a route to a request handler: who asks, may they, what do they say, run, answer.
+ * From a route to a request handler: authenticate, authorize, parse the input, run, answer.
  *
- * The order is fixed: the key before the permission, the permission before the body, so
- * that a stranger cannot make us read 22 MB. Both are asked for once more when the body is
- * there, because it may have taken minutes, and a key that was revoked meanwhile must not
- * act. A route without a body schema does not look at
- * a body; one without a query schema takes no query.
+ * The order is fixed: the key is checked before the permission, and the permission before the body,
+ * so that an unauthenticated client cannot make us read 22 MB. Both are checked again after the
+ * body, which may take minutes to arrive: a key revoked meanwhile must not act. A route without a
+ * body schema ignores the body; one without a query schema accepts no query.
  *
- * Who follows a link that we signed needs no key, nor does who brings a secret of ours in a short
- * body. The visit was counted all the same: for the key's workspace where there is one, else for the
- * address.
+ * Signed links and public routes need no key. Their requests count for rate limits all the same.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
-import { addressKeyOf } from '../../accounts/client-address.js'
-import { requirePermission } from '../../accounts/permissions.js'
-import type { Principal } from '../../accounts/principal.js'
-import { Refusal } from '../../mail/refusal.js'
-import type { Clock } from '../../platform/clock.js'
-import type { MemoryShares } from '../../platform/memory/shares.js'
-import { JSON_TYPE, type Reply } from '../emails/send.js'
-import { parseInput } from './input/input.js'
-import { type JsonBody, readJson } from './input/json-body.js'
-import type { BodyPace } from './input/read-body.js'
-import { readUpload } from './input/upload.js'
-import { hasLargeText, stringifyInSteps } from './output/json-in-steps.js'
-import type { LargeAnswers } from './output/large-answer.js'
-import { type StreamLimits, sendStream } from './output/stream-answer.js'
+import { addressKeyOf } from '../../../accounts/client-address.js'
+import { requirePermission } from '../../../accounts/permissions.js'
+import type { Principal } from '../../../accounts/principal.js'
+import { Refusal } from '../../../mail/refusal.js'
+import type { Clock } from '../../../platform/clock.js'
+import type { MemoryShares } from '../../../platform/memory/shares.js'
+import { type JsonBody, readJson } from '../input/json-body.js'
+import { parseInput } from '../input/parse-input.js'
+import type { BodyPace } from '../input/read-body.js'
+import { readUpload } from '../input/upload.js'
+import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
+import type { LargeAnswers } from '../output/large-answer.js'
+import { JSON_TYPE, type Reply } from '../output/send-reply.js'
+import { type StreamLimits, sendStream } from '../output/stream-answer.js'
+import type {
+  Answer,
+  Call,
+  KeyRoute,
+  PublicRoute,
+  Route,
+  SignedLinkRoute,
+  StreamAnswer,
+  UploadRoute,
+} from '../route.js'
+import type { ApiContext } from './api-context.js'
 import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
-import type { Answer, Call, KeyRoute, LinkRoute, OpenRoute, Route, StreamAnswer, UploadRoute } from './route.js'
-import type { ApiContext } from './server/api-state.js'
 
-export interface MountDeps {
+export interface RunRouteDeps {
   readonly clock: Clock
   readonly identityResolver: Pick<IdentityResolver, 'reauthenticate'>
-  /** Of bodies that requests have us hold, by workspace. */
+  /** Memory for request bodies, by workspace. */
   readonly memory: MemoryShares
   readonly pace: BodyPace
   readonly answers: LargeAnswers
@@ -46,49 +52,49 @@ const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: (
 
 type Handler = (ctx: ApiContext) => Promise<void>
 
-export function createHandler(route: Route, deps: MountDeps): Handler {
-  if (route.area === 'link') return createLinkHandler(route, deps)
-  if (route.area === 'open') return createOpenHandler(route, deps)
+export function createHandler(route: Route, deps: RunRouteDeps): Handler {
+  if (route.area === 'link') return createSignedLinkHandler(route, deps)
+  if (route.area === 'public') return createPublicHandler(route, deps)
   return 'fileDescription' in route ? createUploadHandler(route, deps) : createKeyHandler(route, deps)
 }
 
-function createLinkHandler({ run, query }: LinkRoute, deps: MountDeps): Handler {
+function createSignedLinkHandler({ run, query }: SignedLinkRoute, deps: RunRouteDeps): Handler {
   return async (ctx) => {
     checkRate(ctx.state.identity)
-    const asked = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
-    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: asked, now: deps.clock() }), deps)
+    const parsed = parseInput(query, parseQueryString(ctx.req.url ?? '') ?? {})
+    await sendAnswer(ctx, await run({ params: paramsOf(ctx), query: parsed, now: deps.clock() }), deps)
   }
 }
 
-/** Of a stranger: a secret and a few words. */
-const MAX_OPEN_BODY = 16_384
+/** Bytes of the body of a public route, which is a secret and a few short fields. */
+const MAX_PUBLIC_BODY = 16_384
 
-function createOpenHandler({ run, body }: OpenRoute, deps: MountDeps): Handler {
+function createPublicHandler({ run, body }: PublicRoute, deps: RunRouteDeps): Handler {
   const { clock, memory, pace } = deps
   return async (ctx) => {
     const { identity } = ctx.state
     checkRate(identity)
     parseRouteQuery(null, parseQueryString(ctx.req.url ?? ''))
     const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
-    const given = await readJson(ctx.req, ctx.res, share, pace, MAX_OPEN_BODY)
+    const received = await readJson(ctx.req, ctx.res, share, pace, MAX_PUBLIC_BODY)
     try {
       const { remoteAddress } = identity
-      await sendAnswer(ctx, await run({ body: parseInput(body, given.value), remoteAddress, now: clock() }), deps)
+      await sendAnswer(ctx, await run({ body: parseInput(body, received.value), remoteAddress, now: clock() }), deps)
     } finally {
-      given.release()
+      received.release()
     }
   }
 }
 
-function createKeyHandler(route: KeyRoute, deps: MountDeps): Handler {
+function createKeyHandler(route: KeyRoute, deps: RunRouteDeps): Handler {
   const { clock, memory, pace, identityResolver } = deps
   const { run, query, body } = route
   return async (ctx) => {
     const { identity } = ctx.state
     const atFirst = requirePrincipal(identity)
     authorizeRoute(route, atFirst)
-    const asked = parseQueryString(ctx.req.url ?? '')
-    const given =
+    const rawQuery = parseQueryString(ctx.req.url ?? '')
+    const received =
       body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
     try {
       const principal = body === null ? atFirst : identityResolver.reauthenticate(ctx.req, identity.remoteAddress)
@@ -96,21 +102,21 @@ function createKeyHandler(route: KeyRoute, deps: MountDeps): Handler {
         principal,
         ownKey: authorizeRoute(route, principal),
         params: paramsOf(ctx),
-        query: parseRouteQuery(query, asked),
-        body: body === null ? undefined : parseInput(body, given.value),
-        rawBody: given.raw,
+        query: parseRouteQuery(query, rawQuery),
+        body: body === null ? undefined : parseInput(body, received.value),
+        rawBody: received.raw,
         header: (name) => headerOf(ctx, name),
         remoteAddress: identity.remoteAddress,
         now: clock(),
       }
       await sendAnswer(ctx, await run(call), deps)
     } finally {
-      given.release()
+      received.release()
     }
   }
 }
 
-function createUploadHandler(route: UploadRoute, deps: MountDeps): Handler {
+function createUploadHandler(route: UploadRoute, deps: RunRouteDeps): Handler {
   const { clock, pace, identityResolver } = deps
   return async (ctx) => {
     const { identity } = ctx.state
@@ -128,7 +134,7 @@ function createUploadHandler(route: UploadRoute, deps: MountDeps): Handler {
   }
 }
 
-/** The key whose own sends the caller is restricted to, or null. Throws a Refusal `forbidden`. */
+/** The key to whose own sends the caller is restricted; null: unrestricted. Throws a Refusal `forbidden`. */
 function authorizeRoute({ area, own }: KeyRoute, principal: Principal): string | null {
   return requirePermission(principal, area, own === true) === 'yes' ? null : principal.keyId
 }
@@ -137,12 +143,12 @@ function paramsOf(ctx: ApiContext): Call['params'] {
   return ctx['params'] as Call['params']
 }
 
-/** Throws a Refusal for parameters that the route does not know. */
-function parseRouteQuery(query: z.ZodType | null, asked: Readonly<Record<string, unknown>> | null): unknown {
-  return asked === null && query === null ? undefined : parseInput(query ?? emptyQuery, asked ?? {})
+/** Throws a Refusal for parameters that the route does not have. */
+function parseRouteQuery(query: z.ZodType | null, raw: Readonly<Record<string, unknown>> | null): unknown {
+  return raw === null && query === null ? undefined : parseInput(query ?? emptyQuery, raw ?? {})
 }
 
-/** The parameters, each of them text; null where there are none. Throws a Refusal for one that comes twice. */
+/** The parameters as text; null: there is no query. Throws a Refusal for a parameter that is repeated. */
 function parseQueryString(url: string): Readonly<Record<string, unknown>> | null {
   const start = url.indexOf('?')
   if (start === -1) return null
@@ -154,13 +160,13 @@ function parseQueryString(url: string): Readonly<Record<string, unknown>> | null
   return query
 }
 
-/** Undefined: there is none. */
+/** Undefined: the request has no such field. */
 function headerOf({ req }: ApiContext, name: string): string | undefined {
   const value = req.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: MountDeps): Promise<void> {
+async function sendAnswer(ctx: ApiContext, answer: Answer, { answers, streamLimits }: RunRouteDeps): Promise<void> {
   if (answer.kind === 'stream') return sendStream(ctx, answer, streamLimits)
   if (answer.kind === 'json' && hasLargeText(answer.body)) {
     const payload = await stringifyInSteps(answer.body)

@@ -1,21 +1,17 @@
 /**
- * How many entries may be on their way to a host, and how many sessions send to it: the one
- * place where workspaces share a host.
+ * How workspaces share a host: how many entries are under way to it, and how many sessions send.
  *
- * - A host has `maxSessions` slots, one for each session that sends. A workspace gets all but one
- *   of them, so that 50,000 messages to a slow host leave room for another workspace's single
- *   message. Where there is only one slot, any workspace may have it.
- * - Twice as many entries may be under way to a host, by the same rule: while one message is sent,
- *   the next one is signed and leased. An entry counts for the first host of its destination until
- *   its attempt ends, also while it is sent to another one; else entries would pile up at a slow
- *   fallback host.
- * - A slot belongs to the host that is dialled. An attempt takes it for each call, when its message
- *   is in memory and leased: an entry that waits for memory must not hold what others wait for.
+ * - A host has `maxSessions` slots, one for each session that sends. A workspace gets all but one, so
+ *   that 50,000 messages to a slow host leave room for another workspace's single message. The slot of
+ *   a host that has only one goes to any workspace.
+ * - Twice as many entries may be under way, by the same rule: while one message is sent, the next one is
+ *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries
+ *   would pile up at a slow fallback host.
+ * - A slot is for the host that is dialled, and is taken when the message is in memory: an entry that
+ *   waits for memory must not hold what those that use the memory wait for.
  *
- * A host is an MX name; all domains of one MX share it. Until the MX of a domain is known, the
- * domain stands for its host. A host that was unreachable is probed by one entry, and no other
- * starts for it meanwhile.
- *
+ * A host is an MX name, shared by all domains of that MX; until it is known, a domain stands for its
+ * host. A host that was unreachable is probed by one entry, and no other starts for it meanwhile.
  * Limit: the hosts of 10,000 domains are remembered.
  */
 

@@ -12,8 +12,8 @@ import { Refusal } from '../mail/refusal.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
-import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 import { isRecord, keysOf } from '../platform/records.js'
+import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
   | { readonly kind: 'email' | 'first_name' | 'last_name' | 'subscribed' | 'unsubscribed' | 'metadata' | 'none' }

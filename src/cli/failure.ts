@@ -3,12 +3,12 @@
  * stack where it is a bug of ours.
  */
 import { Refusal } from '../mail/refusal.js'
+import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
 import { NewerDatabase } from '../storage/migrate.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './process-user.js'
-import { errorCodeOf } from '../platform/errors.js'
 
 const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, NewerDatabase]
 

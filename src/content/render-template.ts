@@ -13,8 +13,8 @@
 import { formatForDisplay } from '../mail/address.js'
 import { isOneLine } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
-import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
 import { isRecord, ownValueOf } from '../platform/records.js'
+import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
 
 export interface ParsedTemplate {
   readonly id: string

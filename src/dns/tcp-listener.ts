@@ -2,6 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { originOf } from '../accounts/client-address.js'
+import { boundAddressOf } from '../platform/bound-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionSlot,
@@ -11,7 +12,6 @@ import {
 import type { Log } from '../platform/log.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
-import { boundAddressOf } from '../platform/bound-address.js'
 
 export interface Endpoint {
   readonly host: string

@@ -17,10 +17,14 @@ export interface InvitationNoticeDeps {
   readonly publicUrl: string
 }
 
+export interface InvitationEventData {
+  readonly invitation_id: string
+}
+
 /** None where it does not wait any more. */
 export function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
-  { invitation_id: id }: { readonly invitation_id: string },
+  { invitation_id: id }: InvitationEventData,
   now: number,
 ): readonly NoticeMail[] {
   const [row] = invitationOfToken(read, { id })

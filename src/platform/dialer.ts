@@ -128,5 +128,8 @@ export function toDialError(error: Error, otherwise: DialFailure): DialError {
   const known = failuresByCode[code]
   if (known !== undefined) return new DialError(...known)
   // OpenSSL's messages are full of addresses and file names; the reason is the part for people.
-  return new DialError(/^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise, 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message)
+  return new DialError(
+    /^ERR_(SSL|TLS)_/.test(code) ? 'tls' : otherwise,
+    'reason' in error && typeof error.reason === 'string' ? error.reason : error.message,
+  )
 }

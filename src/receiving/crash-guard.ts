@@ -11,8 +11,8 @@
  */
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Log } from '../platform/log.js'
 import { errorCodeOf } from '../platform/errors.js'
+import type { Log } from '../platform/log.js'
 
 export interface GuardedMessage {
   readonly id: string

@@ -18,10 +18,10 @@ import { buildDomain } from '../domains/new-domain.js'
 import { domainByName, forceVerified } from '../domains/sending-domains.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import { errorCodeOf } from '../platform/errors.js'
 import type { Database } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { DOMAIN, HOST } from './paths.js'
-import { errorCodeOf } from '../platform/errors.js'
 
 export interface Account {
   readonly workspaceId: string

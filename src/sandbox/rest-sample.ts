@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { ownValueOf } from '../platform/records.js'
 import { CannotStart } from './cannot-start.js'
 import { DOMAIN } from './paths.js'
 import { type Endpoint, throwDiskFull } from './sample.js'
-import { ownValueOf } from '../platform/records.js'
 
 /** The id of the email. */
 export async function submitByRest(door: Endpoint): Promise<string> {

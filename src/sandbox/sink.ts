@@ -17,8 +17,8 @@ import type { ListenAddress } from '../config/network-values.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
-import type { DkimVerdict } from './dkim-verdict.js'
 import { toError } from '../platform/errors.js'
+import type { DkimVerdict } from './dkim-verdict.js'
 
 export interface Arrival {
   readonly to: readonly string[]

@@ -4,9 +4,9 @@
  * The reply tells a stranger what to do; the log and the counts tell us which rule it was.
  */
 import { Refusal, type RefusalKind } from '../mail/refusal.js'
+import { keysOf } from '../platform/records.js'
 import type { SmtpReply } from './protocol-fault.js'
 import type { CommonReason } from './session-gate.js'
-import { keysOf } from '../platform/records.js'
 
 /** What `recipient` may say of an address. */
 export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>

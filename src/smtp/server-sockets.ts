@@ -4,11 +4,12 @@
  * `stopServers` accepts nothing new, tells idle clients 421 4.3.2, lets messages that are
  * coming in be finished, and closes what is left when the limit is over.
  */
+
+import { boundAddressOf } from '../platform/bound-address.js'
 import type { MailServer } from './mail-server.js'
 import type { MailSession } from './mail-session.js'
 import type { Endpoint } from './session-gate.js'
 import { shutdownReply } from './session-replies.js'
-import { boundAddressOf } from '../platform/bound-address.js'
 
 export interface BoundEndpoint extends Endpoint {
   /** TLS from the start. */

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
+import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './connection.js'
 import type { Database } from './database.js'
 import { toStorageError } from './health/faults.js'
@@ -18,7 +19,6 @@ import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
 import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
-import { errorCodeOf } from '../platform/errors.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations

@@ -55,9 +55,13 @@ interface SuppressionWrite extends Write {
   readonly suppression: Suppression
 }
 
+function isSuppressionWrite(write: Write): write is SuppressionWrite {
+  return 'suppression' in write
+}
+
 /** What a write puts on a list; null: nothing. */
 export function findAddedSuppression(write: Write): Suppression | null {
-  return 'suppression' in write ? (write as SuppressionWrite).suppression : null
+  return isSuppressionWrite(write) ? write.suppression : null
 }
 
 export function addSuppression(suppression: NewSuppression): Write {

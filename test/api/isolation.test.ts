@@ -12,6 +12,7 @@ import { insertMember } from '../../src/accounts/people/members.js'
 import { insertUser } from '../../src/accounts/people/users.js'
 import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
 import { isPublic, type LinkRoute, type OpenRoute, type Route } from '../../src/api/http/route.js'
+import { parseAddress } from '../../src/mail/address.js'
 import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Role, Scope } from '../../src/storage/tables/account-tables.js'
@@ -20,7 +21,6 @@ import { inboundMail } from '../helpers/inbound-mail.js'
 import type { RestAnswer } from '../helpers/rest-client.js'
 import { type TestDaemon, testDaemon } from '../helpers/test-daemon.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { parseAddress } from '../../src/mail/address.js'
 
 /** Roles, and sets of scopes, that may: see the table under "Keys, roles, limits". */
 interface Who {
@@ -217,7 +217,13 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
 async function memberIn(app: TestDaemon, key: string, domain: string): Promise<string> {
   const [id, userId] = [uuidv7(app.now()), uuidv7(app.now())]
   await app.daemon.database.commit([
-    insertUser({ id: userId, email: parseAddress(`one@${domain}`), full_name: 'One', password_hash: null, created_at: 0 }),
+    insertUser({
+      id: userId,
+      email: parseAddress(`one@${domain}`),
+      full_name: 'One',
+      password_hash: null,
+      created_at: 0,
+    }),
     insertMember({ id, workspace_id: workspaceOf(app, key), user_id: userId, role: 'admin', joined_at: app.now() }),
   ])
   return id

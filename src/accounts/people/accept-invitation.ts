@@ -11,6 +11,7 @@
  * Guesses are limited by invitation and by client address, before anything is worked out.
  */
 import type { KeyObject } from 'node:crypto'
+import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Read } from '../../storage/prepared.js'
@@ -26,7 +27,6 @@ import { endInvitation, invitationOfToken, statusAt } from './invitations.js'
 import { insertMember, memberById, requireAdministrator } from './members.js'
 import type { PasswordHasher } from './passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from './users.js'
-import type { Address } from '../../mail/address.js'
 
 export interface AcceptDeps {
   readonly read: Read

@@ -8,10 +8,11 @@
  * What a member who may invite has invited ends with that right: triggers on the table cancel it,
  * whichever statement removes or demotes them.
  */
+
+import type { Address } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../storage/prepared.js'
 import type { Role } from '../../storage/tables/account-tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import type { Address } from '../../mail/address.js'
 
 /** What may be given; who owns is changed by a transfer alone. */
 export const assignableRoles = ['admin', 'member'] as const

@@ -5,8 +5,9 @@
  *
  * An address is kept in lower case: nobody has two accounts by a capital letter.
  */
-import { prepareRead, prepareWrite } from '../../storage/prepared.js'
+
 import type { Address } from '../../mail/address.js'
+import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 
 export interface NewUser {
   readonly id: string

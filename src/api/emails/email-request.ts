@@ -7,6 +7,7 @@
  */
 import { z } from 'zod'
 import { MAX_SUBJECT } from '../../content/render-template.js'
+import { isRecord, ownValueOf } from '../../platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../sending/custom-fields.js'
 import { parseTimestamp } from '../../sending/schedule.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../sending/service-headers.js'
@@ -24,7 +25,6 @@ import {
   oneLine,
   templateData,
 } from './email-fields.js'
-import { isRecord, ownValueOf } from '../../platform/records.js'
 
 /** Inline images counted. */
 const MAX_ATTACHMENTS = 20

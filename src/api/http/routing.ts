@@ -63,7 +63,7 @@ function firstSegment(path: string): string {
 
 /** No route took it: the path is unknown, or known with other methods. */
 async function refuseUnmatched(ctx: ApiContext, path: string): Promise<never> {
-  const matched = (ctx['matched'] ?? []) as readonly { readonly path: string; readonly methods: readonly string[] }[]
+  const matched: readonly { readonly path: string; readonly methods: readonly string[] }[] = ctx['matched'] ?? []
   const itself = matched.filter((layer) => layer.path === path)
   const methods = [...new Set((itself.length > 0 ? itself : matched).flatMap(({ methods }) => methods))].sort()
   if (methods.length === 0) throw notFound(path)

@@ -7,8 +7,8 @@
  * nothing is known of is named in `missing`.
  */
 import { z } from 'zod'
-import { exampleValues } from './example-values.js'
 import { defOf, isTransform } from '../http/input/absent-fields.js'
+import { exampleValues } from './example-values.js'
 
 export interface Example {
   /** Undefined where something is missing. */

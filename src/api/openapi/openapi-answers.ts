@@ -4,13 +4,13 @@
  */
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { keysOf } from '../../platform/records.js'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
 import { type DocumentedAnswer, isPublic, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
-import { keysOf } from '../../platform/records.js'
 
 /** What any route may answer beside its own codes: another method, the pace, our own faults. */
 const commonCodes: readonly ErrorCode[] = [

@@ -14,12 +14,12 @@ import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
 import { createRouteFinder } from '../../delivery/hosts/routes.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
+import { errorMessageOf } from '../../platform/errors.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Answer } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
-import { errorMessageOf } from '../../platform/errors.js'
 
 /** `load` reads the configuration; it is asked again with the rights of the daemon's user. */
 export async function check(load: () => LoadedConfig): Promise<Answer> {

@@ -10,9 +10,9 @@ import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems } from '../../config/problems.js'
 import type { Daemon } from '../../daemon/daemon.js'
 import type { Log } from '../../platform/log.js'
+import { keysOf, type UnknownRecord } from '../../platform/records.js'
 import { createSerialRunner } from '../../platform/serial-runner.js'
 import { certificateExpiry } from '../../platform/tls-files.js'
-import { keysOf, type UnknownRecord } from '../../platform/records.js'
 
 export interface ReloadDeps {
   /** What the daemon was started with. */

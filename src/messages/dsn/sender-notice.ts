@@ -54,9 +54,9 @@ export function buildSenderNotice(
   now: number,
 ): Notice | null {
   const { email, raw: original } = subject
-  if (!shouldNotifySender(subject, told.kind)) return null
+  const to = email.envelope_from
+  if (to === '' || !shouldNotifySender(subject, told.kind)) return null
   const id = uuidv7(now)
-  const to = email.envelope_from as Address
   const messageId = createMessageId(id, settings.hostname)
   const dsn: Dsn = {
     kind: told.kind,

@@ -12,7 +12,8 @@
  * the message.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Duplex } from 'node:stream'
+import { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -157,9 +158,7 @@ export class MimeProcess {
   private startChild(): RunningProcess {
     const running = startProcess(this.limits, this.analysisModule)
     const { child, stream } = running
-    const read = createFrameReader(FRAME_LIMITS, (said, bytes) =>
-      this.onMessage(running, said as FromMimeProcess, bytes),
-    )
+    const read = createFrameReader<FromMimeProcess>(FRAME_LIMITS, (said, bytes) => this.onMessage(running, said, bytes))
     stream.on('data', (chunk: Buffer) => {
       try {
         read(chunk)
@@ -260,7 +259,8 @@ function startProcess({ memory, resident }: ProcessLimits, study: URL | null): R
   const ready = new Promise<void>((resolve) => {
     markReady = resolve
   })
-  const stream = child.stdio[3] as Duplex
+  const [, , , stream] = child.stdio
+  if (!(stream instanceof Duplex)) throw new Error('the process has no pipe')
   const running: RunningProcess = { child, stream, ready, markReady, hasStarted: false, stderrTail: '' }
   child.stderr?.on('data', (chunk: Buffer) => {
     running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
@@ -270,7 +270,7 @@ function startProcess({ memory, resident }: ProcessLimits, study: URL | null): R
 
 function unrefProcess({ child, stream: wire }: RunningProcess): void {
   child.unref()
-  for (const stream of [wire, child.stderr]) (stream as { unref?: () => void } | null)?.unref?.()
+  for (const stream of [wire, child.stderr]) if (stream instanceof Socket) stream.unref()
 }
 
 /** V8 aborts where a heap is full, and Linux, like our watch over the process, kills what holds too much. */

@@ -15,12 +15,13 @@
  * `workspace_id` gives its rows up in portions; any other is walked by its primary key
  * in slices (an index on it would cost every message).
  */
+
+import { keysOf } from '../../platform/records.js'
 import type { Database } from '../database.js'
 import { prepareRead, prepareWrite } from '../prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
 import type { Tables } from '../tables/tables.js'
 import type { Write } from '../writer/write.js'
-import { keysOf } from '../../platform/records.js'
 
 type WorkspaceTable = {
   [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never

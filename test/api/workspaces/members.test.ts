@@ -6,6 +6,7 @@ import { buildInvitationToken } from '../../../src/accounts/people/invitation-to
 import { insertMember } from '../../../src/accounts/people/members.js'
 import { insertUser } from '../../../src/accounts/people/users.js'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
+import { parseAddress } from '../../../src/mail/address.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
 import type { Role, Scope } from '../../../src/storage/tables/account-tables.js'
@@ -13,7 +14,6 @@ import { schemaCheck } from '../../helpers/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/rest-client.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../helpers/test-daemon.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { parseAddress } from '../../../src/mail/address.js'
 
 const DAY = 86_400_000
 const password = 'correct horse battery'
@@ -551,7 +551,11 @@ t.test("the operator's workspace stays, and its log tells which others were dele
   t.match(await app.cli('workspace', 'set-operator', app.workspaceId), { status: 0, out: /operator's workspace/ })
   t.match(error(await app.rest('DELETE', path)), { code: 'conflict', message: /workspace set-operator/ })
   const { database } = app.daemon
-  await t.rejects(database.commit(closeWorkspace(app.workspaceId, 1)), { name: 'WriteConflict' }, 'nor by any other way')
+  await t.rejects(
+    database.commit(closeWorkspace(app.workspaceId, 1)),
+    { name: 'WriteConflict' },
+    'nor by any other way',
+  )
   const other = `/v1/workspaces/${app.otherWorkspaceId}`
   t.equal((await app.rest('DELETE', other, { key: app.otherKey })).status, 200)
   const { data: acts } = (await app.rest('GET', '/v1/audit-log')).json<{ data: { action: string; at: string }[] }>()

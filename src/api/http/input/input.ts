@@ -8,9 +8,9 @@
 import type { z } from 'zod'
 import { formatForDisplay } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { ownValueOf } from '../../../platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
 import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
-import { ownValueOf } from '../../../platform/records.js'
 
 /** `params` of an issue that speaks of an address: `context.addIssue({ code: 'custom', params: ofAddress, … })`. */
 export const addressIssue = { of: 'address' }

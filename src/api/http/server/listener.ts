@@ -7,9 +7,9 @@
  */
 import { chmod } from 'node:fs/promises'
 import { type ListenOptions, Server } from 'node:net'
+import { boundAddressOf } from '../../../platform/bound-address.js'
 import { removeStaleSocket } from '../../../platform/socket-file.js'
 import { type ApiServer, createApiServer, type ServerDeps, type TlsPair, toTlsOptions } from './api-server.js'
-import { boundAddressOf } from '../../../platform/bound-address.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }

@@ -6,11 +6,12 @@
  * so a reader keeps its place by it. Kept for `retention.audit`.
  */
 import { uuidv7 } from '../platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit, Write } from '../storage/writer/write.js'
+import type { Write } from '../storage/writer/write.js'
 import type { Principal } from './principal.js'
+import type { Store } from '../storage/database.js'
 
 export type AuditAction =
   | 'api_key.created'
@@ -123,7 +124,7 @@ const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot 
 
 /** Removes some of the acts from before `before`; resolves to whether there may be more. */
 export async function removeOldAuditEntries(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   before: number,
 ): Promise<boolean> {
   const [oldest] = oldestEntry(read, {})

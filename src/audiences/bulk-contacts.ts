@@ -11,7 +11,7 @@ import { prepareWrite } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
-import type { ContactDeps } from './put-contact.js'
+import type { Store } from '../storage/database.js'
 
 /** Some tens of milliseconds of the writer. */
 export const MAX_BULK_CONTACTS = 1_000
@@ -27,7 +27,7 @@ export interface BulkCounts {
 
 /** Rejects with a Refusal `audience-not-found`. */
 export async function applyBulkOperation(
-  { read, commit }: ContactDeps,
+  { read, commit }: Store,
   workspaceId: string,
   operation: BulkOperation,
   { ids, now }: { readonly ids: readonly string[]; readonly now: number },

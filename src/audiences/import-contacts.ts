@@ -23,7 +23,7 @@ import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
-import type { ContactDeps } from './put-contact.js'
+import type { Store } from '../storage/database.js'
 
 /** Lines of a file, without that of the columns. */
 export const MAX_LINES = 250_000
@@ -36,7 +36,7 @@ export interface ContactImport {
   readonly resubscribe: boolean
 }
 
-export interface ImportDeps extends ContactDeps {
+export interface ImportDeps extends Store {
   readonly clock: Clock
 }
 

@@ -3,9 +3,9 @@
  * that never became complete.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import { prepareRead } from '../storage/prepared.js'
 import { removeUnusedFile } from './cached-files.js'
+import type { Store } from '../storage/database.js'
 
 const BATCH_SIZE = 50
 /** Octets that one step removes: at least one file. */
@@ -35,7 +35,7 @@ const selectIncomplete = prepareRead<{ before: number }>()(({ db, slot }) =>
 
 /** Removes some of the files; resolves to whether there may be more. `usedBefore`: their last use. */
 export async function removeExpiredFiles(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   { usedBefore, now }: { readonly usedBefore: number; readonly now: number },
 ): Promise<boolean> {
   const old = selectUnused(read, { before: usedBefore })

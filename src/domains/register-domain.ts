@@ -7,15 +7,10 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { countDomainCreation } from '../accounts/limits/domain-creations.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated } from '../storage/writer/write.js'
+import { ConstraintViolated } from '../storage/writer/write.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
-
-export interface RegisterDeps {
-  readonly read: Read
-  readonly commit: Commit
-}
+import type { Store } from '../storage/database.js'
 
 export interface Registration extends DomainRequest {
   readonly actor: Actor
@@ -27,7 +22,7 @@ export interface Registration extends DomainRequest {
  * the machine busy making keys.
  */
 export async function registerDomain(
-  { read, commit }: RegisterDeps,
+  { read, commit }: Store,
   wanted: Registration,
   counted: boolean,
 ): Promise<SendingDomain> {

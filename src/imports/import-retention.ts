@@ -1,7 +1,7 @@
 /** Forgetting imports that are long over, in small steps. */
-import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { Commit } from '../storage/writer/write.js'
+import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import { IMPORT_LIFETIME } from './import-records.js'
+import type { Store } from '../storage/database.js'
 
 const BATCH_SIZE = 200
 
@@ -20,7 +20,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Resolves to whether there may be more. */
 export async function removeExpiredImports(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   now: number,
 ): Promise<boolean> {
   const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })

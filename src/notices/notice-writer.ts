@@ -8,22 +8,20 @@
  */
 import type { Address } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
-import type { Read } from '../storage/prepared.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { type Commit, StorageFault } from '../storage/writer/write.js'
+import { StorageFault } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { type ComposedNotice, composeNotice, type NoticeMail, type ServiceSender } from './notice-mail.js'
+import type { Store } from '../storage/database.js'
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
 
-export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender {
-  readonly read: Read
-  readonly commit: Commit
+export interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands mail that is on disk to delivery. */

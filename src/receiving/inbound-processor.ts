@@ -26,11 +26,11 @@ import type { MimeOutline, UnreadableResult } from '../messages/mime/mime-parts-
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import type { Read } from '../storage/prepared.js'
-import { type Commit, StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
+import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
+import type { Store } from '../storage/database.js'
 
 export interface ProcessingResult {
   /** They hold `markProcessed`, or remove the record. */
@@ -49,9 +49,7 @@ export type MailProcessor = (
 /** The same of a report, of which the digest counts, whatever message it returns. */
 export type ReportProcessor = (email: InboundEmail, digest: unknown) => ProcessingResult | Promise<ProcessingResult>
 
-export interface ProcessorDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface ProcessorDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly mime: Pick<MimeReader, 'analyze' | 'digest'>

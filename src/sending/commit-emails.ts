@@ -13,7 +13,7 @@ import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { Read } from '../storage/prepared.js'
-import { type Commit, ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   type EarlierUse,
   expireIdempotency,
@@ -23,10 +23,9 @@ import {
   type KeyUse,
 } from './idempotency.js'
 import type { PreparedEmail } from './prepare-email.js'
+import type { Store } from '../storage/database.js'
 
-export interface CommitEmailsDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger
   /** What the commit writes to count the first attempt too, where that can begin at once. Absent: it cannot here. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null

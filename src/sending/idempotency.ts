@@ -10,7 +10,7 @@ import { sql } from 'kysely'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { Commit } from '../storage/writer/write.js'
+import type { Store } from '../storage/database.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256
@@ -50,7 +50,7 @@ const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
 
 /** Removes some of the keys from before `before`; resolves to whether there may be more. */
 export async function removeExpiredKeys(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   before: number,
 ): Promise<boolean> {
   const rows = selectOldest(read, { before })

@@ -4,10 +4,14 @@
 import type { Read } from './prepared.js'
 import type { Commit } from './writer/write.js'
 
-export interface Database {
+/** What rooms use of the database. */
+export interface Store {
   /** Synchronous, for short reads; long ones go in pages, or the WAL never checkpoints. */
   readonly read: Read
   readonly commit: Commit
+}
+
+export interface Database extends Store {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits made so far by the writer: many writes share one. */

@@ -9,11 +9,10 @@
  * never cached, so guesses fill nothing.
  */
 import type { Clock } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import type { Commit } from '../../storage/writer/write.js'
 import type { Principal } from '../principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
 import { authenticateKey, type KeyWithRole } from './key-check.js'
+import type { Store } from '../../storage/database.js'
 
 const MAX_KEYS = 10_000
 const TOUCH_INTERVAL = 60_000
@@ -29,9 +28,7 @@ export interface ApiKeyCache {
   readonly drop: () => void
 }
 
-interface ApiKeyCacheDeps {
-  readonly read: Read
-  readonly commit: Commit
+interface ApiKeyCacheDeps extends Store {
   readonly clock: Clock
 }
 

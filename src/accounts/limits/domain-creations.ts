@@ -1,8 +1,7 @@
 /** How many sending domains a workspace may register in an hour: ten. Deleting one gives no place back. */
-import type { Read } from '../../storage/prepared.js'
-import type { Commit } from '../../storage/writer/write.js'
 import { countWithinHour } from './hourly-limit.js'
 import { DOMAIN_CREATIONS } from './usage.js'
+import type { Store } from '../../storage/database.js'
 
 const MAX_DOMAINS_PER_HOUR = 10
 
@@ -14,7 +13,7 @@ const domainLimit = {
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
 export function countDomainCreation(
-  deps: { readonly read: Read; readonly commit: Commit },
+  deps: Store,
   workspaceId: string,
   now: number,
 ): Promise<void> {

@@ -7,9 +7,9 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
-import { type Commit, WriteConflict } from '../../storage/writer/write.js'
+import { WriteConflict } from '../../storage/writer/write.js'
 import { addWithinBounds, bucketsSince } from './usage.js'
+import type { Store } from '../../storage/database.js'
 
 const HOUR = 3_600_000
 
@@ -23,7 +23,7 @@ export interface HourlyLimit {
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
 export async function countWithinHour(
-  { read, commit }: { readonly read: Read; readonly commit: Commit },
+  { read, commit }: Store,
   limit: HourlyLimit,
   workspaceId: string,
   now: number,

@@ -14,16 +14,14 @@ import type { ImportJournal } from '../../storage/import-journal.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { ImportError } from '../../storage/tables/content-tables.js'
-import type { Commit } from '../../storage/writer/write.js'
 import type { FilesInMemory } from '../http/input/file-in-memory.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
 import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
 import { contactReport, suppressionReport } from './import-report.js'
+import type { Store } from '../../storage/database.js'
 
-export interface ImportRouteDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface ImportRouteDeps extends Store {
   readonly clock: Clock
   readonly files: FilesInMemory
   /** It is on disk and goes on behind the request. */

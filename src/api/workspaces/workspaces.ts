@@ -32,10 +32,9 @@ import { notFound } from '../http/input/values.js'
 import { type Answer, type Call, json, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
+import type { Store } from '../../storage/database.js'
 
-export interface WorkspaceDeps {
-  readonly read: Read
-  readonly commit: Commit
+export interface WorkspaceDeps extends Store {
   /** Of new ones. */
   readonly plan: string
   /** It is closed: nothing that was remembered of it counts any more, and the rest is to be erased. */

@@ -7,11 +7,12 @@
  *
  * Limit: until they are removed they are still met in the list of all contacts.
  */
+
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 import type { Audience } from './audiences.js'
-import type { Store } from '../storage/database.js'
 
 export interface DeletedAudience {
   readonly workspaceId: string

@@ -17,13 +17,13 @@ import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
 import { type RefusedLine, RefusedLines } from '../platform/csv/refused-lines.js'
 import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../platform/csv/rows.js'
+import type { Store } from '../storage/database.js'
 import type { ImportJournal } from '../storage/import-journal.js'
 import type { ContactImportReport } from '../storage/tables/content-tables.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
-import type { Store } from '../storage/database.js'
 
 /** Lines of a file, without that of the columns. */
 export const MAX_LINES = 250_000

@@ -7,6 +7,7 @@
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { toJson } from '../storage/tables/columns.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
@@ -20,7 +21,6 @@ import {
   findContactInAudience,
   insertContact,
 } from './contacts.js'
-import type { Store } from '../storage/database.js'
 
 /** As a client says it; undefined: it says nothing of it. */
 export interface RequestedContact {

@@ -9,8 +9,9 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
+import { tryCommit } from '../storage/writer/write.js'
 import { listVariableNames, parseTemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
@@ -20,7 +21,6 @@ import {
   templateById,
   updateTemplate,
 } from './templates.js'
-import type { Store } from '../storage/database.js'
 
 export interface TemplateRequest {
   readonly name: string

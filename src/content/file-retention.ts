@@ -3,9 +3,9 @@
  * that never became complete.
  */
 import { sql } from 'kysely'
+import type { Store } from '../storage/database.js'
 import { prepareRead } from '../storage/prepared.js'
 import { removeUnusedFile } from './cached-files.js'
-import type { Store } from '../storage/database.js'
 
 const BATCH_SIZE = 50
 /** Octets that one step removes: at least one file. */

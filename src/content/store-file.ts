@@ -6,6 +6,7 @@
  */
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
+import type { Store } from '../storage/database.js'
 import { WriteConflict } from '../storage/writer/write.js'
 import {
   appendChunk,
@@ -19,7 +20,6 @@ import {
   removeFile,
   selectStoredBytes,
 } from './cached-files.js'
-import type { Store } from '../storage/database.js'
 
 /** Octets of a chunk, but of the last. */
 const CHUNK_BYTES = 262_144

@@ -7,6 +7,7 @@
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Store } from '../storage/database.js'
 import type { Flag } from '../storage/tables/columns.js'
 import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
 import {
@@ -15,7 +16,6 @@ import {
   requireBlockedCapacity,
   unblockAddresses,
 } from './verification/blocked-addresses.js'
-import type { Store } from '../storage/database.js'
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined

@@ -7,10 +7,10 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { countDomainCreation } from '../accounts/limits/domain-creations.js'
 import { Refusal } from '../mail/refusal.js'
+import type { Store } from '../storage/database.js'
 import { ConstraintViolated } from '../storage/writer/write.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
 import type { SendingDomain } from './sending-domains.js'
-import type { Store } from '../storage/database.js'
 
 export interface Registration extends DomainRequest {
   readonly actor: Actor

@@ -1,12 +1,12 @@
 /** An import becomes ours: its file, then its record, on disk before the request is answered. */
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { ImportOptions } from '../storage/tables/content-tables.js'
-import { tryCommit } from '../storage/writer/try-commit.js'
+import { tryCommit } from '../storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
-import type { Store } from '../storage/database.js'
 
 export interface RequestedImport {
   readonly workspaceId: string

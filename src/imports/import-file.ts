@@ -2,9 +2,10 @@
  * The file of an import, in pieces in the database: there before the request is answered, gone
  * when the import is over. What a request that was cut off has left, the next start removes.
  */
+
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Commit } from '../storage/writer/write.js'
-import type { Store } from '../storage/database.js'
 
 export interface ImportRef {
   readonly id: string

@@ -1,7 +1,8 @@
 /** Forgetting imports that are long over, in small steps. */
+
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import { IMPORT_LIFETIME } from './import-records.js'
-import type { Store } from '../storage/database.js'
 
 const BATCH_SIZE = 200
 
@@ -19,10 +20,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** Resolves to whether there may be more. */
-export async function removeExpiredImports(
-  { read, commit }: Store,
-  now: number,
-): Promise<boolean> {
+export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
   const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
   if (old.length > 0) await commit(old.map(removeImport))
   return old.length === BATCH_SIZE

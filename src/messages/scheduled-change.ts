@@ -14,11 +14,11 @@
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { formatTimestamp } from '../platform/clock.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { type Write, WriteConflict } from '../storage/writer/write.js'
 import type { Email } from './email.js'
 import { requireVisibleEmail, type Viewer } from './email-resource.js'
-import type { Store } from '../storage/database.js'
 
 /** Throws a Refusal: `email-not-found`, or `conflict` where it is not scheduled any more. */
 export function cancelScheduled(deps: Store, viewer: Viewer, id: string, now: number): Promise<void> {

@@ -8,6 +8,7 @@
  */
 import type { Address } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
+import type { Store } from '../storage/database.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { StorageFault } from '../storage/writer/write.js'
@@ -16,7 +17,6 @@ import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { type ComposedNotice, composeNotice, type NoticeMail, type ServiceSender } from './notice-mail.js'
-import type { Store } from '../storage/database.js'
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20

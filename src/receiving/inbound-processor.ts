@@ -26,11 +26,11 @@ import type { MimeOutline, UnreadableResult } from '../messages/mime/mime-parts-
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
+import type { Store } from '../storage/database.js'
 import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { ReportFacts } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
-import type { Store } from '../storage/database.js'
 
 export interface ProcessingResult {
   /** They hold `markProcessed`, or remove the record. */

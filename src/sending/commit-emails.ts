@@ -12,6 +12,7 @@
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
@@ -23,7 +24,6 @@ import {
   type KeyUse,
 } from './idempotency.js'
 import type { PreparedEmail } from './prepare-email.js'
-import type { Store } from '../storage/database.js'
 
 export interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger

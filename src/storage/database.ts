@@ -21,3 +21,8 @@ export interface Database extends Store {
   /** Finishes what was asked for, then closes both connections. */
   readonly close: () => Promise<void>
 }
+
+/** Pages of the file that deletions have emptied and that `reclaimPages` gives back. */
+export function countFreePages(read: Read): number {
+  return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
+}

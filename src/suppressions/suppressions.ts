@@ -7,12 +7,12 @@
  */
 import type { Address } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
+import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { type JsonObject, toJson } from '../storage/tables/columns.js'
 import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
 import { type Write, WriteConflict } from '../storage/writer/write.js'
-import type { Store } from '../storage/database.js'
 
 export type Suppression = Tables['suppressions']
 export const suppressionReasons = [
@@ -99,10 +99,7 @@ export interface SuppressResult {
 }
 
 /** Adds an address and tells what is on the list then: exactly one of many callers at once hears that it is new. */
-export async function suppress(
-  { read, commit }: Store,
-  wanted: NewSuppression,
-): Promise<SuppressResult> {
+export async function suppress({ read, commit }: Store, wanted: NewSuppression): Promise<SuppressResult> {
   const row = toRow(wanted)
   for (;;) {
     try {

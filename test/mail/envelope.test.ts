@@ -14,9 +14,14 @@ import {
   validateOrcpt,
 } from '../../src/mail/dsn-parameters.js'
 import { checkLinesInSteps, type LineCheck } from '../../src/mail/line-check.js'
-import { createReferenceField, recipientOfReference } from '../../src/mail/reference-field.js'
-import { createReturnPath, recipientOfReturnPath } from '../../src/mail/return-path.js'
-import { createUnsubscribeAddress, recipientOfUnsubscribe } from '../../src/mail/unsubscribe-address.js'
+import {
+  createReferenceField,
+  createReturnPath,
+  createUnsubscribeAddress,
+  recipientOfReference,
+  recipientOfReturnPath,
+  recipientOfUnsubscribe,
+} from '../../src/mail/recipient-token.js'
 import { checkForm } from '../helpers/check-form.js'
 
 const refused = { name: 'Refusal', kind: 'invalid-parameter' }

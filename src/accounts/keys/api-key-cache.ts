@@ -9,10 +9,10 @@
  * never cached, so guesses fill nothing.
  */
 import type { Clock } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Principal } from '../principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
 import { authenticateKey, type KeyWithRole } from './key-check.js'
-import type { Store } from '../../storage/database.js'
 
 const MAX_KEYS = 10_000
 const TOUCH_INTERVAL = 60_000

@@ -1,7 +1,8 @@
 /** How many sending domains a workspace may register in an hour: ten. Deleting one gives no place back. */
+
+import type { Store } from '../../storage/database.js'
 import { countWithinHour } from './hourly-limit.js'
 import { DOMAIN_CREATIONS } from './usage.js'
-import type { Store } from '../../storage/database.js'
 
 const MAX_DOMAINS_PER_HOUR = 10
 
@@ -12,10 +13,6 @@ const domainLimit = {
 }
 
 /** Throws a Refusal `rate-limited` when the hour is full. */
-export function countDomainCreation(
-  deps: Store,
-  workspaceId: string,
-  now: number,
-): Promise<void> {
+export function countDomainCreation(deps: Store, workspaceId: string, now: number): Promise<void> {
   return countWithinHour(deps, domainLimit, workspaceId, now)
 }

@@ -7,9 +7,9 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import { WriteConflict } from '../../storage/writer/write.js'
 import { addWithinBounds, bucketsSince } from './usage.js'
-import type { Store } from '../../storage/database.js'
 
 const HOUR = 3_600_000
 

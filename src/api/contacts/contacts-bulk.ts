@@ -6,11 +6,11 @@ import {
   type BulkOperation,
   MAX_BULK_CONTACTS,
 } from '../../audiences/bulk-contacts.js'
+import type { Store } from '../../storage/database.js'
 import { missingIssue } from '../http/input/input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { json, type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
-import type { Store } from '../../storage/database.js'
 
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
 const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)

@@ -11,8 +11,9 @@ import { countContacts, findContactIds, listContacts } from '../../audiences/con
 import { type Contact, contactById, removeContact } from '../../audiences/contacts.js'
 import { addContact, updateContact } from '../../audiences/put-contact.js'
 import type { Refusal } from '../../mail/refusal.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, json, type Route, route } from '../http/route.js'
@@ -25,7 +26,6 @@ import {
   toContactResource,
   toCreatedContact,
 } from './contact-fields.js'
-import type { Store } from '../../storage/database.js'
 
 const DEFAULT_LIMIT = 50
 

@@ -10,6 +10,7 @@ import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/i
 import { Refusal } from '../../mail/refusal.js'
 import { type Clock, formatTimestamp as iso } from '../../platform/clock.js'
 import type { RefusedLine, RefusedSummary } from '../../platform/csv/refused-lines.js'
+import type { Store } from '../../storage/database.js'
 import type { ImportJournal } from '../../storage/import-journal.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
@@ -19,7 +20,6 @@ import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
 import { type Answer, type DocumentedAnswer, json, type Route, route } from '../http/route.js'
 import { contactReport, suppressionReport } from './import-report.js'
-import type { Store } from '../../storage/database.js'
 
 export interface ImportRouteDeps extends Store {
   readonly clock: Clock

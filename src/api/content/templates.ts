@@ -10,7 +10,8 @@ import { renderTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'
 import { removeTemplate, selectTemplateBodies, selectTemplatePage, templateById } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import type { Store } from '../../storage/database.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
@@ -23,7 +24,6 @@ import {
   toCreatedTemplate,
   toTemplateResource,
 } from './template-fields.js'
-import type { Store } from '../../storage/database.js'
 
 export interface TemplateRouteDeps extends Store {
   readonly templates: Pick<TemplateCache, 'find' | 'forget'>

@@ -3,11 +3,11 @@ import { z } from 'zod'
 import { type ResourceDeps, readChangedEmail } from '../../messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../messages/scheduled-change.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
+import type { Store } from '../../storage/database.js'
 import { type Call, json, type KeyRoute, route } from '../http/route.js'
 import { releaseText } from './email-request.js'
 import { emailRecord } from './show.js'
 import { viewerOf } from './viewer.js'
-import type { Store } from '../../storage/database.js'
 
 export interface EmailChangeDeps extends ResourceDeps, Store {
   /** Entries of the workspace were moved to this moment: delivery may have looked behind it already. */

@@ -16,15 +16,15 @@ import {
 import type { MimeReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { JSON_TYPE } from '../emails/send.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { json, type Route, route } from '../http/route.js'
 import { fileNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
-import type { Store } from '../../storage/database.js'
 
 export interface InboundDeps extends Store {
   readonly mime: MimeReader

@@ -4,8 +4,9 @@ import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import type { Principal } from '../../accounts/principal.js'
 import type { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
+import type { Store } from '../../storage/database.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { listSuppressions } from '../../suppressions/suppression-list.js'
 import {
   findSuppression,
@@ -18,7 +19,6 @@ import {
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/route.js'
-import type { Store } from '../../storage/database.js'
 
 const reason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({

@@ -18,12 +18,12 @@ import { assignableRoles, requireAdministrator } from '../../accounts/people/mem
 import type { Principal } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
+import type { Store } from '../../storage/database.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
 import { type Answer, json, openRoute, type Route, route } from '../http/route.js'
 import { member, toMemberResource } from './members.js'
 import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
-import type { Store } from '../../storage/database.js'
 
 export interface InvitationDeps extends Store {
   readonly acceptDeps: AcceptDeps

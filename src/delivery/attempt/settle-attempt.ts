@@ -24,6 +24,7 @@ import {
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { StorageFault, type Write } from '../../storage/writer/write.js'
@@ -33,7 +34,6 @@ import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
 import type { FinishedAttempt, SettleOptions } from './finished-attempt.js'
 import type { BuildSenderNotice } from './sender-notice-builder.js'
-import type { Store } from '../../storage/database.js'
 
 export interface SettleDeps extends Store {
   readonly clock: Clock

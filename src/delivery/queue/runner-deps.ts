@@ -2,6 +2,7 @@
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
+import type { Store } from '../../storage/database.js'
 import type { AttemptResult } from '../attempt/attempt-result.js'
 import type { FinishedAttempt, SettleOptions } from '../attempt/finished-attempt.js'
 import type { MessageCache } from '../attempt/message-cache.js'
@@ -10,7 +11,6 @@ import type { ReadyMessage } from '../attempt/ready-message.js'
 import type { Outage, Reachability } from '../attempt/unreachable-hosts.js'
 import type { Destination, FindDestination, Host } from '../hosts/destination.js'
 import type { RetryPolicy } from './retry-schedule.js'
-import type { Store } from '../../storage/database.js'
 
 export interface RunnerDeps extends Store {
   readonly clock: Clock

@@ -10,9 +10,10 @@ import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-
 import { recordEvent } from '../../events/event-log.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { RandomSource } from '../../platform/random.js'
+import type { Store } from '../../storage/database.js'
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
-import { tryCommit } from '../../storage/writer/try-commit.js'
 import type { Write } from '../../storage/writer/write.js'
+import { tryCommit } from '../../storage/writer/write.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { domainById, type SendingDomain } from '../sending-domains.js'
 import {
@@ -24,7 +25,6 @@ import {
 } from './check-outcome.js'
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords, type Verdict, verdictOf } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
-import type { Store } from '../../storage/database.js'
 
 export interface CheckDeps extends Store {
   readonly resolver: DomainResolver

@@ -12,7 +12,6 @@
  * the message.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { assertNever } from '../../mail/assert-never.js'
@@ -270,7 +269,7 @@ function startProcess({ memory, resident }: ProcessLimits, study: URL | null): R
 
 function unrefProcess({ child, stream: wire }: RunningProcess): void {
   child.unref()
-  for (const stream of [wire, child.stderr]) if (stream instanceof Socket) stream.unref()
+  for (const stream of [wire, child.stderr]) (stream as { unref?: () => void } | null)?.unref?.()
 }
 
 /** V8 aborts where a heap is full, and Linux, like our watch over the process, kills what holds too much. */

@@ -33,10 +33,10 @@ const refusals: Readonly<Record<ReachedLimit, SmtpReply>> = {
   'too-many-of-network': tooManyFromNetwork,
 }
 
-/** A limit of one kind of listener, asked before the common ones. Null: the client may connect. */
+/** A limit of one kind of listener, checked before the common limits. Null: the client may connect. */
 export type CheckNewClient = (origin: ConnectionOrigin, client: string) => SmtpReply | null
 
-/** The slot of a connection. Until there is a session, after a TLS handshake or a PROXY line, it is unproved. */
+/** The slot of a connection. It is unproved until there is a session, which a TLS handshake or a PROXY line may precede. */
 export class ListenerSlot implements LimitedConnection {
   /** When the connection was accepted; epoch milliseconds. */
   readonly since: number

@@ -1,11 +1,11 @@
 /**
- * A connection of smtp-server as the connection of a session of ours.
+ * Adapts a connection of smtp-server to a session of ours.
  *
- * With `smtp-server-adapter.ts` this is the only file that knows the inside of smtp-server: its
- * underscore members, handlers and parser. `test/smtp/server/smtp-server-adapter.test.ts` names each
- * of them. smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP,
- * HELP, VRFY and QUIT; MAIL, RCPT, DATA, and whether AUTH may run, are the session's. smtp-server's
- * envelope is only filled so far that its DATA sees a transaction.
+ * This file and `smtp-server-adapter.ts` are the only ones that know the inside of smtp-server (underscore
+ * members, handlers, parser); `test/smtp/server/smtp-server-adapter.test.ts` names each member that they use.
+ * smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP, HELP, VRFY and QUIT.
+ * The session decides MAIL, RCPT, DATA, AUTH, and what EHLO offers. smtp-server's envelope holds placeholders,
+ * so that its DATA sees a transaction.
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -85,7 +85,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     setTimeout(() => this.destroy(), CLOSE_LINGER).unref()
   }
 
-  /** Replaces smtp-server's wait of 100 ms, its limit of clients and its reverse lookup: the session decides. */
+  /** Replaces smtp-server's delay of 100 ms and its limit of clients. A client that opens a connection for each message must not wait. */
   override init(): void {
     this._setListeners(() => whenAnswered(this.smtpSession.connect(), (refusal) => this.greet(refusal)))
   }
@@ -101,7 +101,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     this.close()
   }
 
-  /** A command before the greeting waits here; the parser gives out no other meanwhile. */
+  /** A command before the greeting waits here; the parser emits no other meanwhile. */
   override _onCommand(command: Buffer, callback?: Done): void {
     this.smtpSession.command()
     if (this._ready || this._server._closeTimeout) {
@@ -132,7 +132,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 
   override handler_MAIL(command: Buffer, callback: Done): void {
     const reply = this.smtpSession.mail(command)
-    // Outside of a transaction smtp-server does not report a connection that breaks.
+    // smtp-server reports a broken connection only within a transaction.
     if (reply.code === OK) this.session.envelope.mailFrom = { address: '', args: false }
     this.reply(reply)
     callback()
@@ -169,7 +169,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     callback()
   }
 
-  /** smtp-server creates a parser in its constructor, before our fields exist, and one after STARTTLS. */
+  /** Called by smtp-server's constructor, before our fields exist, and after STARTTLS. */
   override _createParser(): SMTPStream {
     const parser = super._createParser()
     parser.startDataMode = (maxSize) => {
@@ -192,7 +192,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     this.smtpSession.secured()
   }
 
-  /** The only place of smtp-server that writes. */
+  /** All replies pass here: nothing else in smtp-server writes to the socket. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (typeof data === 'string') {
       const text = withStatus(data)
@@ -222,12 +222,11 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 }
 
 /**
- * Puts the parser into data mode as its own `startDataMode` does, with a message of ours in the
- * place of the stream. The parser finds the end of the message and takes out the dots that were
- * added on the way (RFC 5321 section 4.5.2).
+ * Puts the parser into data mode as its own `startDataMode` does, but with a message of ours instead of a
+ * stream. The parser finds the end of the message and removes the added dots (RFC 5321 section 4.5.2).
  */
 export function startDataMode(parser: SMTPStream, maxSize: number, message: IncomingMessage): SMTPServerDataStream {
-  const stream = message as unknown as SMTPServerDataStream // as much of it as smtp-server uses
+  const stream = message as unknown as SMTPServerDataStream // it has the members that smtp-server uses
   parser._dataMode = true
   parser._maxBytes = maxSize
   parser.dataBytes = 0

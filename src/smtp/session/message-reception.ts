@@ -132,12 +132,12 @@ export class MessageReception {
     const { settings, memory } = this.gate
     const message = new IncomingMessage(settings.maxSize, this.reserved ?? memory, this.rules.buildNoRoomRefusal)
     // Bytes over the size limit count for the pace too: they are read to their end.
-    const come = {
+    const progress = {
       get bytes() {
         return message.receivedBytes
       },
     }
-    this.watch = new TransferWatch(come, settings.dataPace, this.rules.onTooSlow)
+    this.watch = new TransferWatch(progress, settings.dataPace, this.rules.onTooSlow)
     message.once('end', () => this.release())
     this.message = message
     return message

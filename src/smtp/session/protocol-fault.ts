@@ -1,6 +1,6 @@
 /**
- * A command that SMTP itself forbids: the reply belongs to the protocol, no other door
- * could need it. Faults that every door can meet are `Refusal`s.
+ * A command that violates the protocol, with its SMTP reply. Faults that can occur over REST too are
+ * `Refusal`s.
  */
 export interface SmtpReply {
   readonly code: number

@@ -1,4 +1,4 @@
-/** The fixed replies of SMTP sessions. */
+/** The replies of SMTP sessions that both kinds have, or that depend on nothing but the state of the session. */
 import { ProtocolFault, type SmtpReply } from './protocol-fault.js'
 
 export const senderOk: SmtpReply = { code: 250, status: '2.1.0', text: 'Ok' }
@@ -55,7 +55,7 @@ export const tooManyFromNetwork: SmtpReply = {
 export const idleReply: SmtpReply = {
   code: 421,
   status: '4.4.2',
-  text: 'Others wait for your place, connect again when you have mail',
+  text: 'The session was idle and other clients are waiting, connect again when you have mail',
 }
 export const tooSlowReply: SmtpReply = { code: 421, status: '4.4.2', text: 'Your message comes too slowly' }
 export const loginTimeoutReply: SmtpReply = { code: 421, status: '4.4.2', text: 'AUTH did not come in time' }

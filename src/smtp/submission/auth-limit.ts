@@ -1,10 +1,8 @@
 /**
- * How many wrong keys a client address may try: a sliding window, then a ban.
+ * Limits the wrong keys of a client address: too many within a sliding window bring a ban.
  *
- * Pure but for its own memory: the time comes in with each call. Keys come from `limitKey`.
- *
- * Known limit: the memory holds `maxClients` addresses; beyond that, the one whose last
- * failure lies furthest back is forgotten, ban included. It is not kept across a restart.
+ * Clients are keys of `addressKeyOf`. Known limits: `maxClients` addresses are remembered; beyond that
+ * the one with the oldest last failure is forgotten, ban included. A restart forgets all.
  */
 export interface AuthLimitSettings {
   /** Failures within `window` that bring a ban. */
@@ -16,9 +14,9 @@ export interface AuthLimitSettings {
 
 export interface AuthLimit {
   isBanned(client: string, now: number): boolean
-  /** A wrong key. True: the client is banned from now on. */
+  /** True: the client is banned now. */
   recordFailure(client: string, now: number): boolean
-  /** Addresses remembered. */
+  /** The number of addresses remembered. */
   size(): number
 }
 
@@ -30,9 +28,9 @@ interface ClientFailures {
 export function createAuthLimit({ failures, window, ban, maxClients }: AuthLimitSettings): AuthLimit {
   const clients = new Map<string, ClientFailures>()
 
-  function remember(client: string, past: ClientFailures): void {
+  function remember(client: string, failures: ClientFailures): void {
     clients.delete(client)
-    clients.set(client, past)
+    clients.set(client, failures)
     if (clients.size <= maxClients) return
     const [oldest] = clients.keys()
     if (oldest !== undefined) clients.delete(oldest)

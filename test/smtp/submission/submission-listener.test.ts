@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { Refusal } from '../../src/mail/refusal.js'
-import { createMemoryBudget } from '../../src/platform/memory/budget.js'
-import type { SubmissionDeps } from '../../src/smtp/submission/submission-deps.js'
-import { StorageFault } from '../../src/storage/writer/write.js'
-import { type Dialogue, dial } from '../helpers/smtp-dialogue.js'
+import { Refusal } from '../../../src/mail/refusal.js'
+import { createMemoryBudget } from '../../../src/platform/memory/budget.js'
+import type { SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
+import { StorageFault } from '../../../src/storage/writer/write.js'
+import { type Dialogue, dial } from '../../helpers/smtp-dialogue.js'
 import {
   advanceToData,
   app,
@@ -18,7 +18,7 @@ import {
   printer,
   runSubmission,
   waitUntil,
-} from './submission-listener.js'
+} from '../submission-listener.js'
 
 const trusting = { trusted: () => printer }
 
